@@ -1,1 +1,47 @@
-//! Placeholder.
+//! The run-time half of `toolkit-ai`: tools, the registry, provider formats, the dispatcher.
+//!
+//! It does no IO and knows no provider SDK. Programs use it through `toolkit-ai`, which adds the
+//! `#[tool]` macro; crates that integrate the framework elsewhere depend on this one alone.
+//!
+//! The modules in reading order: [`ToolName`] and the errors are the ground floor; a [`ToolCall`]
+//! comes in, a [`ToolResult`] goes out; a [`Tool`] has a [`ToolDefinition`]; a [`ToolRegistry`] holds
+//! tools; the [`Dispatcher`] runs calls.
+
+mod args;
+mod call;
+mod context;
+mod dispatch;
+mod error;
+mod name;
+mod output;
+mod registry;
+mod result;
+mod schema;
+mod tool;
+mod wire;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+pub use args::ToolParam;
+pub use call::{CallId, RawArguments, ToolCall, ToolChoice};
+pub use context::ToolContext;
+pub use dispatch::{Dispatcher, ToolResultStream};
+pub use error::{
+    BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
+};
+pub use name::{
+    MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,
+    namespace_prefix, normalize, strip_namespace,
+};
+pub use output::{
+    Content, ErrorText, IntoToolOutput, JsonText, Media, MediaData, Resource, ToolOutput, ToolReturn,
+};
+pub use registry::ToolRegistry;
+pub use result::ToolResult;
+pub use schema::{schema_of, tidy};
+pub use tool::{FunctionTool, Tool, ToolDefinition, ToolFuture, ToolMetadata};
+pub use wire::{ApiFormat, Definitions};
+
+pub use {schemars, serde, serde_json};

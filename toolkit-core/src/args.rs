@@ -1,0 +1,14 @@
+//! Arguments: from the JSON text of a call to typed parameters.
+//!
+//! Every parameter has a [`Slot`]. One function, the same for all tools, walks the object once and
+//! lets each slot parse its own value where it stands. Only when something is wrong is the text read
+//! a second time, slowly and thoroughly, to coerce what can be meant and to report everything else.
+
+mod decode;
+mod explain;
+mod param;
+mod place;
+
+pub(crate) use decode::decode;
+pub(crate) use param::parameters_schema;
+pub use param::{Fill, Param, ParamDefault, Probe, ProbePlain, Slot, ToolParam};

@@ -1,0 +1,198 @@
+//! The slow way, taken when something is wrong: coerce what can be meant, report everything else.
+
+use super::param::{Fill, Param};
+use super::place;
+use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten};
+use crate::schema::{Step, describe, lookup};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Integers of this size and less are exact in a double.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+#[cold]
+pub(super) fn decode(
+    text: &str,
+    params: &[Param],
+    schema: &Value,
+    slots: &mut [&mut dyn Fill],
+) -> Result<(), ToolError> {
+    let unwrapped;
+    let members = match read_members(text)? {
+        Members::Object(members) => members,
+        Members::String(inner) => {
+            unwrapped = inner;
+            match read_members(&unwrapped) {
+                Ok(Members::Object(members)) => members,
+                Ok(Members::Absent) => Vec::new(),
+                _ => return Err(not_an_object(text)),
+            }
+        }
+        Members::Absent => Vec::new(),
+        Members::Other => return Err(not_an_object(text)),
+    };
+
+    let mut violations = Vec::new();
+    let mut given = vec![false; params.len()];
+    for (name, value) in &members {
+        let Some(index) = params.iter().position(|param| param.answers_to(name)) else {
+            violations.push(unknown(name, params));
+            continue;
+        };
+        let (Some(param), Some(slot), Some(given)) =
+            (params.get(index), slots.get_mut(index), given.get_mut(index))
+        else {
+            continue;
+        };
+        if *given {
+            violations.push(Violation::new(
+                param.name,
+                ViolationKind::Duplicate,
+                "given twice; give it once",
+            ));
+            continue;
+        }
+        let value = value.get();
+        match slot.fill(value) {
+            Ok(_) => *given = true,
+            Err(_) if value == "null" && !param.required => {}
+            Err(_) if coerce(value, *slot) => *given = true,
+            Err(error) => {
+                *given = true;
+                violations.push(wrong_type(param, value, schema, &error));
+            }
+        }
+    }
+    let missing = params.iter().zip(given).filter(|(param, given)| param.required && !given);
+    violations.extend(missing.map(|(param, _)| missing_parameter(param, schema)));
+    if violations.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(violations)) }
+}
+
+enum Members<'a> {
+    Object(Vec<(String, &'a RawValue)>),
+    /// A JSON text within a JSON string, as some models write it.
+    String(String),
+    Absent,
+    Other,
+}
+
+fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Ok(Members::Absent);
+    }
+    let value: &RawValue = serde_json::from_str(text).map_err(ToolError::invalid_json)?;
+    let value = value.get();
+    match value.as_bytes().first() {
+        Some(b'{') => object(value).map(Members::Object).map_err(ToolError::invalid_json),
+        Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(ToolError::invalid_json),
+        Some(b'n') => Ok(Members::Absent),
+        _ => Ok(Members::Other),
+    }
+}
+
+/// The members in the order of the text, doubled names included.
+fn object(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
+    struct InOrder;
+
+    impl<'de> Visitor<'de> for InOrder {
+        type Value = Vec<(String, &'de RawValue)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = map.next_entry()? {
+                members.push(member);
+            }
+            Ok(members)
+        }
+    }
+
+    serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
+}
+
+/// Tries what the model may have meant: the contents of a string as the value, and a number without
+/// a fraction as an integer.
+fn coerce(value: &str, slot: &mut dyn Fill) -> bool {
+    match serde_json::from_str::<String>(value) {
+        Ok(inner) => fills(&inner, slot) || integral(&inner).is_some_and(|integer| fills(&integer, slot)),
+        Err(_) => integral(value).is_some_and(|integer| fills(&integer, slot)),
+    }
+}
+
+fn fills(text: &str, slot: &mut dyn Fill) -> bool {
+    let whole = serde_json::from_str::<&RawValue>(text).is_ok();
+    whole && slot.fill(text).is_ok()
+}
+
+fn integral(text: &str) -> Option<String> {
+    let number: f64 = text.trim().parse().ok()?;
+    let looks_like_json = text.trim().starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    (looks_like_json && number.fract() == 0.0 && number.abs() <= EXACT).then(|| format!("{number:.0}"))
+}
+
+fn not_an_object(text: &str) -> ToolError {
+    let message = format!("the arguments must be a JSON object, got {}", in_words(text.trim()));
+    ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
+}
+
+fn unknown(name: &str, params: &[Param]) -> Violation {
+    let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+    let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
+        ([meant, ..], _) => format!("there is no such parameter; did you mean `{meant}`?"),
+        ([], []) => "there is no such parameter; this tool takes none".to_owned(),
+        ([], names) => format!("there is no such parameter; there is {}", one_of(names)),
+    };
+    Violation::new(name, ViolationKind::Unknown, message)
+}
+
+fn missing_parameter(param: &Param, schema: &Value) -> Violation {
+    let message = match expected(param, schema, &[]) {
+        Some(expected) => format!("required, but missing; expected {expected}"),
+        None => "required, but missing".to_owned(),
+    };
+    Violation::new(param.name, ViolationKind::Missing, message)
+}
+
+fn wrong_type(param: &Param, value: &str, schema: &Value, error: &serde_json::Error) -> Violation {
+    let place = place::find(value, place::offset(value, error.line(), error.column()));
+    let said = error.to_string();
+    let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    let is_mismatch = ["invalid type", "invalid value", "unknown variant", "data did not match"]
+        .iter()
+        .any(|mismatch| said.starts_with(mismatch));
+    let message = match expected(param, schema, &place.steps) {
+        Some(expected) if is_mismatch => format!("expected {expected}, got {}", in_words(place.text)),
+        _ => format!("{}, got {}", shorten(said), in_words(place.text)),
+    };
+    let mut path = param.name.to_owned();
+    for step in &place.steps {
+        match step {
+            Step::Key(key) => path.push_str(&format!(".{key}")),
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    Violation::new(path, ViolationKind::WrongType, message)
+}
+
+fn expected(param: &Param, schema: &Value, steps: &[Step]) -> Option<String> {
+    let property = schema.get("properties")?.get(param.name)?;
+    describe(schema, lookup(schema, property, steps)?)
+}
+
+/// A value from the model, named by its type and shortened.
+fn in_words(value: &str) -> String {
+    match value.as_bytes().first() {
+        Some(b'"') => format!("string {}", shorten(value)),
+        Some(b'[') => format!("array {}", shorten(value)),
+        Some(b'{') => format!("object {}", shorten(value)),
+        Some(b'-' | b'0'..=b'9') => format!("number {}", shorten(value)),
+        Some(b't' | b'f') => format!("boolean {}", shorten(value)),
+        _ => shorten(value),
+    }
+}

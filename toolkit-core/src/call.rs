@@ -1,0 +1,112 @@
+//! What the model asks for: one call of a tool, and which tools it may choose.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The id that a provider gave to a call, kept as it came. Clones are cheap.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(Arc<str>);
+
+impl CallId {
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for CallId {
+    fn from(id: T) -> Self {
+        Self(id.into())
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallId({:?})", &*self.0)
+    }
+}
+
+/// The arguments of a call as the model wrote them: text that should be a JSON object.
+///
+/// It is kept as text until a tool decodes it, so nothing is lost and nothing is parsed twice.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
+pub struct RawArguments(String);
+
+impl RawArguments {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<String>> From<T> for RawArguments {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+/// One call that the model asks for.
+///
+/// ```
+/// use toolkit_core::ToolCall;
+///
+/// let call = ToolCall::new("call_890123", "get_weather", r#"{"city": "Beijing"}"#);
+/// assert_eq!(call.id.as_str(), "call_890123");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The provider's id. What goes back to the provider carries the same.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments as the model wrote them.
+    pub arguments: RawArguments,
+    /// The position of the call in the model's message, if the provider states one.
+    pub index: Option<usize>,
+}
+
+impl ToolCall {
+    /// A call without a stated position.
+    #[must_use]
+    pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
+        Self { id: id.into(), name: name.into(), arguments: arguments.into(), index: None }
+    }
+
+    /// States the position of the call in the model's message.
+    #[must_use]
+    pub fn with_index(mut self, index: usize) -> Self {
+        self.index = Some(index);
+        self
+    }
+}
+
+/// Which tools the model may or must call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// No tool may be called.
+    None,
+    /// At least one tool must be called.
+    Required,
+    /// This tool must be called.
+    Tool(String),
+    /// Only these tools may be called.
+    Allowed {
+        /// Their names.
+        names: Vec<String>,
+        /// Whether one of them must be called.
+        required: bool,
+    },
+}

@@ -1,0 +1,72 @@
+//! What a running tool may know about its call.
+
+use crate::call::CallId;
+use crate::name::ToolName;
+use tokio_util::sync::CancellationToken;
+
+/// What a running tool may know about its call. A tool asks for it with a `&ToolContext` parameter,
+/// which the model never sees.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    tool_name: ToolName,
+    call_id: Option<CallId>,
+    cancellation: Option<CancellationToken>,
+}
+
+impl ToolContext {
+    /// The context of a call of this tool that has no id and cannot be cancelled.
+    #[must_use]
+    pub fn new(tool_name: ToolName) -> Self {
+        Self { tool_name, call_id: None, cancellation: None }
+    }
+
+    /// Sets the provider's id of the call.
+    #[must_use]
+    pub fn with_call_id(mut self, id: CallId) -> Self {
+        self.call_id = Some(id);
+        self
+    }
+
+    /// Sets the token that cancels the call.
+    #[must_use]
+    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = Some(token);
+        self
+    }
+
+    /// The name of the tool that runs.
+    #[must_use]
+    pub fn tool_name(&self) -> &ToolName {
+        &self.tool_name
+    }
+
+    /// The provider's id of the call; `None` for a call that the program made itself.
+    #[must_use]
+    pub fn call_id(&self) -> Option<&CallId> {
+        self.call_id.as_ref()
+    }
+
+    /// Whether the call was cancelled. A tool that loops should look now and then.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
+
+    pub(crate) fn can_be_cancelled(&self) -> bool {
+        self.cancellation.is_some()
+    }
+
+    /// Waits until the call is cancelled; for ever if nobody can.
+    pub async fn cancelled(&self) {
+        match &self.cancellation {
+            Some(token) => token.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The token that cancels the call, to hand on; one that is never cancelled if nobody can.
+    #[must_use]
+    pub fn cancellation_token(&self) -> CancellationToken {
+        self.cancellation.clone().unwrap_or_default()
+    }
+}

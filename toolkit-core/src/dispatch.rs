@@ -1,0 +1,187 @@
+//! Running the calls of a model: all at once, and exactly one result for each.
+
+mod stream;
+
+pub use stream::ToolResultStream;
+
+use crate::call::ToolCall;
+use crate::context::ToolContext;
+use crate::error::{BuildError, ToolError};
+use crate::registry::ToolRegistry;
+use crate::result::ToolResult;
+use crate::tool::{Tool, run};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Runs the calls that a model asks for.
+///
+/// The calls of a batch run at the same time. Whatever happens to one (no such tool, wrong arguments,
+/// a failure, a panic, a time limit, cancellation), there is exactly one [`ToolResult`] for each call,
+/// and none disturbs the others. It needs a running tokio runtime; with more than one worker
+/// thread, calls run in parallel.
+///
+/// A time limit is the tool's own, else the dispatcher's, else the registry's; in any case at most the
+/// hard limit. It counts from the start of the call. A synchronous tool cannot be interrupted: it
+/// is done when it returns.
+///
+/// ```
+/// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
+/// let results = dispatcher.dispatch([ToolCall::new("call_1", "add", "{}")]).await;
+/// assert_eq!(results[0].outcome.as_ref().unwrap_err().brief(), "Tool `add` not found");
+/// # Ok::<(), toolkit_core::BuildError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Dispatcher {
+    registry: Arc<ToolRegistry>,
+    timeout: Option<Duration>,
+    hard_limit: Option<Duration>,
+}
+
+impl Dispatcher {
+    /// A dispatcher for the tools of a registry.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the registry has [unresolved collisions](ToolRegistry::check).
+    pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
+        let registry = registry.into();
+        registry.check()?;
+        Ok(Self { registry, timeout: None, hard_limit: None })
+    }
+
+    /// Sets how long a call may run if its tool does not say.
+    #[must_use]
+    pub fn with_timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Sets how long a call may run whatever its tool says.
+    #[must_use]
+    pub fn with_hard_limit(mut self, limit: Duration) -> Self {
+        self.hard_limit = Some(limit);
+        self
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn registry(&self) -> &ToolRegistry {
+        &self.registry
+    }
+
+    /// Runs the calls at the same time and waits for all. The results are in the order of the calls.
+    ///
+    /// Dropping the future stops the calls that still run.
+    pub async fn dispatch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolResult> {
+        self.run_all(calls.into_iter().collect(), None).await
+    }
+
+    /// Like [`dispatch`](Self::dispatch); when the token is cancelled, every call that still runs is
+    /// stopped and its result says so.
+    pub async fn dispatch_with(
+        &self,
+        calls: impl IntoIterator<Item = ToolCall>,
+        cancellation: CancellationToken,
+    ) -> Vec<ToolResult> {
+        self.run_all(calls.into_iter().collect(), Some(cancellation)).await
+    }
+
+    /// Starts the calls and gives their results as they come, first done first.
+    /// [`ToolResult::position`] says which call it was.
+    ///
+    /// Dropping the stream stops the calls that still run.
+    ///
+    /// # Panics
+    /// Like `tokio::spawn`, if no tokio runtime is running.
+    pub fn dispatch_stream(&self, calls: impl IntoIterator<Item = ToolCall>) -> ToolResultStream {
+        self.start(calls.into_iter().collect(), None)
+    }
+
+    /// Like [`dispatch_stream`](Self::dispatch_stream), with a token that stops what still runs.
+    ///
+    /// # Panics
+    /// Like `tokio::spawn`, if no tokio runtime is running.
+    pub fn dispatch_stream_with(
+        &self,
+        calls: impl IntoIterator<Item = ToolCall>,
+        cancellation: CancellationToken,
+    ) -> ToolResultStream {
+        self.start(calls.into_iter().collect(), Some(cancellation))
+    }
+
+    async fn run_all(
+        &self,
+        mut calls: Vec<ToolCall>,
+        cancellation: Option<CancellationToken>,
+    ) -> Vec<ToolResult> {
+        if calls.len() <= 1 {
+            // A task of its own would cost more than most tools.
+            return match calls.pop() {
+                Some(call) => vec![self.prepare(call, 0, cancellation).await],
+                None => Vec::new(),
+            };
+        }
+        let mut stream = self.start(calls, cancellation);
+        let mut results = Vec::with_capacity(stream.len());
+        while let Some(result) = stream.next().await {
+            results.push(result);
+        }
+        results.sort_by_key(|result| result.position);
+        results
+    }
+
+    fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
+        let mut stream = ToolResultStream::default();
+        for (position, call) in calls.into_iter().enumerate() {
+            let identity =
+                ToolResult::new(call.id.clone(), call.name.clone(), Err(ToolError::cancelled(&call.name)));
+            stream.spawn(
+                ToolResult { position, ..identity },
+                self.prepare(call, position, cancellation.clone()),
+            );
+        }
+        stream
+    }
+
+    /// Looks the tool up now, so that a later change of the registry makes no difference, and
+    /// returns the call ready to run.
+    fn prepare(
+        &self,
+        call: ToolCall,
+        position: usize,
+        cancellation: Option<CancellationToken>,
+    ) -> impl Future<Output = ToolResult> + Send + 'static {
+        let resolved = match self.registry.get(&call.name) {
+            Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
+            None => Err(self.registry.not_found(&call.name)),
+        };
+        async move {
+            let started = Instant::now();
+            let outcome = match resolved {
+                Ok((tool, limit)) => {
+                    let mut context =
+                        ToolContext::new(tool.definition().name.clone()).with_call_id(call.id.clone());
+                    if let Some(token) = cancellation {
+                        context = context.with_cancellation(token);
+                    }
+                    run(&*tool, call.arguments.as_str(), &context, limit).await
+                }
+                Err(error) => Err(error),
+            };
+            let duration = started.elapsed();
+            ToolResult { position, duration, ..ToolResult::new(call.id, call.name, outcome) }
+        }
+    }
+
+    fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
+        let wanted = tool.definition().metadata.timeout.or(self.timeout).or(self.registry.timeout());
+        match (wanted, self.hard_limit) {
+            (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
+            (wanted, hard) => wanted.or(hard),
+        }
+    }
+}

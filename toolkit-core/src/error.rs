@@ -1,0 +1,15 @@
+//! The three error families, one for each reader: the model, the programmer, the wire.
+
+mod build;
+mod nearest;
+mod tool;
+mod violation;
+mod wire;
+
+pub use build::{BuildError, BuildProblem, Location};
+pub use nearest::nearest;
+pub(crate) use tool::one_of;
+pub use tool::{ErrorKind, ToolError};
+pub(crate) use violation::shorten;
+pub use violation::{Violation, ViolationKind};
+pub use wire::WireError;

@@ -1,0 +1,105 @@
+//! What the programmer must put right before the program serves.
+
+use crate::name::NameError;
+use std::fmt;
+
+/// Where a tool is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The source file, as the compiler names it.
+    pub file: &'static str,
+    /// The line, counted from 1.
+    pub line: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// One thing that the programmer must put right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildProblem {
+    /// Two tools have one name.
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// Where the tool that was there first is defined, if that is known.
+        first: Option<Location>,
+        /// Where the tool that came second is defined, if that is known.
+        second: Option<Location>,
+    },
+    /// A tool has a name that is not legal.
+    IllegalName {
+        /// What is wrong with it, and a legal spelling.
+        error: NameError,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
+}
+
+impl fmt::Display for BuildProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DuplicateName { name, first, second } => {
+                write!(
+                    f,
+                    "two tools are named `{name}`: one defined at {}, one at {}; rename one or put it into a namespace",
+                    place(*first),
+                    place(*second)
+                )
+            }
+            Self::IllegalName { error, defined_at } => {
+                write!(f, "{error} (defined at {})", place(*defined_at))
+            }
+        }
+    }
+}
+
+fn place(location: Option<Location>) -> String {
+    location.map_or_else(|| "an unknown place".to_owned(), |location| location.to_string())
+}
+
+/// Everything that the programmer must put right before the program serves, all at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError {
+    problems: Vec<BuildProblem>,
+}
+
+impl BuildError {
+    /// `Ok` if there is no problem.
+    ///
+    /// # Errors
+    /// All problems, otherwise.
+    pub fn unless_empty(problems: Vec<BuildProblem>) -> Result<(), Self> {
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
+    }
+
+    /// The problems, in the order in which they were found.
+    #[must_use]
+    pub fn problems(&self) -> &[BuildProblem] {
+        &self.problems
+    }
+}
+
+impl From<BuildProblem> for BuildError {
+    fn from(problem: BuildProblem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [only] => write!(f, "{only}"),
+            problems => {
+                write!(f, "{} problems with the registered tools", problems.len())?;
+                problems.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

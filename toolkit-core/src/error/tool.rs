@@ -1,0 +1,211 @@
+//! What went wrong with one call, told to the model.
+
+use super::nearest::nearest;
+use super::violation::{Violation, shorten};
+use std::fmt;
+use std::time::Duration;
+
+/// How many violations or names one message lists.
+const LISTED: usize = 16;
+
+/// Why a call has no output: a text for the model that says what to do next, a brief one for the
+/// user, and the kind for the program.
+///
+/// It is a value, not a crash: the dispatcher turns every failure into one of these, and a tool may
+/// return one itself to choose both texts.
+///
+/// ```
+/// use toolkit_core::{ErrorKind, ToolError};
+///
+/// let error = ToolError::failed("the city is not known; try its English name").with_brief("weather failed");
+/// assert_eq!(error.kind(), ErrorKind::Failed);
+/// assert_eq!(error.message(), "Error running tool: the city is not known; try its English name");
+/// assert_eq!(error.brief(), "weather failed");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct ToolError(Box<Repr>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Repr {
+    kind: ErrorKind,
+    message: String,
+    brief: String,
+    violations: Vec<Violation>,
+}
+
+/// The kinds of [`ToolError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No tool has this name.
+    NotFound,
+    /// The arguments are not JSON.
+    InvalidJson,
+    /// The arguments are JSON, but do not fit the parameters.
+    InvalidArguments,
+    /// The tool ran and reported a failure.
+    Failed,
+    /// The tool ran, but what it returned cannot be written as JSON.
+    InvalidOutput,
+    /// The tool did not finish within its time limit.
+    TimedOut,
+    /// The call was cancelled before the tool finished.
+    Cancelled,
+    /// The tool panicked.
+    Panicked,
+    /// A policy or a person refused the call.
+    Denied,
+}
+
+impl ToolError {
+    /// An error with a message for the model; the brief text is the same until
+    /// [`with_brief`](Self::with_brief).
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self(Box::new(Repr { kind, brief: message.clone(), message, violations: Vec::new() }))
+    }
+
+    /// Replaces the short text that is shown to the user.
+    #[must_use]
+    pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
+        self.0.brief = brief.into();
+        self
+    }
+
+    /// No tool is called `name`. Of the `known` names the message offers those that are
+    /// [most like it](super::nearest), else all if they are few.
+    #[must_use]
+    pub fn not_found<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let brief = format!("Tool `{}` not found", shorten(name));
+        let known: Vec<&str> = known.into_iter().collect();
+        let nearest = nearest(name, known.iter().copied());
+        let message = match (nearest.as_slice(), known.len()) {
+            ([], 0) => format!("{brief}; there are no tools"),
+            ([], 1..=LISTED) => format!("{brief}; there is {}", one_of(&known)),
+            ([], _) => brief.clone(),
+            (nearest, _) => format!("{brief}; did you mean {}?", one_of(nearest)),
+        };
+        Self::new(ErrorKind::NotFound, message).with_brief(brief)
+    }
+
+    /// The arguments are not JSON, for the reason given.
+    #[must_use]
+    pub fn invalid_json(reason: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::InvalidJson, format!("Error parsing JSON arguments: {reason}"))
+            .with_brief("Invalid arguments")
+    }
+
+    /// The arguments do not fit the parameters. All violations are in the message, up to sixteen.
+    #[must_use]
+    pub fn invalid_arguments(violations: Vec<Violation>) -> Self {
+        let mut message = "Error validating JSON arguments: ".to_owned();
+        if let [only] = violations.as_slice() {
+            message.push_str(&only.to_string());
+        } else {
+            message.push_str(&format!("{} problems", violations.len()));
+            for violation in violations.iter().take(LISTED) {
+                message.push_str(&format!("\n- {violation}"));
+            }
+            if let Some(more @ 1..) = violations.len().checked_sub(LISTED) {
+                message.push_str(&format!("\n- and {more} more"));
+            }
+        }
+        let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
+        error.0.violations = violations;
+        error
+    }
+
+    /// The tool ran and failed, for the reason given.
+    #[must_use]
+    pub fn failed(reason: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Failed, format!("Error running tool: {reason:#}"))
+            .with_brief("Tool runtime error")
+    }
+
+    /// The tool's value cannot be written as JSON, for the reason given.
+    #[must_use]
+    pub fn invalid_output(reason: impl fmt::Display) -> Self {
+        let message = format!("Error running tool: its result cannot be written as JSON: {reason}");
+        Self::new(ErrorKind::InvalidOutput, message).with_brief("Invalid return type")
+    }
+
+    /// The tool did not finish within `limit`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolkit_core::ToolError;
+    ///
+    /// let error = ToolError::timed_out("slow_tool", Duration::from_secs(5));
+    /// assert_eq!(error.message(), "Tool 'slow_tool' timed out after 5s");
+    /// ```
+    #[must_use]
+    pub fn timed_out(tool: &str, limit: Duration) -> Self {
+        let seconds = limit.as_secs_f64();
+        Self::new(ErrorKind::TimedOut, format!("Tool '{tool}' timed out after {seconds}s"))
+    }
+
+    /// The call was cancelled before the tool finished.
+    #[must_use]
+    pub fn cancelled(tool: &str) -> Self {
+        Self::new(ErrorKind::Cancelled, format!("Tool '{tool}' was cancelled before it finished"))
+    }
+
+    /// The tool panicked with this text.
+    #[must_use]
+    pub fn panicked(tool: &str, text: &str) -> Self {
+        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked: {text}"))
+            .with_brief("Tool runtime error")
+    }
+
+    /// A policy or a person refused the call, for the reason given.
+    #[must_use]
+    pub fn denied(tool: &str, reason: &str) -> Self {
+        Self::new(ErrorKind::Denied, format!("Tool '{tool}' was denied: {reason}"))
+            .with_brief(format!("Tool '{tool}' denied"))
+    }
+
+    /// The kind of failure.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The text for the model.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The short text for the user.
+    #[must_use]
+    pub fn brief(&self) -> &str {
+        &self.0.brief
+    }
+
+    /// Every fault of the arguments; empty unless the kind is [`ErrorKind::InvalidArguments`].
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolError").field("kind", &self.0.kind).field("message", &self.0.message).finish()
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+/// `` `a` ``, or `` `a` or `b` ``.
+pub(crate) fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(" or ")
+}

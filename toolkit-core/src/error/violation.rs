@@ -1,0 +1,61 @@
+//! One way in which the arguments of a call are wrong.
+
+use std::fmt;
+
+/// How many characters of a name or value from the model a message repeats.
+const QUOTED: usize = 60;
+
+/// One way in which the arguments of a call are wrong. Its text is written for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where: the parameter, and the place inside its value, as in `filters[2].max`. Empty if the
+    /// arguments as a whole are meant.
+    pub path: String,
+    /// What kind of fault.
+    pub kind: ViolationKind,
+    /// What is wrong and what would be right, without the path.
+    pub message: String,
+}
+
+/// The kinds of [`Violation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ViolationKind {
+    /// The arguments are JSON, but not an object.
+    NotAnObject,
+    /// A required parameter is absent.
+    Missing,
+    /// There is no such parameter.
+    Unknown,
+    /// The parameter is given twice.
+    Duplicate,
+    /// The value does not fit the parameter's type.
+    WrongType,
+}
+
+impl Violation {
+    /// A fault at `path`.
+    #[must_use]
+    pub fn new(path: impl Into<String>, kind: ViolationKind, message: impl Into<String>) -> Self {
+        Self { path: path.into(), kind, message: message.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "`{}`: {}", shorten(&self.path), self.message)
+        }
+    }
+}
+
+/// At most 60 characters of `text`, and a sign where more was cut.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

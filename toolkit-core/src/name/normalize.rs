@@ -1,0 +1,89 @@
+//! The spelling rules that toolregistry applies to function and namespace names.
+
+/// Spells a name in snake case, by toolregistry's rules.
+///
+/// `.`, `-`, `@` and white space become `_`, words of a camel-case name are parted by `_`,
+/// everything is lower case, runs of `_` shrink to one, and a doubled first word, which OpenAPI
+/// generators write, appears once: `users_users_list` becomes `users_list`. Other characters stay,
+/// so the result is not always a [legal](crate::check_name) name. Normalising twice changes nothing more.
+///
+/// ```
+/// use toolkit_core::normalize;
+///
+/// assert_eq!(normalize("getHTTPResponse"), "get_http_response");
+/// assert_eq!(normalize("my.tool v2"), "my_tool_v2");
+/// assert_eq!(normalize("users_users_list"), "users_list");
+/// ```
+#[must_use]
+pub fn normalize(name: &str) -> String {
+    let mut current = once(name);
+    loop {
+        let next = once(&current);
+        if next == current {
+            return current;
+        }
+        current = next;
+    }
+}
+
+fn once(name: &str) -> String {
+    let words = part_camel_case(&underscore_blanks(&underscore_punctuation(name))).to_lowercase();
+    undouble_first_word(&shrink_underscores(&words))
+}
+
+fn underscore_punctuation(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut in_run = false;
+    for c in name.chars() {
+        let punctuation = matches!(c, '.' | '-' | '@');
+        if !punctuation {
+            out.push(c);
+        } else if !in_run {
+            out.push('_');
+        }
+        in_run = punctuation;
+    }
+    out
+}
+
+fn underscore_blanks(name: &str) -> String {
+    let is_blank = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
+    name.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
+}
+
+fn part_camel_case(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut out = String::with_capacity(name.len() + 8);
+    for (at, &c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| chars.get(before));
+        let after = chars.get(at + 1);
+        let starts_word = c.is_ascii_uppercase() && after.is_some_and(char::is_ascii_lowercase);
+        let ends_word = before.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if before.is_some() && c.is_ascii_uppercase() && (starts_word || ends_word) {
+            out.push('_');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn shrink_underscores(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c != '_' || !out.ends_with('_') {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn undouble_first_word(name: &str) -> String {
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
+    let words: Vec<&str> = name.split('_').collect();
+    match words.as_slice() {
+        [first, second, third] if first == second && is_word(first) && is_word(third) => {
+            format!("{first}_{third}")
+        }
+        _ => name.to_owned(),
+    }
+}

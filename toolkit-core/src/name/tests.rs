@@ -1,0 +1,71 @@
+use super::*;
+
+fn name(text: &str) -> ToolName {
+    ToolName::new(text).unwrap()
+}
+
+#[test]
+fn normalizing_is_idempotent_where_the_original_is_not() {
+    for (raw, expected) in [("Add_Add_Get", "add_get"), ("add-add-get", "add_get"), ("__a__B", "_a_b")] {
+        assert_eq!(normalize(raw), expected);
+        assert_eq!(normalize(expected), expected);
+    }
+}
+
+#[test]
+fn an_illegal_name_is_refused_with_a_legal_one() {
+    let error = ToolName::new("get weather!").unwrap_err();
+    assert_eq!(error.suggestion(), "get_weather");
+    assert_eq!(
+        error.to_string(),
+        "tool name `get weather!` must be 1 to 128 of the characters A-Z a-z 0-9 _ . -, for example `get_weather`"
+    );
+    let error = ToolName::new("天气").unwrap_err();
+    assert!(check_name(error.suggestion()).is_ok(), "{error}");
+    let error = ToolName::new(&"x".repeat(129)).unwrap_err();
+    assert!(error.to_string().contains("129 characters, at most 128"), "{error}");
+    assert!(ToolName::new("").is_err());
+}
+
+#[test]
+fn a_namespace_that_normalizes_to_nothing_legal_is_refused() {
+    for namespace in [" ", "новое"] {
+        let error = name("add").update_namespace(namespace, false, Separator::Dash).unwrap_err();
+        assert!(error.to_string().starts_with("namespace `"), "{error}");
+        assert_eq!(error.given(), namespace);
+    }
+}
+
+#[test]
+fn only_force_replaces_a_namespace() {
+    let tool = ToolName::qualified("old", "example", Separator::Dash).unwrap();
+    let kept = tool.update_namespace("new", false, Separator::Dash).unwrap();
+    assert_eq!(kept, tool);
+    let moved = tool.update_namespace("new", true, Separator::Dash).unwrap();
+    assert_eq!(
+        (moved.as_str(), moved.namespace(), moved.method_name()),
+        ("new-example", Some("new"), "example")
+    );
+}
+
+#[test]
+fn spellings_are_legal_distinct_and_reversible() {
+    let rule = NameRule { max_length: 64, punctuation: "_-" };
+    let long = format!("{}.tail", "n".repeat(90));
+    let longer = format!("{}.tail2", "n".repeat(90));
+    let set = ["a.b", "a_b", "a.b_c", "a_b.c", "plain", &long, &longer];
+    let names = WireNames::new(rule, set);
+    let mut reversed = set;
+    reversed.reverse();
+    let again = WireNames::new(rule, reversed);
+
+    let mut seen = std::collections::HashSet::new();
+    for name in set {
+        let spelled = names.spell(name);
+        assert!(rule.accepts(spelled), "{spelled}");
+        assert!(seen.insert(spelled.to_owned()), "{spelled} was given out twice");
+        assert_eq!(names.unspell(spelled), name);
+        assert_eq!(again.spell(name), spelled);
+    }
+    assert_eq!(names.spell("a_b"), "a_b");
+}

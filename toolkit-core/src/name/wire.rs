@@ -1,0 +1,129 @@
+//! Legal spellings of tool names for providers that accept fewer characters than we do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which names a provider accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameRule {
+    /// The longest accepted name, in characters.
+    pub max_length: usize,
+    /// Characters accepted beside `A-Z a-z 0-9`.
+    pub punctuation: &'static str,
+}
+
+impl NameRule {
+    /// Whether the provider accepts the name as it is.
+    #[must_use]
+    pub fn accepts(&self, name: &str) -> bool {
+        !name.is_empty() && name.len() <= self.max_length && name.chars().all(|c| self.accepts_char(c))
+    }
+
+    fn accepts_char(&self, c: char) -> bool {
+        c.is_ascii_alphanumeric() || self.punctuation.contains(c)
+    }
+
+    fn plain(&self, name: &str) -> String {
+        replace_illegal(name, |c| self.accepts_char(c))
+    }
+
+    fn hashed(&self, name: &str, salt: u64) -> String {
+        let digest = format!("{:08x}", fnv1a(name, salt) as u32);
+        let room = self.max_length.saturating_sub(digest.len() + 1);
+        let mut spelled = self.plain(name);
+        spelled.truncate(room);
+        format!("{spelled}_{digest}")
+    }
+}
+
+/// The spellings of a set of names that a provider accepts, both ways and without collisions.
+///
+/// A name that the provider accepts keeps its spelling. Any other gets each illegal character
+/// replaced by `_`; if that is too long or would be the spelling of two tools, a digest of the full
+/// name is appended. The result depends on the set of names only, never on their order.
+///
+/// ```
+/// use toolkit_core::{NameRule, WireNames};
+///
+/// let chat = NameRule { max_length: 64, punctuation: "_-" };
+/// let names = WireNames::new(chat, ["fs.read", "add"]);
+/// assert_eq!(names.spell("fs.read"), "fs_read");
+/// assert_eq!(names.unspell("fs_read"), "fs.read");
+/// assert_eq!(names.spell("add"), "add");
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct WireNames {
+    spelled: HashMap<Arc<str>, Arc<str>>,
+    originals: HashMap<Arc<str>, Arc<str>>,
+}
+
+impl WireNames {
+    /// Finds the spelling of every name in the set.
+    #[must_use]
+    pub fn new<'a>(rule: NameRule, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let (accepted, mut refused): (Vec<&str>, Vec<&str>) =
+            names.into_iter().partition(|name| rule.accepts(name));
+        refused.sort_unstable();
+        refused.dedup();
+
+        let mut claims: HashMap<String, usize> = HashMap::new();
+        for name in accepted {
+            claims.insert(name.to_owned(), 2);
+        }
+        for name in &refused {
+            *claims.entry(rule.plain(name)).or_default() += 1;
+        }
+
+        let mut names = Self::default();
+        for name in refused {
+            let plain = rule.plain(name);
+            let unique = rule.accepts(&plain) && claims.get(&plain) == Some(&1);
+            let spelling = if unique { plain } else { unclaimed_digest(rule, name, &mut claims) };
+            let (original, spelling): (Arc<str>, Arc<str>) = (name.into(), spelling.into());
+            names.spelled.insert(original.clone(), spelling.clone());
+            names.originals.insert(spelling, original);
+        }
+        names
+    }
+
+    /// The spelling that the provider accepts. A name that was not in the set is returned as it is.
+    #[must_use]
+    pub fn spell<'a>(&'a self, name: &'a str) -> &'a str {
+        self.spelled.get(name).map_or(name, |spelled| spelled)
+    }
+
+    /// The name behind a provider's spelling. A spelling that was not given out is returned as it is.
+    #[must_use]
+    pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
+        self.originals.get(spelling).map_or(spelling, |original| original)
+    }
+
+    /// The names whose spelling differs, with that spelling, in no particular order.
+    pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
+    }
+}
+
+fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usize>) -> String {
+    let mut salt = 0;
+    loop {
+        let spelling = rule.hashed(name, salt);
+        let free = !claims.contains_key(&spelling);
+        if free {
+            claims.insert(spelling.clone(), 2);
+            return spelling;
+        }
+        salt += 1;
+    }
+}
+
+/// Replaces every character that `legal` refuses by `_`.
+pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> String {
+    name.chars().map(|c| if legal(c) { c } else { '_' }).collect()
+}
+
+/// FNV-1a, so that spellings are the same in every process and on every machine.
+fn fnv1a(text: &str, salt: u64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ salt;
+    text.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,155 @@
+//! What a tool gives back: content for the model, and how plain values become it.
+
+mod content;
+mod convert;
+
+pub use content::{Content, JsonText, Media, MediaData, Resource};
+pub use convert::{ByConversion, ByDisplay, BySerialize, Failure, Infallible, NoConversion, Output};
+pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
+
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// What a tool gives back.
+///
+/// `content` is for the model. Beside it there may be a structured value for the program, a message
+/// that explains the result to the model, and a brief text for the user.
+///
+/// ```
+/// use toolkit_core::ToolOutput;
+///
+/// let output = ToolOutput::text("Beijing: clear, 25 °C").with_brief("weather found");
+/// assert_eq!(output.to_text(), "Beijing: clear, 25 °C");
+/// assert_eq!(output.brief(), "weather found");
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolOutput {
+    content: ContentList,
+    notes: Option<Box<Notes>>,
+}
+
+/// One content is by far the most common, and needs no allocation of its own.
+#[derive(Debug, Clone, PartialEq)]
+enum ContentList {
+    One(Content),
+    Many(Vec<Content>),
+}
+
+impl Default for ContentList {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Notes {
+    structured: Option<Value>,
+    message: String,
+    brief: String,
+}
+
+impl ToolOutput {
+    /// Output of several contents; none is an empty output.
+    #[must_use]
+    pub fn new(content: Vec<Content>) -> Self {
+        Self { content: ContentList::Many(content), notes: None }
+    }
+
+    /// Plain text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Content::Text(text.into()).into()
+    }
+
+    /// A value, written as JSON.
+    ///
+    /// # Errors
+    /// What `serde_json` says if the value cannot be written as JSON, for instance a map whose keys
+    /// are not strings.
+    pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        JsonText::new(value).map(|json| Content::Json(json).into())
+    }
+
+    /// Adds a content at the end.
+    #[must_use]
+    pub fn with_content(mut self, content: Content) -> Self {
+        self.content = match self.content {
+            ContentList::One(first) => ContentList::Many(vec![first, content]),
+            ContentList::Many(mut list) => {
+                list.push(content);
+                ContentList::Many(list)
+            }
+        };
+        self
+    }
+
+    /// Sets the value for the program, which the model does not see.
+    #[must_use]
+    pub fn with_structured(mut self, value: Value) -> Self {
+        self.notes_mut().structured = Some(value);
+        self
+    }
+
+    /// Sets a text that explains the result to the model.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.notes_mut().message = message.into();
+        self
+    }
+
+    /// Sets the short text for the user.
+    #[must_use]
+    pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
+        self.notes_mut().brief = brief.into();
+        self
+    }
+
+    /// The contents, in order.
+    #[must_use]
+    pub fn content(&self) -> &[Content] {
+        match &self.content {
+            ContentList::One(content) => std::slice::from_ref(content),
+            ContentList::Many(list) => list,
+        }
+    }
+
+    /// The value for the program, if the tool gave one.
+    #[must_use]
+    pub fn structured(&self) -> Option<&Value> {
+        self.notes.as_deref()?.structured.as_ref()
+    }
+
+    /// The text that explains the result to the model; often empty.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        self.notes.as_deref().map_or("", |notes| &notes.message)
+    }
+
+    /// The short text for the user; often empty.
+    #[must_use]
+    pub fn brief(&self) -> &str {
+        self.notes.as_deref().map_or("", |notes| &notes.brief)
+    }
+
+    /// Every content as text, a line break between two. Media are named, not included.
+    #[must_use]
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self.content() {
+            [only] => only.to_text(),
+            list => {
+                let texts: Vec<Cow<'_, str>> = list.iter().map(Content::to_text).collect();
+                Cow::Owned(texts.join("\n"))
+            }
+        }
+    }
+
+    fn notes_mut(&mut self) -> &mut Notes {
+        self.notes.get_or_insert_default()
+    }
+}
+
+impl From<Content> for ToolOutput {
+    fn from(content: Content) -> Self {
+        Self { content: ContentList::One(content), notes: None }
+    }
+}

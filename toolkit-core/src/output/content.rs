@@ -1,0 +1,127 @@
+//! The kinds of content that a tool may give back.
+
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+/// One piece of what a tool gives back.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// Text for the model, as it is.
+    Text(String),
+    /// A value, written as JSON.
+    Json(JsonText),
+    /// A picture.
+    Image(Box<Media>),
+    /// A sound.
+    Audio(Box<Media>),
+    /// A file of another kind.
+    File(Box<Media>),
+    /// Something that can be fetched under an address.
+    Resource(Box<Resource>),
+}
+
+impl Content {
+    /// The content as text. Media and resources are named, not included.
+    #[must_use]
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Json(json) => Cow::Borrowed(json.as_str()),
+            Self::Image(media) => Cow::Owned(format!("[image {media}]")),
+            Self::Audio(media) => Cow::Owned(format!("[audio {media}]")),
+            Self::File(media) => Cow::Owned(format!("[file {media}]")),
+            Self::Resource(resource) => Cow::Owned(format!("[resource {resource}]")),
+        }
+    }
+}
+
+/// JSON text: made by writing a value, so it is always well formed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JsonText(String);
+
+impl JsonText {
+    /// Writes a value as compact JSON. Characters beyond ASCII stay as they are.
+    ///
+    /// # Errors
+    /// What `serde_json` says if the value cannot be written as JSON.
+    pub fn new<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        serde_json::to_string(value).map(Self)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, without copying it.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    /// The value that was written.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for JsonText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A picture, a sound or a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    /// The media type, as in `image/png`.
+    pub media_type: String,
+    /// The bytes, or where they are.
+    pub data: MediaData,
+    /// The name of the file, if it has one.
+    pub name: Option<String>,
+}
+
+/// The bytes of a [`Media`], or where they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MediaData {
+    /// The bytes, written in standard Base64.
+    Base64(String),
+    /// The address of the bytes.
+    Url(String),
+}
+
+impl fmt::Display for Media {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.media_type)?;
+        if let Some(name) = &self.name {
+            write!(f, " {name}")?;
+        }
+        match &self.data {
+            MediaData::Base64(_) => Ok(()),
+            MediaData::Url(url) => write!(f, " {url}"),
+        }
+    }
+}
+
+/// Something that can be fetched under an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// The address.
+    pub uri: String,
+    /// What it is called.
+    pub name: String,
+    /// The media type, if it is known.
+    pub media_type: Option<String>,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.uri)
+    }
+}

@@ -1,0 +1,186 @@
+//! How the value that a function returns becomes a tool's output: chosen by its type.
+//!
+//! Generated code wraps the value in [`Output`] and calls `split` and `convert` on it. Which method
+//! that is, the compiler decides by the concrete type: inherent methods come before those of traits,
+//! and methods that take `self` before those that take `&self`. An alias makes no difference.
+
+use super::{Content, JsonText, ToolOutput};
+use crate::error::ToolError;
+use serde::Serialize;
+use std::fmt::Display;
+
+/// A type that says itself how it becomes a tool's output.
+///
+/// Types that implement `Serialize` need not implement it: they are written as JSON.
+///
+/// ```
+/// use toolkit_core::{IntoToolOutput, ToolError, ToolOutput};
+///
+/// struct Celsius(f64);
+///
+/// impl IntoToolOutput for Celsius {
+///     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text(format!("{} °C", self.0)))
+///     }
+/// }
+/// ```
+pub trait IntoToolOutput {
+    /// Makes the output.
+    ///
+    /// # Errors
+    /// What the model should read instead of an output.
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl IntoToolOutput for ToolOutput {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolOutput for Content {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoToolOutput for Vec<Content> {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::new(self))
+    }
+}
+
+impl IntoToolOutput for JsonText {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(Content::Json(self).into())
+    }
+}
+
+impl IntoToolOutput for String {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(Content::Text(self).into())
+    }
+}
+
+impl IntoToolOutput for &str {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(self))
+    }
+}
+
+/// What a function returned.
+#[derive(Debug)]
+pub struct Output<T>(pub T);
+
+impl<T, E> Output<Result<T, E>> {
+    /// Parts the value from the failure.
+    #[inline]
+    pub fn split(self) -> Result<Output<T>, Failure<E>> {
+        self.0.map(Output).map_err(Failure)
+    }
+}
+
+/// `split` for everything that is not a `Result`.
+pub trait Infallible: Sized {
+    /// There is no failure to part.
+    fn split(self) -> Result<Self, Failure<std::convert::Infallible>>;
+}
+
+impl<T> Infallible for Output<T> {
+    #[inline]
+    fn split(self) -> Result<Self, Failure<std::convert::Infallible>> {
+        Ok(self)
+    }
+}
+
+/// First choice: the type says itself what it becomes.
+pub trait ByConversion {
+    /// Makes the output.
+    fn convert(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: IntoToolOutput> ByConversion for Output<T> {
+    #[inline]
+    fn convert(self) -> Result<ToolOutput, ToolError> {
+        self.0.into_tool_output()
+    }
+}
+
+/// Second choice: the value is written as JSON.
+pub trait BySerialize {
+    /// Makes the output.
+    fn convert(&self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: Serialize> BySerialize for Output<T> {
+    #[inline]
+    fn convert(&self) -> Result<ToolOutput, ToolError> {
+        ToolOutput::json(&self.0).map_err(ToolError::invalid_output)
+    }
+}
+
+/// A type that a tool may return. No type implements it: it only carries the message for those that
+/// neither are `Serialize` nor implement [`IntoToolOutput`].
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "this type cannot become a tool's output",
+    note = "derive `serde::Serialize` for it, return `ToolOutput`, or implement `IntoToolOutput`",
+    note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
+)]
+pub trait ToolReturn {}
+
+/// No choice left: the bound of the method carries the message.
+pub trait NoConversion<T> {
+    /// Never called.
+    fn convert(&self) -> Result<ToolOutput, ToolError>
+    where
+        T: ToolReturn;
+}
+
+impl<T> NoConversion<T> for &Output<T> {
+    fn convert(&self) -> Result<ToolOutput, ToolError>
+    where
+        T: ToolReturn,
+    {
+        Err(ToolError::invalid_output("it has no conversion"))
+    }
+}
+
+/// The error that a function returned.
+#[derive(Debug)]
+pub struct Failure<E>(pub E);
+
+impl Failure<ToolError> {
+    /// A [`ToolError`] stays what it is.
+    pub fn into_error(self) -> ToolError {
+        self.0
+    }
+}
+
+/// An error that a tool may return: anything that displays.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    label = "the model has to read this error, but it does not implement `Display`",
+    note = "implement `std::fmt::Display` for it, or return `ToolError`"
+)]
+pub trait ErrorText: Display {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> ErrorText for E {}
+
+/// `into_error` for everything that is not a [`ToolError`].
+pub trait ByDisplay<E> {
+    /// The error's text, with its causes where `{:#}` shows them.
+    fn into_error(self) -> ToolError
+    where
+        E: ErrorText;
+}
+
+impl<E> ByDisplay<E> for Failure<E> {
+    fn into_error(self) -> ToolError
+    where
+        E: ErrorText,
+    {
+        ToolError::failed(self.0)
+    }
+}

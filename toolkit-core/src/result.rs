@@ -1,0 +1,36 @@
+//! What came of one call.
+
+use crate::call::CallId;
+use crate::error::ToolError;
+use crate::output::ToolOutput;
+use std::time::Duration;
+
+/// What came of one call. Every call has exactly one.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id of the call.
+    pub call_id: CallId,
+    /// The tool's name as the call spelled it.
+    pub name: String,
+    /// The position of the call in its batch, counted from 0.
+    pub position: usize,
+    /// The output, or what the model should read instead.
+    pub outcome: Result<ToolOutput, ToolError>,
+    /// How long the tool ran; zero if it did not.
+    pub duration: Duration,
+}
+
+impl ToolResult {
+    /// The result of a call that took no time.
+    #[must_use]
+    pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
+        Self { call_id, name: name.into(), position: 0, outcome, duration: Duration::ZERO }
+    }
+
+    /// Whether the call failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.outcome.is_err()
+    }
+}

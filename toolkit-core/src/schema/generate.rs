@@ -1,0 +1,62 @@
+//! Generating the schemas of types, with `schemars`.
+
+use super::tidy::tidy;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value};
+
+/// The schema of a type, as a tool's parameter of that type shows it: draft 2020-12, everything
+/// inlined that is not recursive, and [tidied](tidy).
+///
+/// ```
+/// let schema = toolkit_core::schema_of::<Vec<u8>>();
+/// assert_eq!(
+///     schema,
+///     serde_json::json!({"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}})
+/// );
+/// ```
+#[must_use]
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let mut builder = SchemaBuilder::new();
+    let mut schema = T::json_schema(builder.generator()).to_value();
+    builder.add_definitions(&mut schema);
+    tidy(&mut schema);
+    schema
+}
+
+/// Collects the schemas of several types that share their definitions.
+#[derive(Debug)]
+pub(crate) struct SchemaBuilder {
+    generator: SchemaGenerator,
+}
+
+impl SchemaBuilder {
+    /// A builder without definitions.
+    #[must_use]
+    pub(crate) fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        Self { generator: settings.into_generator() }
+    }
+
+    /// The generator that types are asked with.
+    pub(crate) fn generator(&mut self) -> &mut SchemaGenerator {
+        &mut self.generator
+    }
+
+    /// Adds the definitions of recursive types, where there are any, as `$defs` of the root.
+    pub(crate) fn add_definitions(&mut self, root: &mut Value) {
+        let definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
+        if let (Value::Object(root), false) = (root, definitions.is_empty()) {
+            root.insert("$defs".to_owned(), Value::Object(definitions));
+        }
+    }
+}
+
+impl Default for SchemaBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,59 @@
+//! Tools: what they say about themselves, and how one is run.
+
+mod definition;
+mod function;
+mod future;
+mod run;
+
+pub use definition::{ToolDefinition, ToolMetadata};
+pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
+pub use future::ToolFuture;
+pub(crate) use run::run;
+
+use crate::context::ToolContext;
+use std::sync::Arc;
+
+/// Something that a model can call.
+///
+/// `#[tool]` functions become a [`FunctionTool`], which implements it. Implement it by hand for tools
+/// whose schema is made in a way of their own.
+///
+/// ```
+/// use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
+///
+/// struct Echo(ToolDefinition);
+///
+/// impl Tool for Echo {
+///     fn definition(&self) -> &ToolDefinition {
+///         &self.0
+///     }
+///
+///     fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+///         ToolFuture::ready(Ok(ToolOutput::text(arguments)))
+///     }
+/// }
+///
+/// let schema = serde_json::json!({"type": "object"});
+/// let echo = Echo(ToolDefinition::new(ToolName::new("echo")?, "Says it again.", schema));
+/// assert_eq!(echo.definition().name.as_str(), "echo");
+/// # Ok::<(), toolkit_core::NameError>(())
+/// ```
+pub trait Tool: Send + Sync {
+    /// What the model reads about the tool.
+    fn definition(&self) -> &ToolDefinition;
+
+    /// Starts one call. `arguments` is the JSON text as the model wrote it; nothing was checked yet.
+    ///
+    /// Whoever runs the future stops it at a time limit or a cancellation by dropping it.
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
+}
+
+impl<T: Tool + ?Sized> Tool for Arc<T> {
+    fn definition(&self) -> &ToolDefinition {
+        (**self).definition()
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        (**self).call(arguments, context)
+    }
+}

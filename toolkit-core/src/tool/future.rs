@@ -1,0 +1,65 @@
+//! What a started call is: done already, or running.
+
+use crate::error::ToolError;
+use crate::output::ToolOutput;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+type Outcome = Result<ToolOutput, ToolError>;
+
+/// A started call. That of a synchronous tool is done when it is made, and needs no allocation.
+pub struct ToolFuture<'a>(State<'a>);
+
+enum State<'a> {
+    Done(Option<Outcome>),
+    Running(Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>),
+}
+
+impl<'a> ToolFuture<'a> {
+    /// A call that is done.
+    #[inline]
+    #[must_use]
+    pub fn ready(outcome: Outcome) -> Self {
+        Self(State::Done(Some(outcome)))
+    }
+
+    /// A call that runs.
+    #[inline]
+    #[must_use]
+    pub fn running(future: impl Future<Output = Outcome> + Send + 'a) -> Self {
+        Self(State::Running(Box::pin(future)))
+    }
+
+    /// The outcome if the call is done, else the call.
+    ///
+    /// # Errors
+    /// The running call itself.
+    #[inline]
+    pub fn try_ready(self) -> Result<Outcome, Self> {
+        match self.0 {
+            State::Done(Some(outcome)) => Ok(outcome),
+            state => Err(Self(state)),
+        }
+    }
+}
+
+impl Future for ToolFuture<'_> {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        match &mut self.0 {
+            State::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            State::Running(future) => future.as_mut().poll(context),
+        }
+    }
+}
+
+impl fmt::Debug for ToolFuture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            State::Done(_) => "ToolFuture(done)",
+            State::Running(_) => "ToolFuture(running)",
+        })
+    }
+}
