@@ -5,10 +5,12 @@
 //! a second time, slowly and thoroughly, to coerce what can be meant and to report everything else.
 
 mod decode;
+mod default;
 mod explain;
 mod param;
 mod place;
 
 pub(crate) use decode::decode;
+pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 pub(crate) use param::parameters_schema;
-pub use param::{Fill, Param, ParamDefault, Probe, ProbePlain, Slot, ToolParam};
+pub use param::{Fill, Param, Probe, ProbePlain, Slot, ToolParam};

@@ -206,18 +206,25 @@ impl ToolName {
     /// # Errors
     /// [`NameError`] if the new name is not legal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
-        let method = if self.namespace().is_none() && self.method_name() == self.as_str() {
-            [Separator::Dash, Separator::Dot]
-                .into_iter()
-                .find(|separator| self.as_str().contains(separator.as_char()))
-                .map_or(self.as_str(), |separator| after_separator(self.as_str(), separator))
-        } else {
-            self.method_name()
-        };
+        let method = self.own_name();
         match namespace.filter(|namespace| !namespace.is_empty()) {
             Some(namespace) => Self::qualified(namespace, method, separator),
             None => Self::new(method),
         }
+    }
+
+    /// The method's own name; where it is the whole name, what is left without the namespace.
+    fn own_name(&self) -> &str {
+        let (name, method) = (self.as_str(), self.method_name());
+        if !method.is_empty() && method != name {
+            return method;
+        }
+        let mut separators = [Separator::Dash, Separator::Dot].into_iter();
+        let rest = match self.namespace() {
+            Some(namespace) => separators.find_map(|separator| strip(name, namespace, separator)),
+            None => separators.find_map(|separator| split(name, separator)).map(|(_, rest)| rest),
+        };
+        rest.unwrap_or(name)
     }
 
     /// Whether the name begins with `namespace` and the separator: `math` holds `math-add`, but not
@@ -256,7 +263,7 @@ impl AsRef<str> for ToolName {
 /// ```
 #[must_use]
 pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
-    name.split_once(separator.as_char()).map(|(prefix, _)| prefix)
+    split(name, separator).map(|(prefix, _)| prefix)
 }
 
 /// Whether `name` begins with `namespace` and the separator.
@@ -279,7 +286,11 @@ fn strip<'a>(name: &'a str, namespace: &str, separator: Separator) -> Option<&'a
 }
 
 fn after_separator(name: &str, separator: Separator) -> &str {
-    name.split_once(separator.as_char()).map_or(name, |(_, rest)| rest)
+    split(name, separator).map_or(name, |(_, rest)| rest)
+}
+
+fn split(name: &str, separator: Separator) -> Option<(&str, &str)> {
+    name.split_once(separator.as_char())
 }
 
 fn join(namespace: &str, method: &str, separator: Separator) -> String {

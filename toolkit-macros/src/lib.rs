@@ -1,1 +1,47 @@
-//! Placeholder.
+//! The `#[tool]` attribute macro of `toolkit-ai`.
+//!
+//! Reading order: an annotated function is parsed ([`item`], [`attr`], [`docs`]) into a [`draft`],
+//! checked into a [`model`], and expanded. A draft and a model are different types, so nothing
+//! unchecked can be expanded. Every mistake of a function is collected and reported at once.
+//!
+//! The documentation of the macro itself stands where users meet it: on its re-export in the facade.
+
+#![allow(missing_docs)]
+
+mod attr;
+mod check;
+mod diag;
+mod docs;
+mod draft;
+mod expand;
+mod item;
+mod model;
+
+use proc_macro2::TokenStream;
+
+#[proc_macro_attribute]
+pub fn tool(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand_tool(attr.into(), item.into()).into()
+}
+
+fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diag = diag::Diag::default();
+    let attr = attr::ToolAttr::read(attr, &mut diag);
+    let function = match item::FunctionItem::read(item.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            diag.push(error);
+            return diag.into_tokens(item);
+        }
+    };
+    let draft = draft::Draft::read(attr, &function, &mut diag);
+    let generated = match check::check(&draft, &mut diag) {
+        Some(model) if diag.is_empty() => expand::tool(&model),
+        _ => expand::stub(&draft),
+    };
+    let function = function.without_our_attributes();
+    diag.into_tokens(quote::quote!(#function #generated))
+}
+
+#[cfg(test)]
+mod tests;

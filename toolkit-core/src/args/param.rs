@@ -1,5 +1,6 @@
 //! A parameter: what generated code says about it, and the slot its value is parsed into.
 
+use super::default::ParamDefault;
 use crate::schema::{SchemaBuilder, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -35,15 +36,6 @@ pub struct Param {
     pub default: Option<ParamDefault>,
 }
 
-/// The value that a parameter has when the model leaves it out.
-#[derive(Debug, Clone, Copy)]
-pub struct ParamDefault {
-    /// The value, if its type can be written as JSON.
-    pub value: fn() -> Option<Value>,
-    /// The expression in the source, for the description if the value cannot be written.
-    pub source: &'static str,
-}
-
 impl Param {
     /// Whether the model may use this name for the parameter.
     #[inline]
@@ -65,7 +57,9 @@ pub(crate) fn parameters_schema(params: &[Param]) -> Value {
     let mut root = json!({"type": "object", "properties": properties});
     let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name).collect();
     if let Some(object) = root.as_object_mut() {
-        object.insert("required".to_owned(), json!(required));
+        if !required.is_empty() {
+            object.insert("required".to_owned(), json!(required));
+        }
         object.insert("additionalProperties".to_owned(), Value::Bool(false));
     }
     builder.add_definitions(&mut root);

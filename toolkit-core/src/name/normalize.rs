@@ -26,9 +26,12 @@ pub fn normalize(name: &str) -> String {
     }
 }
 
+/// What toolregistry does. It undoubles only what it is given, so `add-add-get` takes it two turns.
 fn once(name: &str) -> String {
-    let words = part_camel_case(&underscore_blanks(&underscore_punctuation(name))).to_lowercase();
-    undouble_first_word(&shrink_underscores(&words))
+    undouble_first_word(name).unwrap_or_else(|| {
+        let words = part_camel_case(&underscore_blanks(&underscore_punctuation(name)));
+        shrink_underscores(&words.to_lowercase())
+    })
 }
 
 fn underscore_punctuation(name: &str) -> String {
@@ -77,13 +80,13 @@ fn shrink_underscores(name: &str) -> String {
     out
 }
 
-fn undouble_first_word(name: &str) -> String {
+fn undouble_first_word(name: &str) -> Option<String> {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
     let words: Vec<&str> = name.split('_').collect();
     match words.as_slice() {
         [first, second, third] if first == second && is_word(first) && is_word(third) => {
-            format!("{first}_{third}")
+            Some(format!("{first}_{third}"))
         }
-        _ => name.to_owned(),
+        _ => None,
     }
 }

@@ -6,7 +6,9 @@ fn name(text: &str) -> ToolName {
 
 #[test]
 fn normalizing_is_idempotent_where_the_original_is_not() {
-    for (raw, expected) in [("Add_Add_Get", "add_get"), ("add-add-get", "add_get"), ("__a__B", "_a_b")] {
+    for (raw, expected) in
+        [("Add_Add_Get", "add_get"), ("add-add-get", "add_get"), ("__a__B", "_a_b"), ("aB_aB_c", "a_b_c")]
+    {
         assert_eq!(normalize(raw), expected);
         assert_eq!(normalize(expected), expected);
     }
@@ -46,6 +48,20 @@ fn only_force_replaces_a_namespace() {
         (moved.as_str(), moved.namespace(), moved.method_name()),
         ("new-example", Some("new"), "example")
     );
+}
+
+#[test]
+fn a_name_is_rebuilt_without_its_namespace() {
+    let check = |qualified, namespace, method, expected| {
+        let tool = ToolName::from_parts(qualified, namespace, method).unwrap();
+        assert_eq!(tool.requalify(Some("calc"), Separator::Dot).unwrap().as_str(), expected, "{tool:?}");
+    };
+    check("old-add", Some("old"), "add", "calc.add");
+    check("old-add", Some("old"), "old-add", "calc.add");
+    check("old-add", Some("old"), "", "calc.add");
+    check("old-add", None, "old-add", "calc.add");
+    check("old-plus", Some("old"), "add", "calc.add");
+    check("old-add", Some("new"), "old-add", "calc.old-add");
 }
 
 #[test]

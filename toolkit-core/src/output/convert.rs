@@ -8,6 +8,8 @@ use super::{Content, JsonText, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
 use std::fmt::Display;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
 /// A type that says itself how it becomes a tool's output.
 ///
@@ -83,12 +85,12 @@ impl<T, E> Output<Result<T, E>> {
 /// `split` for everything that is not a `Result`.
 pub trait Infallible: Sized {
     /// There is no failure to part.
-    fn split(self) -> Result<Self, Failure<std::convert::Infallible>>;
+    fn split(self) -> Result<Self, Failure<ToolError>>;
 }
 
 impl<T> Infallible for Output<T> {
     #[inline]
-    fn split(self) -> Result<Self, Failure<std::convert::Infallible>> {
+    fn split(self) -> Result<Self, Failure<ToolError>> {
         Ok(self)
     }
 }
@@ -129,20 +131,25 @@ impl<T: Serialize> BySerialize for Output<T> {
 )]
 pub trait ToolReturn {}
 
-/// No choice left: the bound of the method carries the message.
-pub trait NoConversion<T> {
-    /// Never called.
-    fn convert(&self) -> Result<ToolOutput, ToolError>
-    where
-        T: ToolReturn;
-}
+/// No choice left: where method look-up ends when a type has neither conversion.
+#[derive(Debug)]
+pub struct Unconvertible<T>(PhantomData<T>);
 
-impl<T> NoConversion<T> for &Output<T> {
-    fn convert(&self) -> Result<ToolOutput, ToolError>
+impl<T> Unconvertible<T> {
+    /// Never called: its bound, which no type meets, carries the message.
+    pub fn convert(&self) -> Result<ToolOutput, ToolError>
     where
         T: ToolReturn,
     {
-        Err(ToolError::invalid_output("it has no conversion"))
+        Err(ToolError::invalid_output("its type has no conversion"))
+    }
+}
+
+impl<T> Deref for Output<T> {
+    type Target = Unconvertible<T>;
+
+    fn deref(&self) -> &Unconvertible<T> {
+        &Unconvertible(PhantomData)
     }
 }
 

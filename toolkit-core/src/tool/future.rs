@@ -1,6 +1,6 @@
 //! What a started call is: done already, or running.
 
-use crate::error::ToolError;
+use crate::error::{ErrorKind, ToolError};
 use crate::output::ToolOutput;
 use std::fmt;
 use std::pin::Pin;
@@ -29,6 +29,17 @@ impl<'a> ToolFuture<'a> {
     #[must_use]
     pub fn running(future: impl Future<Output = Outcome> + Send + 'a) -> Self {
         Self(State::Running(Box::pin(future)))
+    }
+
+    /// A call that generated code could not make because a slot stayed empty, which a successful
+    /// decode rules out.
+    #[cold]
+    #[must_use]
+    pub fn incomplete() -> Self {
+        Self::ready(Err(ToolError::new(
+            ErrorKind::InvalidArguments,
+            "Error validating JSON arguments: incomplete",
+        )))
     }
 
     /// The outcome if the call is done, else the call.

@@ -1,0 +1,178 @@
+//! The rules: from a draft to a model.
+
+use crate::diag::{Diag, hint};
+use crate::draft::{Draft, DraftParam, Source};
+use crate::model::{Argument, Model, ParamModel};
+use proc_macro2::Span;
+use quote::ToTokens;
+use std::collections::HashMap;
+use syn::ext::IdentExt;
+use syn::{LitStr, Safety};
+
+const MAX_NAME_LENGTH: usize = 128;
+
+/// Checks every rule and reports every mistake. `None` if a part of the model cannot be made.
+pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
+    check_signature(draft, diag);
+    check_documented_names(draft, diag);
+    check_names_differ(draft, diag);
+    let name = tool_name(draft, diag);
+    let namespace = namespace(draft, diag);
+    let arguments = draft.params.iter().map(|param| argument(draft, param, diag)).collect();
+    let description = match &draft.attr.description {
+        Some(description) => description.to_token_stream(),
+        None => draft.docs.description(),
+    };
+    Some(Model {
+        krate: draft.krate(),
+        cfgs: draft.cfgs().collect(),
+        vis: draft.vis,
+        sig: draft.sig,
+        name: name?,
+        namespace,
+        description,
+        timeout: draft.attr.timeout,
+        arguments,
+    })
+}
+
+fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
+    let sig = draft.sig;
+    if !sig.generics.params.is_empty() {
+        diag.error(
+            &sig.generics,
+            "a tool cannot be generic: the model reads one schema; write the concrete type, or call this function from a tool for each type",
+        );
+    } else if let Some(clause) = &sig.generics.where_clause {
+        diag.error(clause, "a tool cannot have a `where` clause");
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        diag.error(token, "a tool cannot be `unsafe`: nobody checks its conditions before a model calls it");
+    }
+    if let Some(variadic) = &sig.variadic {
+        diag.error(variadic, "a tool has a fixed list of parameters");
+    }
+}
+
+/// A parameter that the documentation describes and the function does not have is a stale comment.
+fn check_documented_names(draft: &Draft<'_>, diag: &mut Diag) {
+    let names: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    for documented in &draft.docs.parsed.params {
+        if draft.params.iter().any(|param| is_documented_as(param, &documented.name)) {
+            continue;
+        }
+        let hint = if known.is_empty() { "; it has none".to_owned() } else { hint(&documented.name, &known) };
+        let message = format!("the function has no parameter `{}`{hint}", documented.name);
+        diag.push(syn::Error::new(draft.docs.span(documented.line), message));
+    }
+}
+
+fn is_documented_as(param: &DraftParam<'_>, name: &str) -> bool {
+    param.name() == name || param.attr.rename.as_ref().is_some_and(|rename| rename.value() == name)
+}
+
+/// No two parameters may answer to one name.
+fn check_names_differ(draft: &Draft<'_>, diag: &mut Diag) {
+    let mut taken: HashMap<String, String> = HashMap::new();
+    for param in draft.params.iter().filter(|param| matches!(param.source, Source::Model { .. })) {
+        let owner = param.name();
+        for (name, span) in model_names(param) {
+            if name.is_empty() {
+                diag.push(syn::Error::new(span, "a parameter needs a name"));
+            }
+            if let Some(first) = taken.insert(name.clone(), owner.clone()) {
+                let message = format!("two parameters answer to `{name}`: `{first}` and `{owner}`");
+                diag.push(syn::Error::new(span, message));
+            }
+        }
+    }
+}
+
+fn model_names(param: &DraftParam<'_>) -> impl Iterator<Item = (String, Span)> {
+    let name = match &param.attr.rename {
+        Some(rename) => (rename.value(), rename.span()),
+        None => (param.name(), param.ident.span()),
+    };
+    let aliases = param.attr.aliases.iter().map(|alias| (alias.value(), alias.span()));
+    std::iter::once(name).chain(aliases)
+}
+
+fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
+    let (name, span, advice) = match &draft.attr.name {
+        Some(name) => (name.value(), name.span(), ""),
+        None => (
+            draft.sig.ident.unraw().to_string(),
+            draft.sig.ident.span(),
+            "; give it one with `#[tool(name = \"…\")]`",
+        ),
+    };
+    let legal = is_legal(&name, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+    if legal {
+        return Some(name);
+    }
+    let message = format!(
+        "tool name `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9 _ . -, for example `{}`{advice}",
+        legal_spelling(&name)
+    );
+    diag.push(syn::Error::new(span, message));
+    None
+}
+
+fn namespace(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
+    let literal: &LitStr = draft.attr.namespace.as_ref()?;
+    let namespace = literal.value();
+    if is_legal(&namespace, |byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Some(namespace);
+    }
+    let message = format!(
+        "namespace `{namespace}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9 _, for example `{}`",
+        legal_spelling(&namespace).replace(['.', '-'], "_")
+    );
+    diag.push(syn::Error::new(literal.span(), message));
+    None
+}
+
+fn is_legal(name: &str, legal: impl Fn(u8) -> bool) -> bool {
+    (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.bytes().all(legal)
+}
+
+fn legal_spelling(name: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' };
+    let spelled: String = name.chars().map(legal).take(MAX_NAME_LENGTH).collect();
+    let spelled = spelled.trim_matches('_');
+    if spelled.is_empty() { "my_tool".to_owned() } else { spelled.to_owned() }
+}
+
+fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag) -> Argument<'a> {
+    let Source::Model { owned, lent } = &param.source else {
+        check_context(param, diag);
+        return Argument::Context;
+    };
+    let documented =
+        draft.docs.parsed.params.iter().find(|documented| is_documented_as(param, &documented.name));
+    let description = match (&param.attr.description, documented) {
+        (Some(description), _) => description.to_token_stream(),
+        (None, Some(documented)) if param.docs.is_empty() => documented.description.to_token_stream(),
+        (None, _) => param.docs.description(),
+    };
+    let (name, _) = model_names(param).next().unwrap_or_else(|| (param.name(), param.ident.span()));
+    Argument::Param(Box::new(ParamModel {
+        ident: param.ident,
+        owned,
+        lent: *lent,
+        name,
+        aliases: param.attr.aliases.iter().map(LitStr::value).collect(),
+        description,
+        default: param.attr.default.as_ref(),
+    }))
+}
+
+/// The model never sees the context, so there is nothing to say about it.
+fn check_context(param: &DraftParam<'_>, diag: &mut Diag) {
+    let attr = &param.attr;
+    let said = attr.default.is_some() || attr.description.is_some() || attr.rename.is_some();
+    if said || !attr.aliases.is_empty() {
+        diag.error(param.ty, "the model never sees the context: `#[param]` says nothing here");
+    }
+}

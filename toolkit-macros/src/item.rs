@@ -1,0 +1,67 @@
+//! A function whose body is not looked at, so that a half-typed body never breaks the macro.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, FnArg, Signature, Visibility};
+
+#[derive(Clone)]
+pub(crate) struct FunctionItem {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    body: TokenStream,
+}
+
+impl FunctionItem {
+    pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
+        let function: Self = syn::parse2(item)?;
+        let mut body = function.body.clone().into_iter();
+        match body.next() {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => Ok(function),
+            _ => Err(syn::Error::new_spanned(&function.sig, "a tool needs a body")),
+        }
+    }
+
+    /// What is given back to the compiler: the function as it was, less the attributes on its
+    /// parameters that only this macro understands. Rust allows no comments there either.
+    pub(crate) fn without_our_attributes(&self) -> Self {
+        let mut function = self.clone();
+        for input in &mut function.sig.inputs {
+            let attrs = match input {
+                FnArg::Receiver(receiver) => &mut receiver.attrs,
+                FnArg::Typed(typed) => &mut typed.attrs,
+            };
+            attrs.retain(|attr| !is_ours(attr));
+        }
+        function
+    }
+}
+
+/// Whether an attribute on a parameter is for this macro.
+pub(crate) fn is_ours(attr: &Attribute) -> bool {
+    attr.path().is_ident("param") || attr.path().is_ident("doc")
+}
+
+impl Parse for FunctionItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let start = input.fork();
+        let parse = || -> syn::Result<(Visibility, Signature)> { Ok((input.parse()?, input.parse()?)) };
+        let (vis, sig) = parse().map_err(|error| {
+            let is_function = start.to_string().split_whitespace().any(|word| word == "fn");
+            match is_function {
+                true => error,
+                false => start.error("`#[tool]` goes on a function"),
+            }
+        })?;
+        Ok(Self { attrs, vis, sig, body: input.parse()? })
+    }
+}
+
+impl ToTokens for FunctionItem {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { attrs, vis, sig, body } = self;
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+    }
+}

@@ -1,0 +1,51 @@
+//! What a function means, after every rule was checked. Only this can be expanded.
+
+use crate::attr::DefaultAttr;
+use proc_macro2::TokenStream;
+use std::time::Duration;
+use syn::{Attribute, Ident, Signature, Type, Visibility};
+
+/// A function that can become a tool.
+pub(crate) struct Model<'a> {
+    /// The path that generated code starts from.
+    pub(crate) krate: TokenStream,
+    pub(crate) cfgs: Vec<&'a Attribute>,
+    pub(crate) vis: &'a Visibility,
+    pub(crate) sig: &'a Signature,
+    pub(crate) name: String,
+    pub(crate) namespace: Option<String>,
+    /// An expression of type `&'static str`.
+    pub(crate) description: TokenStream,
+    pub(crate) timeout: Option<Duration>,
+    /// In the order of the signature.
+    pub(crate) arguments: Vec<Argument<'a>>,
+}
+
+/// One argument of the call that the generated function makes.
+pub(crate) enum Argument<'a> {
+    Context,
+    Param(Box<ParamModel<'a>>),
+}
+
+/// A parameter that the model sees.
+pub(crate) struct ParamModel<'a> {
+    pub(crate) ident: &'a Ident,
+    /// The type that is decoded.
+    pub(crate) owned: &'a Type,
+    /// Whether the function takes a reference to it.
+    pub(crate) lent: bool,
+    pub(crate) name: String,
+    pub(crate) aliases: Vec<String>,
+    /// An expression of type `&'static str`.
+    pub(crate) description: TokenStream,
+    pub(crate) default: Option<&'a DefaultAttr>,
+}
+
+impl Model<'_> {
+    pub(crate) fn params(&self) -> impl Iterator<Item = &ParamModel<'_>> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Context => None,
+            Argument::Param(param) => Some(&**param),
+        })
+    }
+}
