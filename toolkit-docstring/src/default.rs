@@ -1,0 +1,141 @@
+//! Defaults stated in words: `Defaults to 10.`, `(default: 10)`, `default=10`.
+
+use crate::prose::{outside_brackets, unwrap_mark};
+
+const WORD: &str = "default";
+
+/// The default that a description states somewhere.
+pub(crate) fn stated(description: &str) -> Option<String> {
+    description
+        .to_ascii_lowercase()
+        .match_indices(WORD)
+        .filter_map(|(place, _)| description.split_at_checked(place))
+        .filter(|(before, _)| !before.ends_with(is_word_char))
+        .find_map(|(before, clause)| {
+            let in_brackets = before.trim_end().ends_with(['(', '[', '（']);
+            let announced = after_announcement(clause);
+            value(announced.or_else(|| after_word(clause).filter(|_| in_brackets))?)
+        })
+}
+
+/// The default in a text that states nothing else, such as `default 10`.
+pub(crate) fn clause(text: &str) -> Option<String> {
+    value(after_announcement(text).or_else(|| after_word(text))?)
+}
+
+fn after_announcement(clause: &str) -> Option<&str> {
+    let rest = strip_word(clause)?;
+    let rest = rest.strip_prefix(['s', 'S']).unwrap_or(rest);
+    let spoken = rest
+        .trim_start()
+        .split_at_checked(3)
+        .filter(|(to, _)| to.eq_ignore_ascii_case("to ") && rest.starts_with(' '))
+        .map(|(_, value)| value);
+    spoken.or_else(|| {
+        rest.trim_start().strip_prefix([':', '=', '：']).filter(|value| !value.starts_with([':', '=']))
+    })
+}
+
+fn after_word(clause: &str) -> Option<&str> {
+    strip_word(clause).filter(|rest| rest.starts_with(char::is_whitespace))
+}
+
+fn strip_word(clause: &str) -> Option<&str> {
+    let (word, rest) = clause.split_at_checked(WORD.len())?;
+    word.eq_ignore_ascii_case(WORD).then_some(rest)
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.')
+}
+
+fn value(text: &str) -> Option<String> {
+    let text = text.trim_start();
+    let value = quoted(text).unwrap_or_else(|| sentence(text));
+    let value = value.trim().trim_end_matches('.');
+    let value = unwrap_mark(value, '`').unwrap_or(value).trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|c| matches!(c, '`' | '\'' | '"'))?;
+    let mut ends = text.match_indices(quote).map(|(place, _)| place);
+    let (_, end) = (ends.next()?, ends.next()?);
+    text.get(..=end)
+}
+
+fn sentence(text: &str) -> &str {
+    let end = outside_brackets(text)
+        .find(|(place, c)| {
+            let after = text.get(place + c.len_utf8()..).unwrap_or_default();
+            let stops = after.is_empty() || after.starts_with(char::is_whitespace);
+            match c {
+                ';' | '。' | '；' | '，' => true,
+                '.' | ',' => stops,
+                ')' | ']' | '）' => {
+                    !text.get(..*place).is_some_and(|before| before.contains(['(', '[', '（']))
+                }
+                '\n' => true,
+                _ => false,
+            }
+        })
+        .map_or(text.len(), |(place, _)| place);
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clause, stated};
+
+    fn check(description: &str, expected: Option<&str>) {
+        assert_eq!(stated(description).as_deref(), expected, "{description:?}");
+    }
+
+    #[test]
+    fn finds_defaults() {
+        check("The limit. Defaults to 10.", Some("10"));
+        check("The limit. Defaults to `10`.", Some("10"));
+        check("The limit, defaults to 1.5", Some("1.5"));
+        check("Default: 10. More.", Some("10"));
+        check("default = 10", Some("10"));
+        check("Limit (default: 10).", Some("10"));
+        check("Limit (default 10).", Some("10"));
+        check("Limit [default: 10]", Some("10"));
+        check("Defaults to 'a. b'.", Some("'a. b'"));
+        check("Defaults to (1, 2).", Some("(1, 2)"));
+        check("Defaults to [1, 2], or more", Some("[1, 2]"));
+        check("Defaults to f(x), or more", Some("f(x)"));
+        check("Defaults to the current directory.", Some("the current directory"));
+        check("The default mode. Default: fast", Some("fast"));
+        check("Defaults to ten\n\nMore.", Some("ten"));
+        check("限制，默认 (default: 十)", Some("十"));
+    }
+
+    #[test]
+    fn leaves_other_words_alone() {
+        for text in [
+            "",
+            "default",
+            "The default mode",
+            "Default::default()",
+            "is_default: yes",
+            "Defaults to",
+            "Defaults to .",
+            "default = ",
+            "defaulted to 3",
+            "the default value is 3",
+        ] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn reads_clauses() {
+        let check = |text: &str, expected| assert_eq!(clause(text).as_deref(), expected, "{text}");
+        check("default 10", Some("10"));
+        check("default: 10", Some("10"));
+        check("Defaults to 10", Some("10"));
+        check("default", None);
+        check("defaultdict", None);
+    }
+}

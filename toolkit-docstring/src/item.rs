@@ -1,0 +1,138 @@
+//! One entry of a list of parameters: `name (type): text`.
+
+use crate::name::Name;
+use crate::prose::{strip_colon, strip_parenthesis};
+use crate::type_spec::TypeSpec;
+
+/// The first line of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item<'a> {
+    /// The names before the colon, mostly one.
+    pub(crate) names: Vec<&'a str>,
+    /// What stands in parentheses after the names.
+    pub(crate) spec: TypeSpec,
+    /// What stands after the colon.
+    pub(crate) text: &'a str,
+    /// Whether the line begins with a bullet.
+    pub(crate) bulleted: bool,
+}
+
+impl<'a> Item<'a> {
+    /// Reads `name: text`, `name (type): text`, `name - text`, each with or without a bullet, and bulleted bare names.
+    pub(crate) fn read(line: &'a str) -> Option<Self> {
+        let unbulleted = strip_bullet(line);
+        let bulleted = unbulleted.is_some();
+        let (names, last) = Name::list(unbulleted.unwrap_or(line))?;
+        let (spec, rest) = match strip_parenthesis(last.rest.trim_start()) {
+            Some((inner, rest)) => (TypeSpec::read(inner), rest),
+            None => (last.ty.map(TypeSpec::read).unwrap_or_default(), last.rest),
+        };
+        let unseparated = || (bulleted && (last.marked || rest.is_empty())).then_some(rest);
+        let text = strip_separator(rest, last.open).or_else(unseparated)?;
+        Some(Self { names, spec, text: text.trim(), bulleted })
+    }
+
+    /// Whether a name begins like a word at the start of a sentence.
+    pub(crate) fn is_capitalised(&self) -> bool {
+        self.names.iter().any(|name| name.starts_with(char::is_uppercase))
+    }
+}
+
+/// Takes a list marker off the front: `*`, `-`, `+`, `•`, `1.` or `1)`.
+pub(crate) fn strip_bullet(line: &str) -> Option<&str> {
+    let digits_off = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let marker_off = if digits_off.len() < line.len() {
+        digits_off.strip_prefix(['.', ')'])
+    } else {
+        line.strip_prefix(['*', '-', '+', '•'])
+    };
+    marker_off.filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim_start)
+}
+
+fn strip_separator<'a>(rest: &'a str, open_marks: &str) -> Option<&'a str> {
+    let trimmed = rest.trim_start();
+    if let Some(text) = strip_colon(trimmed) {
+        return Some(text.strip_prefix(open_marks).unwrap_or(text));
+    }
+    if let Some(text) = trimmed.strip_prefix(['–', '—']) {
+        return Some(text);
+    }
+    let text = trimmed.trim_start_matches('-');
+    let dashes = trimmed.len() - text.len();
+    let spaced =
+        rest.starts_with(char::is_whitespace) && (text.is_empty() || text.starts_with(char::is_whitespace));
+    ((1..=3).contains(&dashes) && spaced).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Item;
+
+    fn check(line: &str, names: &[&str], ty: Option<&str>, text: &str) {
+        let item = Item::read(line);
+        let found = item.as_ref().map(|item| (item.names.as_slice(), item.spec.ty.as_deref(), item.text));
+        assert_eq!(found, Some((names, ty, text)), "{line:?}");
+    }
+
+    #[test]
+    fn reads_plain_items() {
+        check("query: The query", &["query"], None, "The query");
+        check("query : The query", &["query"], None, "The query");
+        check("query:The query", &["query"], None, "The query");
+        check("query:", &["query"], None, "");
+        check("query：查询", &["query"], None, "查询");
+        check("query (str): Q", &["query"], Some("str"), "Q");
+        check("query(str): Q", &["query"], Some("str"), "Q");
+        check("query (dict[str, int], optional): Q", &["query"], Some("dict[str, int]"), "Q");
+        check("query（str）：Q", &["query"], Some("str"), "Q");
+        check("`query` (str): Q", &["query"], Some("str"), "Q");
+        check("**kwargs: K", &["kwargs"], None, "K");
+        check("x, y (int): Both", &["x", "y"], Some("int"), "Both");
+        check("query - The query", &["query"], None, "The query");
+        check("query: a: b", &["query"], None, "a: b");
+        check("query - ", &["query"], None, "");
+    }
+
+    #[test]
+    fn reads_bulleted_items() {
+        check("* `x` - d", &["x"], None, "d");
+        check("- `x`: d", &["x"], None, "d");
+        check("+ x – d", &["x"], None, "d");
+        check("* x — d", &["x"], None, "d");
+        check("* x -- d", &["x"], None, "d");
+        check("* `x` (u8) - d", &["x"], Some("u8"), "d");
+        check("* `x: u8` - d", &["x"], Some("u8"), "d");
+        check("- **x**: d", &["x"], None, "d");
+        check("- **x:** d", &["x"], None, "d");
+        check("* `x` d", &["x"], None, "d");
+        check("* `x`", &["x"], None, "");
+        check("- x", &["x"], None, "");
+        check("1. `x` - d", &["x"], None, "d");
+        check("* *args: d", &["args"], None, "d");
+        check("- max-results - d", &["max-results"], None, "d");
+    }
+
+    #[test]
+    fn refuses_other_lines() {
+        for line in [
+            "",
+            "query",
+            "the query: d",
+            "https://x.y",
+            "std::io: d",
+            "`x` d",
+            "- a b",
+            "-",
+            "well-known thing - d",
+            "x-d",
+            "(x): d",
+            "9: d",
+            "x (int",
+            "`a b`: c",
+            "x -y",
+            "x, 9: d",
+        ] {
+            assert_eq!(Item::read(line), None, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Names of parameters, however they are dressed up.
+
+use crate::prose::strip_colon;
+
+/// A name at the front of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Name<'a> {
+    /// The bare name.
+    pub(crate) text: &'a str,
+    /// The type of `` `name: type` ``.
+    pub(crate) ty: Option<&'a str>,
+    /// Whether it stands in back-ticks or is emphasised, as only a name is.
+    pub(crate) marked: bool,
+    /// Marks before the name that none after it close.
+    pub(crate) open: &'a str,
+    /// What follows.
+    pub(crate) rest: &'a str,
+}
+
+impl<'a> Name<'a> {
+    /// Reads `name`, `*name`, `r#name`, `` `name` ``, `**name**` and `` `name: type` ``.
+    pub(crate) fn read(text: &'a str) -> Option<Self> {
+        let dressed = text.trim_start_matches(['*', '`', '\\']);
+        let marks = text.strip_suffix(dressed)?;
+        let bare = dressed.strip_prefix("r#").unwrap_or(dressed);
+        let end = bare.find(|c| !is_name_char(c)).unwrap_or(bare.len());
+        let name = bare.get(..end)?.trim_end_matches(['-', '.']);
+        if !is_identifier(name) {
+            return None;
+        }
+        let rest = bare.strip_prefix(name)?;
+        if marks.contains('`') {
+            Self::in_ticks(name, rest)
+        } else {
+            Some(Self::emphasised(name, rest, marks))
+        }
+    }
+
+    /// Reads a text that is a name and nothing else.
+    pub(crate) fn whole(text: &'a str) -> Option<&'a str> {
+        Self::read(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
+    }
+
+    /// Reads `a, b, c`.
+    pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
+        let mut name = Self::read(text)?;
+        let mut names = vec![name.text];
+        while let Some(after) = name.rest.trim_start().strip_prefix([',', '，', '、']) {
+            name = Self::read(after.trim_start())?;
+            names.push(name.text);
+        }
+        Some((names, name))
+    }
+
+    fn in_ticks(name: &'a str, rest: &'a str) -> Option<Self> {
+        let (inside, after) = rest.split_once('`')?;
+        let ty = strip_colon(inside.trim_start()).map(str::trim);
+        (inside.trim().is_empty() || ty.is_some()).then(|| Self {
+            text: name,
+            ty,
+            marked: true,
+            open: "",
+            rest: after.trim_start_matches(['`', '*']),
+        })
+    }
+
+    fn emphasised(name: &'a str, rest: &'a str, marks: &'a str) -> Self {
+        let after = rest.strip_prefix(marks).filter(|_| !marks.is_empty());
+        Self {
+            text: name,
+            ty: None,
+            marked: after.is_some(),
+            open: if after.is_some() { "" } else { marks },
+            rest: after.unwrap_or(rest),
+        }
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !name.contains("--")
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\u{300}'..='\u{36f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Name;
+
+    fn check(text: &str, expected: Option<(&str, Option<&str>, bool, &str)>) {
+        let found = Name::read(text);
+        let found = found.as_ref().map(|name| (name.text, name.ty, name.marked, name.rest));
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn reads_names() {
+        check("x", Some(("x", None, false, "")));
+        check("max_results: d", Some(("max_results", None, false, ": d")));
+        check("max-results - d", Some(("max-results", None, false, " - d")));
+        check("*args: d", Some(("args", None, false, ": d")));
+        check("**kwargs", Some(("kwargs", None, false, "")));
+        check("\\*args", Some(("args", None, false, "")));
+        check("r#type x", Some(("type", None, false, " x")));
+        check("größe：d", Some(("größe", None, false, "：d")));
+        check("cafe\u{301} d", Some(("cafe\u{301}", None, false, " d")));
+        check("查询：d", Some(("查询", None, false, "：d")));
+        check("x-: d", Some(("x", None, false, "-: d")));
+    }
+
+    #[test]
+    fn undresses_names() {
+        check("`x` - d", Some(("x", None, true, " - d")));
+        check("``x``: d", Some(("x", None, true, ": d")));
+        check("`*args`: d", Some(("args", None, true, ": d")));
+        check("**x** d", Some(("x", None, true, " d")));
+        check("**`x`**: d", Some(("x", None, true, ": d")));
+        check("`x: &str` d", Some(("x", Some("&str"), true, " d")));
+        check("**x:** d", Some(("x", None, false, ":** d")));
+    }
+
+    #[test]
+    fn refuses_other_text() {
+        for text in ["", " x", "9x", "-x", "`x y`", "`x", "`x.len()`", "...", "《x》", "a--b"] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn reads_lists() {
+        let check = |text, expected: Option<(Vec<&str>, &str)>| {
+            let found = Name::list(text).map(|(names, last)| (names, last.rest));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("x: d", Some((vec!["x"], ": d")));
+        check("x, y , `z`: d", Some((vec!["x", "y", "z"], ": d")));
+        check("x, 1: d", None);
+    }
+}

@@ -1,0 +1,65 @@
+//! Entries of a NumPy section: `name : type`, the description below.
+
+use crate::item::Item;
+use crate::name::Name;
+use crate::prose::{strip_colon, words};
+use crate::type_spec::{TypeSpec, looks_like_type};
+
+const LONGEST_TYPE: usize = 4;
+
+/// Reads the first line of an entry: `name`, `name : type` or `a, b : type`; the type is left in the text.
+pub(crate) fn head(line: &str) -> Option<Item<'_>> {
+    let (names, last) = Name::list(line)?;
+    let rest = last.rest.trim_start();
+    let text = if rest.is_empty() { rest } else { strip_colon(rest)? };
+    Some(Item { names, spec: TypeSpec::default(), text: text.trim(), bulleted: false })
+}
+
+/// Decides whether the text of a first line is a type or, as some write it, a description.
+pub(crate) fn settle(text: &str, body: String) -> (TypeSpec, String) {
+    let spec = TypeSpec::read(text);
+    let ty = spec.ty.as_deref().unwrap_or_default();
+    let short = words(ty).len() <= LONGEST_TYPE && !ty.ends_with('.');
+    let is_type = looks_like_type(ty) || spec.says_more_than_type() || (!body.is_empty() && short);
+    if is_type || text.is_empty() {
+        (spec, body)
+    } else {
+        let description = format!("{text} {body}").trim_end().to_owned();
+        (TypeSpec::default(), description)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{head, settle};
+
+    #[test]
+    fn reads_heads() {
+        let check = |line, expected: Option<(Vec<&str>, &str)>| {
+            assert_eq!(head(line).map(|item| (item.names, item.text)), expected, "{line:?}");
+        };
+        check("x", Some((vec!["x"], "")));
+        check("x : int, optional", Some((vec!["x"], "int, optional")));
+        check("x: int", Some((vec!["x"], "int")));
+        check("x, y : int", Some((vec!["x", "y"], "int")));
+        check("*args, **kwargs", Some((vec!["args", "kwargs"], "")));
+        check("`x` : {'a', 'b'}", Some((vec!["x"], "{'a', 'b'}")));
+        check("the query", None);
+        check("- x : int", None);
+        check("", None);
+    }
+
+    #[test]
+    fn tells_types_from_descriptions() {
+        let check = |text, body: &str, ty: Option<&str>, description: &str| {
+            let (spec, found) = settle(text, body.to_owned());
+            assert_eq!((spec.ty.as_deref(), found.as_str()), (ty, description), "{text:?}");
+        };
+        check("int", "", Some("int"), "");
+        check("file-like object", "d", Some("file-like object"), "d");
+        check("The query to run.", "", None, "The query to run.");
+        check("The query that is run", "later", None, "The query that is run later");
+        check("", "d", None, "d");
+        check("int, default 3", "d", Some("int"), "d");
+    }
+}

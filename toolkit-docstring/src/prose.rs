@@ -1,0 +1,131 @@
+//! Text put together from lines, and looked at with an eye on brackets.
+
+use crate::lines::Line;
+
+/// Text put together from lines: a space between lines, a blank line between paragraphs.
+#[derive(Debug, Default)]
+pub(crate) struct Prose {
+    text: String,
+}
+
+impl Prose {
+    pub(crate) fn starting(text: &str) -> Self {
+        Self { text: text.trim().to_owned() }
+    }
+
+    pub(crate) fn push(&mut self, line: &Line) {
+        if !self.text.is_empty() {
+            self.text.push_str(if line.after_blank { "\n\n" } else { " " });
+        }
+        self.text.push_str(&line.text);
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// The characters outside of brackets, with their places; a bracket counts as outside.
+pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut depth = 0_usize;
+    text.char_indices().filter(move |(_, c)| match c {
+        '(' | '[' | '{' | '（' => {
+            depth += 1;
+            depth == 1
+        }
+        ')' | ']' | '}' | '）' => {
+            depth = depth.saturating_sub(1);
+            depth == 0
+        }
+        _ => depth == 0,
+    })
+}
+
+/// Splits at each `separator` outside of brackets.
+pub(crate) fn split_outside(text: &str, separator: impl Fn(char) -> bool) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for (place, c) in outside_brackets(text).filter(|(_, c)| separator(*c)) {
+        pieces.extend(text.get(start..place));
+        start = place + c.len_utf8();
+    }
+    pieces.extend(text.get(start..));
+    pieces
+}
+
+/// The words of a text; blanks inside of brackets do not part words.
+pub(crate) fn words(text: &str) -> Vec<&str> {
+    let mut words = split_outside(text, char::is_whitespace);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Splits at the first colon outside of brackets that is neither half of `::` nor the one of a web address.
+pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
+    outside_brackets(text)
+        .filter(|(_, c)| is_colon(*c))
+        .filter_map(|(place, c)| Some((text.get(..place)?, text.get(place + c.len_utf8()..)?)))
+        .find(|(before, after)| !before.ends_with(':') && !continues_colon(after))
+}
+
+/// Takes a colon off the front, unless it is part of `::` or of a web address.
+pub(crate) fn strip_colon(text: &str) -> Option<&str> {
+    text.strip_prefix(is_colon).filter(|after| !continues_colon(after))
+}
+
+pub(crate) fn is_colon(c: char) -> bool {
+    matches!(c, ':' | '：')
+}
+
+fn continues_colon(after: &str) -> bool {
+    after.starts_with(':') || after.starts_with("//")
+}
+
+/// Takes the same mark off both ends.
+pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
+    text.strip_prefix(mark)?.strip_suffix(mark)
+}
+
+/// Takes a bracketed part off the front.
+pub(crate) fn strip_parenthesis(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(['(', '（'])?;
+    let (end, close) = outside_brackets(text).nth(1)?;
+    let inner_length = end.checked_sub(text.len() - inner.len())?;
+    Some((inner.get(..inner_length)?, text.get(end + close.len_utf8()..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{split_colon, split_outside, strip_parenthesis, words};
+
+    #[test]
+    fn respects_brackets() {
+        assert_eq!(split_outside("a, b[c, d], {e, f}", |c| c == ','), ["a", " b[c, d]", " {e, f}"]);
+        assert_eq!(split_outside("", |c| c == ','), [""]);
+        assert_eq!(split_outside("a), b", |c| c == ','), ["a)", " b"]);
+        assert_eq!(words("dict[str, int]  of x"), ["dict[str, int]", "of", "x"]);
+    }
+
+    #[test]
+    fn splits_at_the_telling_colon() {
+        let check = |text, expected| assert_eq!(split_colon(text), expected, "{text}");
+        check("a: b: c", Some(("a", " b: c")));
+        check("a：b", Some(("a", "b")));
+        check("std::io p: d", Some(("std::io p", " d")));
+        check("dict[str: int] p: d", Some(("dict[str: int] p", " d")));
+        check("http://x", None);
+        check("a:: b", None);
+        check("a", None);
+    }
+
+    #[test]
+    fn takes_parentheses_off() {
+        let check = |text, expected| assert_eq!(strip_parenthesis(text), expected, "{text}");
+        check("(int): d", Some(("int", ": d")));
+        check("(f(int), [a]) d", Some(("f(int), [a]", " d")));
+        check("（int）：d", Some(("int", "：d")));
+        check("() d", Some(("", " d")));
+        check("(int: d", None);
+        check("int) d", None);
+    }
+}

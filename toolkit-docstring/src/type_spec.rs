@@ -1,0 +1,147 @@
+//! The part of an item that tells the type: `int, optional, default 3`.
+
+use crate::default;
+use crate::prose::{split_colon, split_outside, unwrap_mark, words};
+
+/// A type and the words that go with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TypeSpec {
+    /// The type as written.
+    pub(crate) ty: Option<String>,
+    /// Whether it says `optional`.
+    pub(crate) optional: bool,
+    /// What it says after `default`.
+    pub(crate) default: Option<String>,
+}
+
+impl TypeSpec {
+    /// Reads a type part; the text inside of the parentheses of `name (type, optional)`.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut spec = Self::default();
+        let mut types = Vec::new();
+        for piece in split_outside(text, |c| matches!(c, ',' | '，')) {
+            let piece = spec.take_default(undress(piece));
+            if piece.eq_ignore_ascii_case("optional") {
+                spec.optional = true;
+            } else if !piece.is_empty() && !piece.eq_ignore_ascii_case("required") {
+                types.push(piece);
+            }
+        }
+        spec.ty = Some(types.join(", ")).filter(|ty| !ty.is_empty());
+        spec
+    }
+
+    /// Whether anything but a bare word was read.
+    pub(crate) fn says_more_than_type(&self) -> bool {
+        self.optional || self.default.is_some()
+    }
+
+    fn take_default<'a>(&mut self, piece: &'a str) -> &'a str {
+        if let Some(value) = default::clause(piece) {
+            self.default = Some(value);
+            return "";
+        }
+        let aside = piece
+            .strip_suffix(')')
+            .and_then(|open| open.rsplit_once('('))
+            .and_then(|(before, aside)| Some((before, default::clause(aside)?)));
+        match aside {
+            Some((before, value)) => {
+                self.default = Some(value);
+                undress(before)
+            }
+            None => piece,
+        }
+    }
+}
+
+fn undress(piece: &str) -> &str {
+    let piece = piece.trim();
+    unwrap_mark(piece, '`').or_else(|| unwrap_mark(piece, '*')).unwrap_or(piece)
+}
+
+/// A type that stands alone, back-ticks taken off.
+pub(crate) fn type_name(text: &str) -> Option<String> {
+    let bare = undress(text);
+    (!bare.is_empty()).then(|| bare.to_owned())
+}
+
+/// Splits `type: text`, if it is one.
+pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
+    split_colon(text)
+        .filter(|(ty, _)| looks_like_type(ty.trim()))
+        .filter(|(_, text)| text.is_empty() || text.starts_with(char::is_whitespace))
+        .map_or((None, text), |(ty, text)| (type_name(ty), text.trim()))
+}
+
+/// Whether a text reads like a type rather than like a sentence.
+pub(crate) fn looks_like_type(text: &str) -> bool {
+    let words = words(text);
+    let starts_well = text.starts_with(|c: char| c.is_alphabetic() || "_&*[({<'\"`:".contains(c));
+    let joined = words.iter().enumerate().all(|(place, word)| {
+        let before = place.checked_sub(1).and_then(|place| words.get(place));
+        before.is_none_or(|before| joins(before) || joins(word) || word.starts_with(['(', '[', '{']))
+    });
+    starts_well && joined && !text.ends_with(['.', '!', '?', '。'])
+}
+
+fn joins(word: &str) -> bool {
+    let keyword = matches!(
+        word,
+        "of" | "or" | "|" | "->" | "dyn" | "impl" | "mut" | "&mut" | "*const" | "*mut" | "unsigned"
+    );
+    keyword || word.ends_with(',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TypeSpec, looks_like_type};
+
+    fn check(text: &str, ty: Option<&str>, optional: bool, default: Option<&str>) {
+        let expected = TypeSpec { ty: ty.map(str::to_owned), optional, default: default.map(str::to_owned) };
+        assert_eq!(TypeSpec::read(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn reads_types() {
+        check("", None, false, None);
+        check("int", Some("int"), false, None);
+        check(" int, optional ", Some("int"), true, None);
+        check("Optional", None, true, None);
+        check("int, required", Some("int"), false, None);
+        check("Optional[int]", Some("Optional[int]"), false, None);
+        check("dict[str, int], optional", Some("dict[str, int]"), true, None);
+        check("{'a', 'b'}, default 'a'", Some("{'a', 'b'}"), false, Some("'a'"));
+        check("int, default: 3", Some("int"), false, Some("3"));
+        check("int, default=3", Some("int"), false, Some("3"));
+        check("int, optional (default 3)", Some("int"), true, Some("3"));
+        check("int (default: f(3))", Some("int (default: f(3))"), false, None);
+        check("`int`, *optional*, defaults to `None`", Some("int"), true, Some("None"));
+        check("str or int", Some("str or int"), false, None);
+        check("&str, u8", Some("&str, u8"), false, None);
+        check("defaultdict", Some("defaultdict"), false, None);
+    }
+
+    #[test]
+    fn tells_types_from_sentences() {
+        for text in [
+            "int",
+            "list[str, int]",
+            "list of str",
+            "str or None",
+            "str | None",
+            "&mut str",
+            "{'a', 'b'}",
+            "a.b.C",
+            "Vec<String>",
+            "int, str",
+            "dict (str, int)",
+            "array of shape (n,)",
+        ] {
+            assert!(looks_like_type(text), "{text}");
+        }
+        for text in ["", "The query", "the query to run", "Words.", "Whether to talk", "- a", "3 words"] {
+            assert!(!looks_like_type(text), "{text}");
+        }
+    }
+}

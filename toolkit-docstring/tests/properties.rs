@@ -1,0 +1,180 @@
+//! What holds for every text.
+
+use proptest::prelude::*;
+use toolkit_docstring::{Docstring, parse};
+
+const TOKENS: &[&str] = &[
+    "\n",
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\t",
+    " ",
+    "  ",
+    "    ",
+    "        ",
+    ":",
+    "：",
+    "x",
+    "y",
+    "query",
+    "The text.",
+    "none",
+    ":param x: d",
+    ":param int x: d",
+    ":param",
+    ":param x d",
+    ":type x: int",
+    ":returns: r",
+    ":rtype: int",
+    ":raises E: e",
+    ":meta private:",
+    "@param x d",
+    "Args:",
+    "args:",
+    "Keyword Args:",
+    "**Args:**",
+    "Returns:",
+    "Returns: r",
+    "Raises:",
+    "Note:",
+    "Example::",
+    "See Also:",
+    "Optional:",
+    "Parameters",
+    "Returns",
+    "Notes",
+    "----------",
+    "===",
+    "# Arguments",
+    "## Optional",
+    "# Returns",
+    "# Errors",
+    "# Panics",
+    "#",
+    "x : int, optional",
+    "x, y : int",
+    "x: d",
+    "x (int, default 3): d",
+    "x - d",
+    "- x: d",
+    "* `x` - d",
+    "* x",
+    "*",
+    "* ",
+    " * ",
+    "1. x: d",
+    "**x:** d",
+    "`x`",
+    "**kwargs: d",
+    "```",
+    "```rust",
+    "~~~",
+    "````",
+    "default: ",
+    "Defaults to `1`.",
+    "(",
+    ")",
+    "[",
+    "]",
+    "`",
+    "查询：搜索",
+    "（int）",
+    "e\u{301}",
+    "\u{301}",
+    "\u{200d}",
+    "\u{3000}",
+    "\u{feff}",
+    "\r",
+    "\0",
+    "r#type: d",
+    "None",
+    ".. note:: n",
+];
+
+fn built_from_tokens() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(TOKENS), 0..60).prop_map(|tokens| tokens.concat())
+}
+
+fn built_from_lines() -> impl Strategy<Value = String> {
+    let line = (prop::sample::select(&[0_usize, 0, 1, 2, 4, 4, 8][..]), prop::sample::select(TOKENS))
+        .prop_map(|(indent, token)| format!("{}{token}\n", " ".repeat(indent)));
+    prop::collection::vec(line, 0..30).prop_map(|lines| lines.concat())
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "\\PC*", built_from_tokens(), built_from_lines()]
+}
+
+fn lines_named(docs: &Docstring) -> impl Iterator<Item = usize> {
+    let params = docs.params.iter().map(|param| param.line);
+    let returns = docs.returns.iter().map(|returns| returns.line);
+    let raises = docs.raises.iter().map(|raises| raises.line);
+    let problems = docs.problems.iter().map(|problem| problem.line);
+    params.chain(returns).chain(raises).chain(problems)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_are_lines_of_the_text(text in any_text()) {
+        let count = text.lines().count();
+        for line in lines_named(&parse(&text)) {
+            prop_assert!(line < count);
+        }
+    }
+
+    #[test]
+    fn names_stand_on_their_lines(text in any_text()) {
+        for param in parse(&text).params {
+            let line = text.split('\n').nth(param.line);
+            prop_assert!(line.is_some_and(|line| line.contains(&param.name)), "{param:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_bare_and_unique(text in any_text()) {
+        let docs = parse(&text);
+        for (place, param) in docs.params.iter().enumerate() {
+            prop_assert!(param.name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+            prop_assert!(!param.name.contains(|c: char| c.is_whitespace() || "*`:()".contains(c)));
+            prop_assert_eq!(docs.params.iter().position(|other| other.name == param.name), Some(place));
+            prop_assert_eq!(docs.param(&param.name), Some(param));
+        }
+    }
+
+    #[test]
+    fn texts_are_trimmed(text in any_text()) {
+        let docs = parse(&text);
+        let descriptions = docs.params.iter().map(|param| &param.description);
+        for text in descriptions.chain([&docs.summary, &docs.description]) {
+            prop_assert_eq!(text.trim(), text);
+        }
+        prop_assert!(!docs.summary.contains('\n'));
+    }
+
+    #[test]
+    fn nothing_is_left_in_the_description(text in any_text()) {
+        let docs = parse(&text);
+        let again = parse(&docs.description);
+        prop_assert!(again.params.is_empty(), "{:?}", again.params);
+        prop_assert!(again.returns.is_none(), "{:?}", again.returns);
+        prop_assert!(again.raises.is_empty(), "{:?}", again.raises);
+        prop_assert_eq!(again.summary, docs.summary);
+    }
+
+    #[test]
+    fn line_ends_and_margins_do_not_matter(text in built_from_lines()) {
+        let docs = parse(&text);
+        prop_assert_eq!(&parse(&text.replace('\n', "\r\n")), &docs);
+        prop_assert_eq!(&parse(&text.replace('\n', "\n  ")), &docs);
+    }
+
+    #[test]
+    fn fenced_code_stays(code in built_from_lines()) {
+        let docs = parse(&format!("S.\n\n```\n{}```", code.replace('`', "")));
+        prop_assert!(docs.params.is_empty() && docs.returns.is_none() && docs.raises.is_empty());
+    }
+}
