@@ -5,6 +5,7 @@
 
 mod definitions;
 mod openai_chat;
+mod path;
 
 pub use definitions::Definitions;
 
@@ -74,6 +75,29 @@ impl ApiFormat {
         definitions.into_iter().map(|definition| encode(definition, names)).collect()
     }
 
+    /// Reads definitions back: a list of tools, one tool, or a request with its `tools`.
+    ///
+    /// Names stay as they are spelled, and parameters that are not given are those of a function
+    /// without any. Tools that are not functions (of free text, or run by the provider) are left out.
+    ///
+    /// ```
+    /// use toolkit_core::ApiFormat;
+    ///
+    /// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
+    /// let definitions = ApiFormat::OpenAiChat.parse_definitions(&tools)?;
+    /// assert_eq!(definitions[0].name.as_str(), "now");
+    /// # Ok::<(), toolkit_core::WireError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WireError`] if the payload holds no tools, or a tool whose name is not
+    /// [legal](crate::check_name).
+    pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        match self {
+            Self::OpenAiChat => openai_chat::parse_definitions(payload),
+        }
+    }
+
     /// What a request carries as its `tool_choice`.
     #[must_use]
     pub fn encode_choice(self, choice: &ToolChoice, names: &WireNames) -> Value {
@@ -82,7 +106,7 @@ impl ApiFormat {
         }
     }
 
-    /// Reads a `tool_choice` back.
+    /// Reads a `tool_choice` back; `null` is [`ToolChoice::Auto`], as if it had been left out.
     ///
     /// # Errors
     /// [`WireError`] if the value is not one of the format's choices.
@@ -93,13 +117,29 @@ impl ApiFormat {
     }
 
     /// The calls that a response asks for, in the order of the response. It takes a whole response
-    /// body, one message, or one call.
+    /// body, one choice, one message, one call, or a list of calls.
+    ///
+    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](crate::ToolRegistry::get)
+    /// understands that. Ids and the text of the arguments stay as they came. A call without an id
+    /// gets one that no other call of the payload has: `call_0` and so on, always the same.
     ///
     /// A call that cannot be used (no name, arguments that are not JSON) is still in the list:
     /// dispatching it gives a result that tells the model what was wrong.
     ///
+    /// ```
+    /// use toolkit_core::ApiFormat;
+    ///
+    /// let message = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
+    ///     {"id": "call_a1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}},
+    /// ]});
+    /// let calls = ApiFormat::OpenAiChat.parse_calls(&message)?;
+    /// assert_eq!(calls[0].arguments.as_str(), r#"{"a": 1}"#);
+    /// # Ok::<(), toolkit_core::WireError>(())
+    /// ```
+    ///
     /// # Errors
-    /// [`WireError`] if the payload is not what the format says.
+    /// [`WireError`] if the payload is not what the format says. If the provider reported an error
+    /// instead of an answer, its text is part of it.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
         match self {
             Self::OpenAiChat => openai_chat::parse_calls(payload),
@@ -107,9 +147,12 @@ impl ApiFormat {
     }
 
     /// The model's own messages of a response, to be put back into the history before the results.
+    /// It takes what [`parse_calls`](Self::parse_calls) takes, and gives the calls the same ids.
     ///
-    /// Everything in them is kept, also what this library does not know; ids that were missing are
-    /// the ones that [`parse_calls`](Self::parse_calls) gives.
+    /// Everything in the messages is kept, also what this library does not know, except what a
+    /// provider would refuse in its next request. Arguments that are not a JSON object then stand
+    /// inside one, as the text of `invalid_arguments`, and characters that are not legal in a name
+    /// are replaced.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not what the format says.
@@ -119,7 +162,22 @@ impl ApiFormat {
         }
     }
 
+    /// A message of the model with these calls, for a history that is made rather than received.
+    ///
+    /// Names are spelled for the provider. Names and arguments that it would refuse are treated as
+    /// by [`assistant_messages`](Self::assistant_messages).
+    #[must_use]
+    pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Value {
+        match self {
+            Self::OpenAiChat => openai_chat::encode_calls(calls, names),
+        }
+    }
+
     /// The messages that answer the calls, in the order of the results.
+    ///
+    /// A result is the text of its output, with the [message](crate::ToolOutput::message) on a line of
+    /// its own, or the message of its error. What the provider takes in no tool message (images,
+    /// sounds and files in Chat Completions) is named there and follows in a message after them.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
         match self {

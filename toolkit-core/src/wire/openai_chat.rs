@@ -1,33 +1,25 @@
-//! OpenAI Chat Completions.
+//! OpenAI Chat Completions, as the service and the many servers that imitate it really speak it.
+//!
+//! Shapes: the API reference and its SDK types. What is read is read tolerantly; what is written is
+//! what the strictest of those servers accepts.
 
-use crate::call::{ToolCall, ToolChoice};
-use crate::error::WireError;
-use crate::name::{NameRule, WireNames};
-use crate::result::ToolResult;
-use crate::tool::ToolDefinition;
-use serde_json::{Value, json};
+mod call;
+mod calls;
+mod choice;
+mod definitions;
+mod history;
+mod response;
+mod results;
 
+pub(super) use calls::{assistant_messages, encode_calls, parse_calls};
+pub(super) use choice::{encode_choice, parse_choice};
+pub(super) use definitions::{encode_definition, parse_definitions};
+pub(super) use results::encode_results;
+
+use crate::name::NameRule;
+
+/// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
 pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-" };
 
-pub(super) fn encode_definition(definition: &ToolDefinition, names: &WireNames) -> Value {
-    json!({"type": "function", "function": {
-        "name": names.spell(definition.name.as_str()),
-        "description": definition.description,
-        "parameters": definition.parameters,
-    }})
-}
-pub(super) fn encode_choice(_choice: &ToolChoice, _names: &WireNames) -> Value {
-    Value::Null
-}
-pub(super) fn parse_choice(_choice: &Value, _names: &WireNames) -> Result<ToolChoice, WireError> {
-    Err(WireError::new("", ""))
-}
-pub(super) fn parse_calls(_payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-    Err(WireError::new("", ""))
-}
-pub(super) fn assistant_messages(_payload: &Value) -> Result<Vec<Value>, WireError> {
-    Err(WireError::new("", ""))
-}
-pub(super) fn encode_results(_results: &[ToolResult]) -> Vec<Value> {
-    vec![]
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! One call as it stands in a payload: read into ours, and made fit for the next request.
+
+use super::history;
+use super::response::Fields;
+use crate::call::{CallId, ToolCall};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// An element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
+/// input}`. The older `function_call` is `{name, arguments}` without the rest, which is read as well.
+#[derive(Clone, Copy)]
+pub(super) struct WireCall<'a>(pub(super) &'a Value);
+
+impl<'a> WireCall<'a> {
+    /// Whether a value that nothing else tells about is a call.
+    pub(super) fn is(value: &Value) -> bool {
+        let has = |name| value.get(name).is_some_and(Value::is_object);
+        let kind = value.get("type").and_then(Value::as_str);
+        has("function") || has("custom") || matches!(kind, Some("function" | "custom"))
+    }
+
+    /// The provider's id as it came; `None` if there is none.
+    pub(super) fn id(self) -> Option<Cow<'a, str>> {
+        match self.0.get("id")? {
+            Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),
+            Value::Number(id) => Some(Cow::Owned(id.to_string())),
+            _ => None,
+        }
+    }
+
+    pub(super) fn to_call(self, id: CallId) -> ToolCall {
+        let call = ToolCall::new(id, self.name(), self.arguments());
+        match self.0.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok()) {
+            Some(index) => call.with_index(index),
+            None => call,
+        }
+    }
+
+    pub(super) fn asks_the_same(self, other: &Self) -> bool {
+        self.name() == other.name() && self.arguments() == other.arguments()
+    }
+
+    /// The call for the next request, with this id. Fields that are not known here stay.
+    pub(super) fn to_history(self, id: &str) -> Value {
+        let mut call = self.0.as_object().cloned().unwrap_or_default();
+        let (kind, part) = match self.custom() {
+            Some(custom) => ("custom", self.history_custom(custom)),
+            None => ("function", self.history_function(&mut call)),
+        };
+        call.insert("id".to_owned(), id.into());
+        call.insert("type".to_owned(), kind.into());
+        call.insert(kind.to_owned(), part.into());
+        Value::Object(call)
+    }
+
+    /// The function with a name and arguments that a service takes back; in a legacy call they stand
+    /// in the call itself and are moved.
+    fn history_function(self, call: &mut Fields) -> Fields {
+        let nested = self.0.get("function").and_then(Value::as_object);
+        if nested.is_none() {
+            call.shift_remove("name");
+            call.shift_remove("arguments");
+        }
+        let mut function = nested.cloned().unwrap_or_default();
+        function.insert("name".to_owned(), history::name(self.name()).into());
+        function.insert("arguments".to_owned(), history::arguments(&self.arguments()).into());
+        function
+    }
+
+    /// Free text is acceptable whatever it is, as long as it is text.
+    fn history_custom(self, custom: &Value) -> Fields {
+        let mut custom = custom.as_object().cloned().unwrap_or_default();
+        custom.insert("name".to_owned(), history::name(self.name()).into());
+        let input = custom.entry("input").or_insert_with(|| "".into());
+        if !input.is_string() {
+            *input = input.to_string().into();
+        }
+        custom
+    }
+
+    /// The name and the free text of a `custom` call; `None` for a call of a function.
+    fn custom(self) -> Option<&'a Value> {
+        let custom = self.0.get("custom").filter(|custom| custom.is_object());
+        custom.filter(|_| !self.0.get("function").is_some_and(Value::is_object))
+    }
+
+    fn function(self) -> &'a Value {
+        self.0.get("function").filter(|function| function.is_object()).unwrap_or(self.0)
+    }
+
+    /// Empty if there is none: dispatching the call then tells the model that no tool has this name.
+    fn name(self) -> &'a str {
+        let named = self.custom().unwrap_or_else(|| self.function());
+        named.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The text of the arguments as it came. Servers that write a value instead of text (Ollama) get
+    /// the value's text, and the input of a custom call becomes the argument `input`, so that a tool
+    /// with such a parameter can answer it.
+    fn arguments(self) -> Cow<'a, str> {
+        let (value, is_input) = match self.custom() {
+            Some(custom) => (custom.get("input"), true),
+            None => (self.function().get("arguments"), false),
+        };
+        match value {
+            None | Some(Value::Null) => Cow::Borrowed(""),
+            Some(input) if is_input => Cow::Owned(json!({"input": input}).to_string()),
+            Some(Value::String(text)) => Cow::Borrowed(text),
+            Some(value) => Cow::Owned(value.to_string()),
+        }
+    }
+}
+
+/// The id of every call: the provider's own, and where it gave none a generated one that no other
+/// call of the payload has. The same payload always gets the same ids.
+pub(super) fn ids<'a>(calls: impl IntoIterator<Item = WireCall<'a>>) -> Vec<CallId> {
+    let given: Vec<Option<Cow<'a, str>>> = calls.into_iter().map(WireCall::id).collect();
+    let taken: HashSet<&str> = given.iter().flatten().map(|id| &**id).collect();
+    let numbered = (0_u64..).map(|number| format!("call_{number}"));
+    let mut generated = numbered.filter(|id| !taken.contains(id.as_str()));
+    given
+        .iter()
+        .map(|id| match id {
+            Some(id) => CallId::from(&**id),
+            None => CallId::from(generated.next().unwrap_or_default()),
+        })
+        .collect()
+}

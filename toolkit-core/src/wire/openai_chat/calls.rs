@@ -1,0 +1,70 @@
+//! The calls of a response, the messages they came in, and calls written back into a history.
+
+use super::call::{WireCall, ids};
+use super::history;
+use super::response::{Fields, Message, messages};
+use crate::call::{CallId, ToolCall};
+use crate::error::WireError;
+use crate::name::WireNames;
+use serde_json::{Value, json};
+
+pub(in crate::wire) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
+    let messages = messages(payload)?;
+    let calls = all_calls(&messages);
+    Ok(calls.zip(all_ids(&messages)).map(|(call, id)| call.to_call(id)).collect())
+}
+
+pub(in crate::wire) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
+    let messages = messages(payload)?;
+    let mut ids = all_ids(&messages).into_iter();
+    Ok(messages.iter().map(|message| to_history(message, &mut ids)).collect())
+}
+
+pub(in crate::wire) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Value {
+    // The service refuses an empty list of calls.
+    if calls.is_empty() {
+        return json!({"role": "assistant", "content": ""});
+    }
+    let calls: Vec<Value> = calls.iter().map(|call| encode_call(call, names)).collect();
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
+    json!({"id": call.id.as_str(), "type": "function", "function": {
+        "name": history::name(names.spell(&call.name)),
+        "arguments": history::arguments(call.arguments.as_str()),
+    }})
+}
+
+fn all_calls<'a>(messages: &[Message<'a>]) -> impl Iterator<Item = WireCall<'a>> {
+    messages.iter().flat_map(|message| message.calls.iter().copied())
+}
+
+fn all_ids(messages: &[Message<'_>]) -> Vec<CallId> {
+    ids(all_calls(messages))
+}
+
+fn to_history(message: &Message<'_>, ids: &mut impl Iterator<Item = CallId>) -> Value {
+    let mut fields = message.fields.cloned().unwrap_or_default();
+    fields.insert("role".to_owned(), "assistant".into());
+    // Now among the calls if it was one; `null`, which some servers write, is refused in a request.
+    fields.shift_remove("function_call");
+    if message.calls.is_empty() {
+        // Neither an empty list nor `null` is accepted back.
+        fields.shift_remove("tool_calls");
+        if is_silent(&fields) {
+            fields.insert("content".to_owned(), "".into());
+        }
+    } else {
+        let calls = message.calls.iter().zip(ids).map(|(call, id)| call.to_history(id.as_str()));
+        let calls: Vec<Value> = calls.collect();
+        fields.entry("content").or_insert(Value::Null);
+        fields.insert("tool_calls".to_owned(), calls.into());
+    }
+    Value::Object(fields)
+}
+
+/// A message without calls must say something, if only nothing.
+fn is_silent(fields: &Fields) -> bool {
+    ["content", "refusal", "audio"].iter().all(|name| fields.get(*name).is_none_or(Value::is_null))
+}

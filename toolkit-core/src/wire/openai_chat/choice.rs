@@ -1,0 +1,142 @@
+//! The `tool_choice` of a request.
+
+use crate::call::ToolChoice;
+use crate::error::WireError;
+use crate::name::WireNames;
+use crate::wire::path::{element, field};
+use serde_json::{Value, json};
+
+pub(in crate::wire) fn encode_choice(choice: &ToolChoice, names: &WireNames) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => encode_function(name, names),
+        ToolChoice::Allowed { names: allowed, required } => {
+            let tools: Vec<Value> = allowed.iter().map(|name| encode_function(name, names)).collect();
+            let mode = if *required { "required" } else { "auto" };
+            json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}})
+        }
+    }
+}
+
+fn encode_function(name: &str, names: &WireNames) -> Value {
+    json!({"type": "function", "function": {"name": names.spell(name)}})
+}
+
+pub(in crate::wire) fn parse_choice(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
+    match choice {
+        // What a request without the field means as soon as it has tools.
+        Value::Null => Ok(ToolChoice::Auto),
+        Value::String(mode) => parse_mode(mode),
+        Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
+            Some("function") => parse_function(choice, "", names).map(ToolChoice::Tool),
+            Some("allowed_tools") => parse_allowed(choice, names),
+            _ => Err(WireError::new("type", "`function` or `allowed_tools`")),
+        },
+        _ => Err(WireError::new("", "a tool choice: a text or an object")),
+    }
+}
+
+fn parse_mode(mode: &str) -> Result<ToolChoice, WireError> {
+    match mode {
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "required" => Ok(ToolChoice::Required),
+        _ => Err(WireError::new("", "`auto`, `none` or `required`")),
+    }
+}
+
+fn parse_allowed(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
+    let path = "allowed_tools";
+    let allowed = choice.get(path);
+    let required = match allowed.and_then(|allowed| allowed.get("mode")).and_then(Value::as_str) {
+        Some("auto") => false,
+        Some("required") => true,
+        _ => return Err(WireError::new(field(path, "mode"), "`auto` or `required`")),
+    };
+    let path = field(path, "tools");
+    let Some(tools) = allowed.and_then(|allowed| allowed.get("tools")).and_then(Value::as_array) else {
+        return Err(WireError::new(path, "a list of tools"));
+    };
+    let tools = tools.iter().enumerate();
+    let allowed = tools.map(|(index, tool)| parse_function(tool, &element(&path, index), names));
+    Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
+}
+
+fn parse_function(tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
+    let name = tool.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
+    match name {
+        Some(name) => Ok(names.unspell(name).to_owned()),
+        None => Err(WireError::new(field(path, "function.name"), "the name of a function")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::openai_chat::NAMES;
+
+    #[track_caller]
+    fn check(choice: &ToolChoice, wire: &Value) {
+        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        assert_eq!(encode_choice(choice, &names), *wire);
+        assert_eq!(parse_choice(wire, &names).as_ref(), Ok(choice));
+    }
+
+    #[track_caller]
+    fn refuse(wire: &Value, path: &str, expected: &str) {
+        let error = parse_choice(wire, &WireNames::default()).unwrap_err();
+        assert_eq!((error.path(), error.expected()), (path, expected));
+    }
+
+    #[test]
+    fn choices_go_both_ways() {
+        let add = json!({"type": "function", "function": {"name": "add"}});
+        let read = json!({"type": "function", "function": {"name": "fs_read"}});
+        let allowed = |mode: &str, tools: Value| json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}});
+        let both = vec!["add".to_owned(), "fs.read".to_owned()];
+        check(&ToolChoice::Auto, &json!("auto"));
+        check(&ToolChoice::None, &json!("none"));
+        check(&ToolChoice::Required, &json!("required"));
+        check(&ToolChoice::Tool("fs.read".to_owned()), &read);
+        check(
+            &ToolChoice::Allowed { names: both.clone(), required: true },
+            &allowed("required", json!([add, read])),
+        );
+        check(&ToolChoice::Allowed { names: both, required: false }, &allowed("auto", json!([add, read])));
+        check(&ToolChoice::Allowed { names: Vec::new(), required: false }, &allowed("auto", json!([])));
+    }
+
+    #[test]
+    fn no_choice_is_auto() {
+        assert_eq!(parse_choice(&Value::Null, &WireNames::default()), Ok(ToolChoice::Auto));
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_path() {
+        let mode = "`auto` or `required`";
+        refuse(&json!("any"), "", "`auto`, `none` or `required`");
+        refuse(&json!(true), "", "a tool choice: a text or an object");
+        refuse(&json!({"type": "custom", "custom": {"name": "x"}}), "type", "`function` or `allowed_tools`");
+        refuse(&json!({"type": "function", "name": "flat"}), "function.name", "the name of a function");
+        refuse(&json!({"type": "allowed_tools"}), "allowed_tools.mode", mode);
+        refuse(
+            &json!({"type": "allowed_tools", "allowed_tools": {"mode": "none"}}),
+            "allowed_tools.mode",
+            mode,
+        );
+        refuse(
+            &json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}),
+            "allowed_tools.tools",
+            "a list of tools",
+        );
+        refuse(
+            &json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
+                {"type": "function", "function": {"name": "add"}}, {"type": "custom", "custom": {"name": "x"}},
+            ]}}),
+            "allowed_tools.tools[1].function.name",
+            "the name of a function",
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Making what a model wrote acceptable in the history of the next request.
+//!
+//! A history is sent with every request, so one call that a server refuses ends the conversation:
+//! llama.cpp answers 500 to arguments that are not JSON, vLLM 400 (vllm-project/vllm#48922), templates
+//! such as Qwen3-Coder's fail on arguments that are not an object ("Can only get item pairs from a
+//! mapping"), and OpenAI refuses names against its pattern. A model that runs into its token limit or
+//! invents a name writes just that.
+
+use super::NAMES;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// The name, with every character that is not allowed replaced by `_`. Nothing refers to a call by
+/// its name, so the result still belongs to it.
+pub(super) fn name(name: &str) -> Cow<'_, str> {
+    if NAMES.accepts(name) {
+        return Cow::Borrowed(name);
+    }
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || NAMES.punctuation.contains(c);
+    let legal = name.chars().map(|c| if is_legal(c) { c } else { '_' });
+    let legal: String = legal.take(NAMES.max_length).collect();
+    Cow::Owned(if legal.is_empty() { "_".to_owned() } else { legal })
+}
+
+/// The text of a JSON object.
+///
+/// An object stays as the model wrote it, to the character. Absent arguments are `{}`, and an object
+/// within a JSON string is that object: the tool read them so, too. Anything else becomes the member
+/// `invalid_arguments`: the model sees its own text again, under a name that says what the result of
+/// the call explains.
+pub(super) fn arguments(text: &str) -> Cow<'_, str> {
+    match text.trim() {
+        "" | "null" => Cow::Borrowed("{}"),
+        _ if is_object(text) => Cow::Borrowed(text),
+        _ => match serde_json::from_str::<String>(text) {
+            Ok(inner) if is_object(&inner) => Cow::Owned(inner),
+            _ => Cow::Owned(json!({"invalid_arguments": text}).to_string()),
+        },
+    }
+}
+
+/// Reads values instead of skipping them: lone surrogates and `1e999` pass a mere syntax check, but
+/// not the parsers of the servers.
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(arguments(text), expected);
+    }
+
+    #[test]
+    fn objects_stay_to_the_character() {
+        for text in ["{}", " { \"b\" : 1.0,\n\"a\":\"\\u00e9é\" } ", r#"{"a": 1, "a": 2}"#] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn absent_arguments_are_an_empty_object() {
+        for text in ["", " \n", "null", " null "] {
+            check(text, "{}");
+        }
+    }
+
+    #[test]
+    fn an_object_in_a_string_is_the_object() {
+        check(r#""{\"a\": 1}""#, r#"{"a": 1}"#);
+    }
+
+    #[test]
+    fn anything_else_is_kept_as_text() {
+        check(r#"{"a": "b"#, r#"{"invalid_arguments":"{\"a\": \"b"}"#);
+        check("[1,2]", r#"{"invalid_arguments":"[1,2]"}"#);
+        check("{} {}", r#"{"invalid_arguments":"{} {}"}"#);
+        check(r#"{"a": 1e999}"#, r#"{"invalid_arguments":"{\"a\": 1e999}"}"#);
+        check(r#"{"a": "\ud800"}"#, r#"{"invalid_arguments":"{\"a\": \"\\ud800\"}"}"#);
+        check("Paris 日本", r#"{"invalid_arguments":"Paris 日本"}"#);
+    }
+
+    #[test]
+    fn names_are_legal() {
+        for (given, expected) in
+            [("add", "add"), ("functions.add", "functions_add"), ("", "_"), ("$日", "__"), ("<|x|>", "__x__")]
+        {
+            assert_eq!(name(given), expected);
+        }
+        assert_eq!(name(&"n".repeat(99)), "n".repeat(64));
+    }
+}

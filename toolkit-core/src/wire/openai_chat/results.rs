@@ -1,0 +1,114 @@
+//! The messages that answer the calls.
+
+use crate::output::{Content, Media, MediaData, ToolOutput};
+use crate::result::ToolResult;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// One `tool` message for each result. They hold text only and must follow the calls without
+/// anything between, so all media come after them, in one message of the user.
+pub(in crate::wire) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
+    let mut messages: Vec<Value> = results.iter().map(tool_message).collect();
+    let attachments: Vec<Value> = results.iter().flat_map(attachments).collect();
+    if !attachments.is_empty() {
+        messages.push(json!({"role": "user", "content": attachments}));
+    }
+    messages
+}
+
+fn tool_message(result: &ToolResult) -> Value {
+    let text = match &result.outcome {
+        Ok(output) => text(output),
+        Err(error) => Cow::Borrowed(error.message()),
+    };
+    json!({"role": "tool", "tool_call_id": result.call_id.as_str(), "content": text})
+}
+
+fn text(output: &ToolOutput) -> Cow<'_, str> {
+    let content = match output.content() {
+        [only] => content_text(only),
+        list => Cow::Owned(list.iter().map(content_text).collect::<Vec<_>>().join("\n")),
+    };
+    match (content.is_empty(), output.message()) {
+        (_, "") => content,
+        (true, message) => Cow::Borrowed(message),
+        (false, message) => Cow::Owned(format!("{content}\n{message}")),
+    }
+}
+
+fn content_text(content: &Content) -> Cow<'_, str> {
+    let text = content.to_text();
+    match content {
+        Content::Text(_) | Content::Json(_) | Content::Resource(_) => text,
+        _ if part(content).is_some() => {
+            Cow::Owned(format!("{text} follows in the user message after the tool results"))
+        }
+        // An address is in the text already, and there is no other way to hand it on.
+        Content::Audio(media) | Content::File(media) | Content::Image(media) => match &media.data {
+            MediaData::Url(_) => text,
+            MediaData::Base64(_) => {
+                Cow::Owned(format!("{text} cannot be shown: this API has no way to send it"))
+            }
+        },
+    }
+}
+
+/// Each medium, after a text that says which call it comes from.
+fn attachments(result: &ToolResult) -> impl Iterator<Item = Value> {
+    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+    contents.iter().filter_map(|content| Some((content, part(content)?))).flat_map(|(content, part)| {
+        let label = format!("{} from tool call {} ({}):", content.to_text(), result.call_id, result.name);
+        [json!({"type": "text", "text": label}), part]
+    })
+}
+
+/// A content part of a user message: an image, a sound of the two formats that the API knows, or a
+/// file whose bytes are there. `None` for what is not one of these.
+fn part(content: &Content) -> Option<Value> {
+    match content {
+        Content::Image(media) => Some(json!({"type": "image_url", "image_url": {"url": address(media)}})),
+        Content::Audio(media) => {
+            let (data, format) = (base64(media)?, audio_format(&media.media_type)?);
+            Some(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}))
+        }
+        Content::File(media) => {
+            base64(media)?;
+            Some(json!({"type": "file", "file": {"filename": file_name(media), "file_data": address(media)}}))
+        }
+        Content::Text(_) | Content::Json(_) | Content::Resource(_) => None,
+    }
+}
+
+fn address(media: &Media) -> Cow<'_, str> {
+    match &media.data {
+        MediaData::Base64(data) => Cow::Owned(format!("data:{};base64,{data}", media.media_type)),
+        MediaData::Url(url) => Cow::Borrowed(url),
+    }
+}
+
+fn base64(media: &Media) -> Option<&str> {
+    match &media.data {
+        MediaData::Base64(data) => Some(data),
+        MediaData::Url(_) => None,
+    }
+}
+
+fn audio_format(media_type: &str) -> Option<&'static str> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
+        "audio/mpeg" | "audio/mp3" => Some("mp3"),
+        _ => None,
+    }
+}
+
+/// The service tells the kind of a file by its extension, so a nameless one gets one.
+fn file_name(media: &Media) -> Cow<'_, str> {
+    match (&media.name, media.media_type.split_once('/')) {
+        (Some(name), _) => Cow::Borrowed(name),
+        (None, Some((_, kind))) if kind.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            Cow::Owned(format!("file.{kind}"))
+        }
+        (None, _) => Cow::Borrowed("file"),
+    }
+}

@@ -1,0 +1,192 @@
+//! Reading calls out of payloads.
+
+use crate::wire::ApiFormat::OpenAiChat;
+use serde_json::{Value, json};
+
+fn body(message: Value) -> Value {
+    json!({"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+}
+
+fn message(calls: Value) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// `calls`: id, name and arguments of each.
+#[track_caller]
+fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
+    let parsed = OpenAiChat.parse_calls(payload).unwrap();
+    let parsed: Vec<_> =
+        parsed.iter().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
+    assert_eq!(parsed, calls);
+}
+
+#[track_caller]
+fn check_one(item: &Value, id: &str, name: &str, arguments: &str) {
+    check(&message(json!([item])), &[(id, name, arguments)]);
+}
+
+#[track_caller]
+fn refuse(payload: &Value, path: &str, expected: &str) {
+    for error in
+        [OpenAiChat.parse_calls(payload).unwrap_err(), OpenAiChat.assistant_messages(payload).unwrap_err()]
+    {
+        assert_eq!((error.path(), error.expected()), (path, expected));
+    }
+}
+
+#[test]
+fn a_body_a_choice_a_message_a_list_or_a_call() {
+    let add = call("call_1", "add", "{}");
+    let expected = [("call_1", "add", "{}")];
+    let said = message(json!([add]));
+    check(&body(said.clone()), &expected);
+    check(&json!({"index": 0, "message": said}), &expected);
+    check(&said, &expected);
+    check(&json!({"tool_calls": [add]}), &expected);
+    check(&json!([add]), &expected);
+    check(&add, &expected);
+}
+
+#[test]
+fn no_calls() {
+    for calls in [Value::Null, json!([])] {
+        check(&body(message(calls)), &[]);
+    }
+    check(&body(json!({"role": "assistant", "content": "hi", "function_call": null})), &[]);
+    check(&json!({"role": "assistant", "content": "hi", "function_call": {}}), &[]);
+    check(&json!([]), &[]);
+}
+
+#[test]
+fn every_choice_in_order() {
+    let choice = |id: &str| json!({"message": message(json!([call(id, "add", "{}")]))});
+    let payload = json!({"choices": [choice("b"), {"finish_reason": "error"}, choice("a")]});
+    check(&payload, &[("b", "add", "{}"), ("a", "add", "{}")]);
+}
+
+#[test]
+fn arguments_are_the_text_as_it_came() {
+    let with = |arguments: Value| json!({"id": "c", "function": {"name": "f", "arguments": arguments}});
+    for text in ["{\"a\": 1}", " {\"a\":1.0} ", "", "[1,2]", "null", "{\"a\": \"b", "日本"] {
+        check_one(&with(json!(text)), "c", "f", text);
+    }
+    check_one(&with(json!({"b": "é", "a": [1, 2.0]})), "c", "f", r#"{"b":"é","a":[1,2.0]}"#);
+    check_one(&with(json!([1])), "c", "f", "[1]");
+    check_one(&with(json!(5)), "c", "f", "5");
+    check_one(&with(Value::Null), "c", "f", "");
+    check_one(&json!({"id": "c", "function": {"name": "f"}}), "c", "f", "");
+}
+
+#[test]
+fn free_text_becomes_the_argument_input() {
+    let custom =
+        json!({"id": "c", "type": "custom", "custom": {"name": "apply_patch", "input": "*** \"Begin\""}});
+    check_one(&custom, "c", "apply_patch", r#"{"input":"*** \"Begin\""}"#);
+}
+
+#[test]
+fn the_older_function_call_is_a_call() {
+    let legacy = json!({"name": "add", "arguments": "{}"});
+    check(
+        &body(json!({"role": "assistant", "content": null, "function_call": legacy})),
+        &[("call_0", "add", "{}")],
+    );
+    let mirrored = json!({"tool_calls": [call("a", "add", "{}")], "function_call": legacy});
+    check(&mirrored, &[("a", "add", "{}")]);
+    let other = json!({"tool_calls": [call("a", "sub", "{}")], "function_call": legacy});
+    check(&other, &[("a", "sub", "{}"), ("call_0", "add", "{}")]);
+}
+
+#[test]
+fn ids_stay_and_missing_ones_are_unique() {
+    let calls = json!([
+        call("call_0", "a", ""),
+        {"function": {"name": "b"}},
+        {"id": null, "function": {"name": "c"}},
+        call("call_2", "d", ""),
+        call("", "e", ""),
+        call("same", "f", ""),
+        call("same", "g", ""),
+        {"id": 7, "function": {"name": "h"}},
+    ]);
+    let parsed = OpenAiChat.parse_calls(&message(calls)).unwrap();
+    let ids: Vec<&str> = parsed.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["call_0", "call_1", "call_3", "call_2", "call_4", "same", "same", "7"]);
+}
+
+#[test]
+fn the_index_is_kept_if_there_is_one() {
+    let calls = json!([{"index": 3, "id": "a", "function": {"name": "f"}}, call("b", "f", "")]);
+    let parsed = OpenAiChat.parse_calls(&message(calls)).unwrap();
+    assert_eq!(parsed.iter().map(|call| call.index).collect::<Vec<_>>(), [Some(3), None]);
+}
+
+#[test]
+fn broken_calls_are_not_dropped() {
+    let broken = [
+        json!(null),
+        json!(42),
+        json!({}),
+        json!({"id": "x"}),
+        json!({"function": null}),
+        json!({"function": {"name": 1}}),
+        json!({"type": "custom"}),
+        json!({"custom": {}}),
+    ];
+    for item in broken {
+        let mut calls: Vec<Value> = (0..10).map(|number| call(&format!("c{number}"), "add", "{}")).collect();
+        calls.insert(5, item.clone());
+        for payload in [message(json!(calls)), json!(calls)] {
+            let parsed = OpenAiChat.parse_calls(&payload).unwrap();
+            assert_eq!(parsed.len(), 11, "{item}");
+            assert_eq!(parsed[5].name, "", "{item}");
+        }
+    }
+}
+
+#[test]
+fn other_payloads_are_refused_with_a_path() {
+    let place = "choices[0].message";
+    for payload in [
+        json!({}),
+        json!({"choices": []}),
+        json!({"choices": null}),
+        json!({"choices": [{"delta": {"content": "a chunk of a stream"}}]}),
+        json!({"object": "response", "output": []}),
+        json!({"candidates": [{"content": {"role": "model", "parts": []}}]}),
+        json!({"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"}),
+        json!({"type": "tool_use", "id": "t", "name": "add", "input": {}}),
+    ] {
+        refuse(&payload, place, "a message of the model");
+    }
+    for payload in [json!(null), json!(1), json!("choices")] {
+        refuse(&payload, "", "a response, a message or a call");
+    }
+    refuse(&json!([{"type": "tool_use"}]), "[0]", "a call with `function`");
+    refuse(&json!({"tool_calls": {}}), "tool_calls", "a list of calls");
+    refuse(&body(json!({"tool_calls": "add"})), "choices[0].message.tool_calls", "a list of calls");
+    refuse(&json!({"role": "user", "content": ""}), "role", "`assistant`, which marks messages of the model");
+    let anthropic = json!({"type": "message", "role": "assistant", "content": [{"type": "tool_use"}]});
+    refuse(&anthropic, "type", "no such field, which messages of other APIs have");
+}
+
+#[test]
+fn an_error_body_tells_what_the_service_said() {
+    let error = json!({"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"});
+    for payload in [
+        json!({"error": error}),
+        json!({"error": "Rate limit reached"}),
+        json!({"choices": null, "error": error}),
+        json!({"choices": [{"index": 0, "error": error}]}),
+        json!({"error": null, "choices": [{"error": null}, {"error": error}]}),
+        json!({"object": "error", "message": "Rate limit reached"}),
+    ] {
+        let expected = "a message of the model (the service reported an error: Rate limit reached)";
+        refuse(&payload, "choices[0].message", expected);
+    }
+    check(&json!({"error": null, "choices": [{"message": {"content": "hi"}}]}), &[]);
+}

@@ -1,0 +1,114 @@
+//! The model's messages for the next request.
+
+use crate::call::ToolCall;
+use crate::name::WireNames;
+use crate::wire::ApiFormat::OpenAiChat;
+use crate::wire::openai_chat::NAMES;
+use serde_json::{Value, json};
+
+/// `came` stands in a response, `goes` in the history.
+#[track_caller]
+fn check(came: &Value, goes: &Value) {
+    let body = json!({"choices": [{"index": 0, "message": came}]});
+    for payload in [&body, came, goes] {
+        let history = OpenAiChat.assistant_messages(payload).unwrap();
+        assert_eq!(history.as_slice(), std::slice::from_ref(goes));
+    }
+}
+
+fn one_call(function: &Value) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function", "function": function},
+    ]})
+}
+
+#[test]
+fn good_messages_stay_as_they_came() {
+    let message = json!({
+        "role": "assistant", "content": "Let me look.", "refusal": null, "annotations": [], "reasoning_content": "hm",
+        "tool_calls": [
+            {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": " {\"a\": 1.0}"}, "extra": 1},
+            {"id": "b", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin"}},
+        ],
+    });
+    check(&message, &message);
+}
+
+#[test]
+fn what_is_missing_is_filled_in() {
+    check(
+        &json!({"content": "", "tool_calls": [{"function": {"name": "f"}}, {"id": "", "function": {"name": "g", "arguments": {"a": 1}}}]}),
+        &json!({"content": "", "role": "assistant", "tool_calls": [
+            {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+            {"id": "call_1", "type": "function", "function": {"name": "g", "arguments": "{\"a\":1}"}},
+        ]}),
+    );
+}
+
+#[test]
+fn what_a_service_refuses_is_made_acceptable() {
+    check(
+        &one_call(&json!({"name": "functions.add", "arguments": "{\"a\": "})),
+        &one_call(&json!({"name": "functions_add", "arguments": "{\"invalid_arguments\":\"{\\\"a\\\": \"}"})),
+    );
+    check(
+        &one_call(&json!({"name": null, "arguments": [1]})),
+        &one_call(&json!({"name": "_", "arguments": "{\"invalid_arguments\":\"[1]\"}"})),
+    );
+}
+
+#[test]
+fn an_older_function_call_becomes_a_tool_call() {
+    check(
+        &json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}}),
+        &json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+        ]}),
+    );
+}
+
+#[test]
+fn messages_without_calls() {
+    let hi = json!({"role": "assistant", "content": "hi"});
+    check(&json!({"role": "assistant", "content": "hi", "tool_calls": [], "function_call": null}), &hi);
+    check(&json!({"role": "assistant", "content": "hi", "tool_calls": null}), &hi);
+    check(&json!({"role": "assistant", "content": null}), &json!({"role": "assistant", "content": ""}));
+    let refusal = json!({"role": "assistant", "content": null, "refusal": "No."});
+    check(&refusal, &refusal);
+}
+
+#[test]
+fn only_choices_with_a_message_give_one() {
+    let choices =
+        json!({"choices": [{"finish_reason": "error"}, {"message": {"role": "assistant", "content": "hi"}}]});
+    assert_eq!(
+        OpenAiChat.assistant_messages(&choices).unwrap(),
+        [json!({"role": "assistant", "content": "hi"})]
+    );
+    assert!(OpenAiChat.assistant_messages(&json!([])).unwrap().is_empty());
+}
+
+#[test]
+fn bare_calls_get_a_message() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let message = one_call(&call["function"]);
+    for payload in [json!([call]), call] {
+        let history = OpenAiChat.assistant_messages(&payload).unwrap();
+        assert_eq!(history.as_slice(), std::slice::from_ref(&message));
+    }
+}
+
+#[test]
+fn calls_are_written_into_a_message() {
+    let names = WireNames::new(NAMES, ["fs.read"]);
+    let calls =
+        [ToolCall::new("a", "fs.read", "{\"path\": \"ü\"}"), ToolCall::new("b", "now", "").with_index(1)];
+    assert_eq!(
+        OpenAiChat.encode_calls(&calls, &names),
+        json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "fs_read", "arguments": "{\"path\": \"ü\"}"}},
+            {"id": "b", "type": "function", "function": {"name": "now", "arguments": "{}"}},
+        ]})
+    );
+    assert_eq!(OpenAiChat.encode_calls(&[], &names), json!({"role": "assistant", "content": ""}));
+}
