@@ -1,6 +1,46 @@
-//! Facade.
+//! Turns plain functions into tools that any LLM can call.
+//!
+//! ```
+//! use toolkit::prelude::*;
+//!
+//! /// Add two integers.
+//! ///
+//! /// :param a: The first number
+//! /// :param b: The second number
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let registry = ToolRegistry::from_tools(tools![add])?;
+//! let output = registry.call("add", r#"{"a": 17, "b": "25"}"#).await?;
+//! assert_eq!(output.to_text(), "42");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # The way of a call
+//!
+//! | step | with |
+//! | --- | --- |
+//! | a function becomes a tool | [`#[tool]`](macro@tool) makes a [`FunctionTool`]; anything else that implements [`Tool`] is one too |
+//! | tools are collected | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`] |
+//! | the model is told | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`] |
+//! | the model asks | [`ApiFormat::parse_calls`] reads [`ToolCall`]s out of its response |
+//! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order |
+//! | the model is answered | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] make the messages |
+//!
+//! # Who reads which error
+//!
+//! - [`ToolError`] is for the **model**: the result of a call that failed, with a text that says what to do.
+//! - [`BuildError`] is for the **programmer**: two tools of one name, a name that is not legal. It comes before
+//!   the program serves.
+//! - [`WireError`] is for the **program**: a provider's payload that is not what its format says.
 
 pub use toolkit_core::*;
+
+#[doc = include_str!("docs/tool.md")]
 pub use toolkit_macros::tool;
 
 #[doc(hidden)]
@@ -9,7 +49,12 @@ pub use toolkit_core::__private;
 /// What nearly every program with tools needs.
 pub mod prelude {
     pub use crate::{
-        ApiFormat, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolResult,
-        tool, tools,
+        ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolRegistry,
+        ToolResult, tool, tools,
     };
 }
+
+/// The code of the README, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -11,6 +11,6 @@ mod param;
 mod place;
 
 pub(crate) use decode::decode;
-pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
+pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 pub(crate) use param::parameters_schema;
-pub use param::{Fill, Param, Probe, ProbePlain, Slot, ToolParam};
+pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, Slot, ToolParams};

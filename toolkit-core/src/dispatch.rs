@@ -4,14 +4,16 @@ mod stream;
 
 pub use stream::ToolResultStream;
 
-use crate::call::ToolCall;
+use crate::call::{CallId, ToolCall};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};
+use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
 use crate::tool::{Tool, run};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Runs the calls that a model asks for.
@@ -121,28 +123,33 @@ impl Dispatcher {
         if calls.len() <= 1 {
             // A task of its own would cost more than most tools.
             return match calls.pop() {
-                Some(call) => vec![self.prepare(call, 0, cancellation).await],
+                Some(call) => {
+                    let (identity, run) = self.prepare(0, call, cancellation);
+                    vec![identity.result(run.await)]
+                }
                 None => Vec::new(),
             };
         }
-        let mut stream = self.start(calls, cancellation);
-        let mut results = Vec::with_capacity(stream.len());
-        while let Some(result) = stream.next().await {
-            results.push(result);
+        let mut tasks = Vec::with_capacity(calls.len());
+        for (position, call) in calls.into_iter().enumerate() {
+            let (identity, run) = self.prepare(position, call, cancellation.clone());
+            tasks.push((identity, Task(tokio::spawn(run))));
         }
-        results.sort_by_key(|result| result.position);
+        let mut results = Vec::with_capacity(tasks.len());
+        for (identity, mut task) in tasks {
+            results.push(match (&mut task.0).await {
+                Ok(ended) => identity.result(ended),
+                Err(_) => identity.lost(),
+            });
+        }
         results
     }
 
     fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
-        let mut stream = ToolResultStream::default();
+        let mut stream = ToolResultStream::with_capacity(calls.len());
         for (position, call) in calls.into_iter().enumerate() {
-            let identity =
-                ToolResult::new(call.id.clone(), call.name.clone(), Err(ToolError::cancelled(&call.name)));
-            stream.spawn(
-                ToolResult { position, ..identity },
-                self.prepare(call, position, cancellation.clone()),
-            );
+            let (identity, run) = self.prepare(position, call, cancellation.clone());
+            stream.spawn(identity, run);
         }
         stream
     }
@@ -151,30 +158,31 @@ impl Dispatcher {
     /// returns the call ready to run.
     fn prepare(
         &self,
-        call: ToolCall,
         position: usize,
+        call: ToolCall,
         cancellation: Option<CancellationToken>,
-    ) -> impl Future<Output = ToolResult> + Send + 'static {
+    ) -> (Identity, impl Future<Output = Ended> + Send + 'static) {
         let resolved = match self.registry.get(&call.name) {
             Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
             None => Err(self.registry.not_found(&call.name)),
         };
-        async move {
+        let ToolCall { id, name, arguments, .. } = call;
+        let call_id = id.clone();
+        let run = async move {
             let started = Instant::now();
             let outcome = match resolved {
                 Ok((tool, limit)) => {
-                    let mut context =
-                        ToolContext::new(tool.definition().name.clone()).with_call_id(call.id.clone());
+                    let mut context = ToolContext::new(tool.definition().name.clone()).with_call_id(call_id);
                     if let Some(token) = cancellation {
                         context = context.with_cancellation(token);
                     }
-                    run(&*tool, call.arguments.as_str(), &context, limit).await
+                    run(&*tool, arguments.as_str(), &context, limit).await
                 }
                 Err(error) => Err(error),
             };
-            let duration = started.elapsed();
-            ToolResult { position, duration, ..ToolResult::new(call.id, call.name, outcome) }
-        }
+            Ended { position, outcome, duration: started.elapsed() }
+        };
+        (Identity { position, call_id: id, name }, run)
     }
 
     fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
@@ -183,5 +191,41 @@ impl Dispatcher {
             (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
             (wanted, hard) => wanted.or(hard),
         }
+    }
+}
+
+/// Whose result it will be. It stays behind when the call goes to a task of its own.
+struct Identity {
+    position: usize,
+    call_id: CallId,
+    name: String,
+}
+
+/// How a call ended.
+struct Ended {
+    position: usize,
+    outcome: Result<ToolOutput, ToolError>,
+    duration: Duration,
+}
+
+impl Identity {
+    fn result(self, Ended { outcome, duration, .. }: Ended) -> ToolResult {
+        ToolResult { position: self.position, duration, ..ToolResult::new(self.call_id, self.name, outcome) }
+    }
+
+    /// The result of a call whose task was taken away from us, for instance by the runtime's end.
+    #[cold]
+    fn lost(self) -> ToolResult {
+        let error = ToolError::cancelled(&self.name);
+        ToolResult { position: self.position, ..ToolResult::new(self.call_id, self.name, Err(error)) }
+    }
+}
+
+/// A call on its way. Dropping it stops the call.
+struct Task(JoinHandle<Ended>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }

@@ -24,7 +24,7 @@ mod wire;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use args::ToolParam;
+pub use args::ToolParams;
 pub use call::{CallId, RawArguments, ToolCall, ToolChoice};
 pub use context::ToolContext;
 pub use dispatch::{Dispatcher, ToolResultStream};
@@ -44,4 +44,5 @@ pub use schema::{schema_of, tidy};
 pub use tool::{FunctionTool, Tool, ToolDefinition, ToolFuture, ToolMetadata};
 pub use wire::{ApiFormat, Definitions};
 
+pub use tokio_util::sync::CancellationToken;
 pub use {schemars, serde, serde_json};

@@ -2,13 +2,17 @@
 
 #![allow(missing_docs)]
 
-pub use crate::args::{
-    DefaultValue, DefaultValueBySerialize, Fill, Param, ParamDefault, Probe, ProbePlain, Slot, ToolParam,
-    Unwritable,
-};
+pub use crate::args::{Decode, DefaultValue, Describe, Fill, Param, Probe, Slot, Unwritable};
 pub use crate::context::ToolContext;
-pub use crate::error::{Location, ToolError};
-pub use crate::output::{ByConversion, ByDisplay, BySerialize, Failure, Infallible, Output, Unconvertible};
+pub use crate::error::ToolError;
+pub use crate::output::{Failure, Output, Unconvertible};
 pub use crate::registry::Registration;
 pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture};
 pub use inventory;
+
+/// The traits whose methods are found where a type has no inherent ones. Nameless, so that they hide
+/// no name of the user.
+pub mod prelude {
+    pub use crate::args::{DefaultValueBySerialize as _, ProbePlain as _};
+    pub use crate::output::{ByConversion as _, ByDisplay as _, BySerialize as _, Infallible as _};
+}

@@ -162,14 +162,14 @@ impl ApiFormat {
         }
     }
 
-    /// A message of the model with these calls, for a history that is made rather than received.
+    /// The messages of a model that asks for these calls, for a history that is made rather than received.
     ///
     /// Names are spelled for the provider. Names and arguments that it would refuse are treated as
     /// by [`assistant_messages`](Self::assistant_messages).
     #[must_use]
-    pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Value {
+    pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
         match self {
-            Self::OpenAiChat => openai_chat::encode_calls(calls, names),
+            Self::OpenAiChat => vec![openai_chat::encode_calls(calls, names)],
         }
     }
 

@@ -4,7 +4,8 @@ use crate::default;
 use crate::model::{Docstring, ParamDoc, Problem, RaisesDoc, ReturnsDoc};
 use crate::type_spec::TypeSpec;
 
-/// Gathers documentation; later text about the same thing completes what is there, and never replaces it.
+/// Gathers documentation. What is said first about a parameter stays, except that a later description
+/// goes before an earlier one, as a later key does in a dictionary; the writer is told.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     docs: Docstring,
@@ -25,6 +26,9 @@ impl Findings {
         match self.docs.params.iter_mut().find(|param| param.name == name) {
             None => self.docs.params.push(found),
             Some(param) => {
+                if !found.description.is_empty() {
+                    param.description.clone_from(&found.description);
+                }
                 complete(param, found);
                 self.problem(line, format!("parameter `{name}` is documented twice"));
             }
@@ -81,9 +85,6 @@ fn complete(param: &mut ParamDoc, found: ParamDoc) {
     param.ty = param.ty.take().or(found.ty);
     param.default = param.default.take().or(found.default);
     param.optional |= found.optional;
-    if param.description.is_empty() {
-        param.description = found.description;
-    }
 }
 
 #[cfg(test)]
@@ -92,7 +93,7 @@ mod tests {
     use crate::type_spec::TypeSpec;
 
     #[test]
-    fn completes_and_never_replaces() {
+    fn the_later_description_and_the_earlier_type_stay() {
         let mut findings = Findings::default();
         findings.param("x", &TypeSpec::default(), "", 1);
         findings.param("x", &TypeSpec::read("int, optional"), "first", 2);
@@ -100,7 +101,7 @@ mod tests {
         let docs = findings.finish(String::new(), String::new());
 
         let x = docs.param("x").unwrap();
-        assert_eq!(x.description, "first");
+        assert_eq!(x.description, "second");
         assert_eq!(x.ty.as_deref(), Some("int"));
         assert!(x.optional);
         assert_eq!(x.line, 1);

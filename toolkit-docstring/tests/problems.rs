@@ -18,6 +18,6 @@ fn slips_are_reported() {
 
     let twice = parse("Args:\n  x: one\n\n:param int x: two");
     assert_eq!(twice.params.len(), 1);
-    assert_eq!(twice.param("x").unwrap().description, "one");
+    assert_eq!(twice.param("x").unwrap().description, "two");
     assert_eq!(twice.param("x").unwrap().ty.as_deref(), Some("int"));
 }

@@ -14,7 +14,7 @@ const MAX_NAME_LENGTH: usize = 128;
 /// Checks every rule and reports every mistake. `None` if a part of the model cannot be made.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
-    check_documented_names(draft, diag);
+    check_documentation(draft, diag);
     check_names_differ(draft, diag);
     let name = tool_name(draft, diag);
     let namespace = namespace(draft, diag);
@@ -55,7 +55,10 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
 }
 
 /// A parameter that the documentation describes and the function does not have is a stale comment.
-fn check_documented_names(draft: &Draft<'_>, diag: &mut Diag) {
+fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
+    for problem in &draft.docs.parsed.problems {
+        diag.push(syn::Error::new(draft.docs.span(problem.line), &problem.message));
+    }
     let names: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     for documented in &draft.docs.parsed.params {

@@ -34,8 +34,8 @@ impl Diag {
 pub(crate) fn hint(given: &str, known: &[&str]) -> String {
     let closest = known
         .iter()
-        .map(|known| (strsim::jaro_winkler(given, known), known))
-        .filter(|(score, _)| *score >= 0.8)
+        .map(|known| (strsim::normalized_damerau_levenshtein(given, known), known))
+        .filter(|(score, _)| *score >= 0.6)
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
     match (closest, known) {
         (Some((_, closest)), _) => format!("; did you mean `{closest}`?"),

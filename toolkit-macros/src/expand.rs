@@ -6,7 +6,8 @@ mod params;
 use crate::draft::Draft;
 use crate::model::Model;
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::{FnArg, Ident, Visibility};
 
 /// The hidden struct of the function's name, its `tool()`, and the registration.
 ///
@@ -14,60 +15,56 @@ use quote::quote;
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Model { krate, cfgs, vis, sig, name, description, .. } = model;
     let ident = &sig.ident;
-    let private = quote!(#krate::__private);
-    let params = params::expand(model, &private);
-    let call = call::expand(model, &private);
-    let namespace = option(model.namespace.as_ref().map(|namespace| quote!(#namespace)));
-    let timeout = option(model.timeout.map(|limit| {
+    let marker = marker(vis, ident);
+    let params = params::expand(model);
+    let call = call::expand(model);
+    let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
+    let is_async = sig.asyncness.map(|_| quote!(.with_async()));
+    let timeout = model.timeout.map(|limit| {
         let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
-        quote!(::core::time::Duration::new(#seconds, #nanos))
-    }));
-    let is_async = sig.asyncness.is_some();
+        quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
+    });
     quote! {
         #(#cfgs)*
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        #vis struct #ident {}
+        #marker
 
         #(#cfgs)*
-        #[allow(deprecated, dead_code, clippy::all, clippy::pedantic)]
+        #[allow(deprecated, dead_code, unused_imports, clippy::all, clippy::pedantic)]
         const _: () = {
+            use #krate::__private as __toolkit;
+            use __toolkit::prelude::*;
+
             #params
             #call
 
-            static __TOOLKIT_TOOL: #private::StaticTool = #private::StaticTool {
-                name: #name,
-                namespace: #namespace,
-                description: #description,
-                params: __TOOLKIT_PARAMS,
-                is_async: #is_async,
-                timeout: #timeout,
-                defined_at: #private::Location { file: ::core::file!(), line: ::core::line!() },
-                call: __toolkit_call,
-                definition: ::std::sync::OnceLock::new(),
-            };
+            static __TOOLKIT_TOOL: __toolkit::StaticTool =
+                __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
+                    #namespace #is_async #timeout
+                    .with_location(::core::file!(), ::core::line!());
 
             impl #ident {
-                /// The tool that calls the function of this name.
-                #[must_use]
-                #vis fn tool() -> #private::FunctionTool {
+                #[doc(hidden)]
+                #vis fn tool() -> __toolkit::FunctionTool {
                     __TOOLKIT_TOOL.tool()
                 }
             }
 
-            #private::inventory::submit! { #private::Registration(&__TOOLKIT_TOOL) }
+            __toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }
         };
     }
 }
 
 /// What stands in for a tool that has mistakes, so that its users do not see errors of their own.
+/// Inside an `impl` block nothing can stand in.
 pub(crate) fn stub(draft: &Draft<'_>) -> TokenStream {
+    if draft.sig.inputs.iter().any(|input| matches!(input, FnArg::Receiver(_))) {
+        return TokenStream::new();
+    }
     let (krate, cfgs, vis, ident) = (draft.krate(), draft.cfgs(), draft.vis, &draft.sig.ident);
+    let marker = marker(vis, ident);
     quote! {
         #(#cfgs)*
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        #vis struct #ident {}
+        #marker
 
         #[allow(dead_code)]
         impl #ident {
@@ -78,9 +75,11 @@ pub(crate) fn stub(draft: &Draft<'_>) -> TokenStream {
     }
 }
 
-fn option(value: Option<TokenStream>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
+/// A struct of the function's name. If the name is taken, that is reported under the name.
+fn marker(vis: &Visibility, ident: &Ident) -> TokenStream {
+    quote_spanned! {ident.span()=>
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code)]
+        #vis struct #ident {}
     }
 }

@@ -1,7 +1,7 @@
 //! The `#[tool]` attribute macro of `toolkit-ai`.
 //!
-//! Reading order: an annotated function is parsed ([`item`], [`attr`], [`docs`]) into a [`draft`],
-//! checked into a [`model`], and expanded. A draft and a model are different types, so nothing
+//! Reading order: an annotated function is parsed (`item`, `attr`, `docs`) into a `draft`,
+//! checked into a `model`, and expanded. A draft and a model are different types, so nothing
 //! unchecked can be expanded. Every mistake of a function is collected and reported at once.
 //!
 //! The documentation of the macro itself stands where users meet it: on its re-export in the facade.

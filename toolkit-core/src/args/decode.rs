@@ -31,41 +31,31 @@ pub(crate) fn decode(
 fn decode_directly(text: &str, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<()> {
     let mut cursor = Cursor { text, at: 0 };
     let mut seen = 0_u64;
-    let mut guess = 0;
+    let mut given = 0;
     cursor.expect(b'{')?;
-    if cursor.peek() == Some(b'}') {
-        cursor.at += 1;
-    } else {
+    if !cursor.accept(b'}') {
+        let mut guess = 0;
         loop {
-            let name = cursor.key()?;
-            let index = find(params, name, guess)?;
+            let index = cursor.key(params, guess)?;
             let bit = 1_u64.checked_shl(u32::try_from(index).ok()?)?;
             if seen & bit != 0 {
                 return None;
             }
             seen |= bit;
+            given += 1;
             guess = index + 1;
             cursor.expect(b':')?;
-            let taken = slots.get_mut(index)?.fill(cursor.rest()?).ok()?;
-            cursor.at += taken;
-            match cursor.next()? {
-                b',' => {}
-                b'}' => break,
-                _ => return None,
+            cursor.at += slots.get_mut(index)?.fill(cursor.rest()?).ok()?;
+            if !cursor.accept(b',') {
+                cursor.expect(b'}')?;
+                break;
             }
         }
     }
-    let complete = params.iter().enumerate().all(|(index, param)| !param.required || seen >> index & 1 == 1);
-    (complete && cursor.peek().is_none()).then_some(())
-}
-
-/// Models mostly write the arguments in the order of the schema, so that one is looked at first.
-#[inline]
-fn find(params: &[Param], name: &str, guess: usize) -> Option<usize> {
-    match params.get(guess) {
-        Some(param) if param.name == name => Some(guess),
-        _ => params.iter().position(|param| param.answers_to(name)),
-    }
+    cursor.skip_white_space();
+    let complete = given == params.len()
+        || params.iter().enumerate().all(|(index, param)| !param.required || seen >> index & 1 == 1);
+    (complete && cursor.at == text.len()).then_some(())
 }
 
 struct Cursor<'a> {
@@ -74,45 +64,74 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The next byte that is not white space, without taking it.
     #[inline]
-    fn peek(&mut self) -> Option<u8> {
-        loop {
-            let byte = *self.text.as_bytes().get(self.at)?;
-            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Some(byte);
-            }
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_white_space(&mut self) {
+        while matches!(self.byte(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }
     }
 
+    /// Takes the next byte that is not white space, if it is `wanted`.
     #[inline]
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
+    fn accept(&mut self, wanted: u8) -> bool {
+        if self.byte() != Some(wanted) {
+            self.skip_white_space();
+            if self.byte() != Some(wanted) {
+                return false;
+            }
+        }
         self.at += 1;
-        Some(byte)
+        true
     }
 
     #[inline]
     fn expect(&mut self, wanted: u8) -> Option<()> {
-        (self.next()? == wanted).then_some(())
+        self.accept(wanted).then_some(())
     }
 
-    /// A string without escapes.
+    /// Takes a key and returns the index of its parameter. Models mostly write the arguments in the
+    /// order of the schema, so the parameter that is next there is looked at first.
     #[inline]
-    fn key(&mut self) -> Option<&'a str> {
+    fn key(&mut self, params: &[Param], guess: usize) -> Option<usize> {
         self.expect(b'"')?;
+        match params.get(guess) {
+            Some(param) if self.accept_key(param.name) => Some(guess),
+            _ => {
+                let name = self.string()?;
+                params.iter().position(|param| param.answers_to(name))
+            }
+        }
+    }
+
+    /// Takes `name` and the quote behind it, if that is the key.
+    #[inline]
+    fn accept_key(&mut self, name: &str) -> bool {
+        let end = self.at + name.len();
+        let bytes = self.text.as_bytes();
+        let same = bytes.get(end) == Some(&b'"') && bytes.get(self.at..end) == Some(name.as_bytes());
+        if same {
+            self.at = end + 1;
+        }
+        same
+    }
+
+    /// The rest of a string without escapes.
+    fn string(&mut self) -> Option<&'a str> {
         let start = self.at;
         loop {
-            match *self.text.as_bytes().get(self.at)? {
+            match self.byte()? {
                 b'"' => break,
                 b'\\' | 0..=0x1f => return None,
                 _ => self.at += 1,
             }
         }
-        let key = self.text.get(start..self.at);
+        let string = self.text.get(start..self.at);
         self.at += 1;
-        key
+        string
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::param::{Fill, Param};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten};
-use crate::schema::{Step, describe, lookup};
+use crate::schema::{Step, describe, faults, missing, value_in_words};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -61,7 +61,7 @@ pub(super) fn decode(
             Err(_) if coerce(value, *slot) => *given = true,
             Err(error) => {
                 *given = true;
-                violations.push(wrong_type(param, value, schema, &error));
+                violations.extend(wrong_value(param, value, schema, &error));
             }
         }
     }
@@ -137,7 +137,7 @@ fn integral(text: &str) -> Option<String> {
 }
 
 fn not_an_object(text: &str) -> ToolError {
-    let message = format!("the arguments must be a JSON object, got {}", in_words(text.trim()));
+    let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
     ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
 }
 
@@ -152,47 +152,44 @@ fn unknown(name: &str, params: &[Param]) -> Violation {
 }
 
 fn missing_parameter(param: &Param, schema: &Value) -> Violation {
-    let message = match expected(param, schema, &[]) {
-        Some(expected) => format!("required, but missing; expected {expected}"),
-        None => "required, but missing".to_owned(),
-    };
-    Violation::new(param.name, ViolationKind::Missing, message)
+    let expected = property(param, schema).and_then(|property| describe(schema, property));
+    Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-fn wrong_type(param: &Param, value: &str, schema: &Value, error: &serde_json::Error) -> Violation {
+/// Every fault that the schema shows; if it shows none, the type has a rule of its own, and the error
+/// of the decoder is all there is.
+fn wrong_value(param: &Param, value: &str, schema: &Value, error: &serde_json::Error) -> Vec<Violation> {
+    let parsed = serde_json::from_str::<Value>(value).ok();
+    let faults =
+        property(param, schema).zip(parsed).map(|(property, value)| faults(schema, property, &value));
+    match faults {
+        Some(faults) if !faults.is_empty() => faults
+            .into_iter()
+            .map(|fault| Violation::new(path(param, &fault.steps), fault.kind, fault.message))
+            .collect(),
+        _ => vec![refused_by_type(param, value, error)],
+    }
+}
+
+fn refused_by_type(param: &Param, value: &str, error: &serde_json::Error) -> Violation {
     let place = place::find(value, place::offset(value, error.line(), error.column()));
     let said = error.to_string();
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    let is_mismatch = ["invalid type", "invalid value", "unknown variant", "data did not match"]
-        .iter()
-        .any(|mismatch| said.starts_with(mismatch));
-    let message = match expected(param, schema, &place.steps) {
-        Some(expected) if is_mismatch => format!("expected {expected}, got {}", in_words(place.text)),
-        _ => format!("{}, got {}", shorten(said), in_words(place.text)),
-    };
+    let message = format!("{}, got {}", shorten(said), value_in_words(place.text));
+    Violation::new(path(param, &place.steps), ViolationKind::WrongType, message)
+}
+
+fn property<'a>(param: &Param, schema: &'a Value) -> Option<&'a Value> {
+    schema.get("properties")?.get(param.name)
+}
+
+fn path(param: &Param, steps: &[Step]) -> String {
     let mut path = param.name.to_owned();
-    for step in &place.steps {
+    for step in steps {
         match step {
             Step::Key(key) => path.push_str(&format!(".{key}")),
             Step::Index(index) => path.push_str(&format!("[{index}]")),
         }
     }
-    Violation::new(path, ViolationKind::WrongType, message)
-}
-
-fn expected(param: &Param, schema: &Value, steps: &[Step]) -> Option<String> {
-    let property = schema.get("properties")?.get(param.name)?;
-    describe(schema, lookup(schema, property, steps)?)
-}
-
-/// A value from the model, named by its type and shortened.
-fn in_words(value: &str) -> String {
-    match value.as_bytes().first() {
-        Some(b'"') => format!("string {}", shorten(value)),
-        Some(b'[') => format!("array {}", shorten(value)),
-        Some(b'{') => format!("object {}", shorten(value)),
-        Some(b'-' | b'0'..=b'9') => format!("number {}", shorten(value)),
-        Some(b't' | b'f') => format!("boolean {}", shorten(value)),
-        _ => shorten(value),
-    }
+    path
 }

@@ -3,40 +3,82 @@
 use super::default::ParamDefault;
 use crate::schema::{SchemaBuilder, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// A type that a tool's parameter may have: anything that is `Deserialize` and `JsonSchema`.
+/// A type that arguments can be decoded as: anything that is `Deserialize` and `JsonSchema`.
+pub trait ToolParams: Decode + Describe {}
+
+impl<T: Decode + Describe> ToolParams for T {}
+
+/// A type whose values can be read from the arguments of a call.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the type of a tool's parameter",
-    label = "this type must be `Deserialize` and `JsonSchema`",
-    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it; `toolkit` re-exports both crates",
-    note = "what the model must not send (connections, handles, configuration) does not belong into the parameters"
+    message = "`{Self}` cannot be read from a model's arguments",
+    label = "a parameter of a tool must implement `Deserialize`",
+    note = "add `#[derive(serde::Deserialize)]` to the type, or to the type inside it",
+    note = "what no model can send, such as a connection, does not belong into the parameters"
 )]
-pub trait ToolParam: DeserializeOwned + JsonSchema {}
+pub trait Decode: DeserializeOwned {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolParam for T {}
+impl<T: DeserializeOwned> Decode for T {}
+
+/// A type whose values can be described to a model.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be described to a model",
+    label = "a parameter of a tool must implement `JsonSchema`",
+    note = "add `#[derive(schemars::JsonSchema)]` to the type, or to the type inside it",
+    note = "what no model can send, such as a connection, does not belong into the parameters"
+)]
+pub trait Describe: JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: JsonSchema> Describe for T {}
 
 /// What generated code says about one parameter.
 #[derive(Debug)]
 pub struct Param {
     /// The name that the model sees.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// Other names that are accepted.
-    pub aliases: &'static [&'static str],
+    aliases: &'static [&'static str],
     /// Whether the model must give it.
-    pub required: bool,
+    pub(super) required: bool,
     /// What the model reads about it; empty leaves the description of the type.
-    pub description: &'static str,
+    description: &'static str,
     /// Its schema, in the plain form: `T` for an `Option<T>`.
-    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    schema: fn(&mut SchemaGenerator) -> Schema,
     /// The value it has when the model leaves it out.
-    pub default: Option<ParamDefault>,
+    default: Option<ParamDefault>,
 }
 
 impl Param {
+    /// A parameter without other names and without a default.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        required: bool,
+        description: &'static str,
+        schema: fn(&mut SchemaGenerator) -> Schema,
+    ) -> Self {
+        Self { name, aliases: &[], required, description, schema, default: None }
+    }
+
+    /// Sets other names that are accepted.
+    #[must_use]
+    pub const fn with_aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// Sets the value that it has when the model leaves it out, and the expression that makes it.
+    #[must_use]
+    pub const fn with_default(mut self, value: fn() -> Option<Value>, source: &'static str) -> Self {
+        self.default = Some(ParamDefault { value, source });
+        self
+    }
+
     /// Whether the model may use this name for the parameter.
     #[inline]
     pub(super) fn answers_to(&self, name: &str) -> bool {
@@ -45,48 +87,46 @@ impl Param {
 }
 
 /// The schema of an object with these parameters as its properties, in the order given.
-#[must_use]
 pub(crate) fn parameters_schema(params: &[Param]) -> Value {
     let mut builder = SchemaBuilder::new();
     let mut properties = Map::new();
     for param in params {
         let mut schema = (param.schema)(builder.generator()).to_value();
-        decorate(&mut schema, param);
-        properties.insert(param.name.to_owned(), schema);
+        tidy(&mut schema);
+        properties.insert(param.name.to_owned(), decorated(schema, param));
     }
-    let mut root = json!({"type": "object", "properties": properties});
+    let mut root = Map::new();
+    root.insert("type".to_owned(), "object".into());
+    root.insert("properties".to_owned(), properties.into());
     let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name).collect();
-    if let Some(object) = root.as_object_mut() {
-        if !required.is_empty() {
-            object.insert("required".to_owned(), json!(required));
-        }
-        object.insert("additionalProperties".to_owned(), Value::Bool(false));
+    if !required.is_empty() {
+        root.insert("required".to_owned(), required.into());
     }
+    root.insert("additionalProperties".to_owned(), false.into());
     builder.add_definitions(&mut root);
-    tidy(&mut root);
-    root
+    root.into()
 }
 
-fn decorate(schema: &mut Value, param: &Param) {
-    if *schema == Value::Bool(true) {
-        *schema = json!({});
-    }
-    let Value::Object(schema) = schema else { return };
+/// The schema of a type with what is said about the parameter.
+fn decorated(schema: Value, param: &Param) -> Value {
+    let mut schema = match schema {
+        Value::Object(schema) => schema,
+        // `true`: a value of any kind.
+        _ => Map::new(),
+    };
+    let default = param.default.map(|default| ((default.value)(), default.source));
     let mut description = param.description.to_owned();
-    if let Some(default) = param.default {
-        match (default.value)() {
-            Some(value) => {
-                schema.insert("default".to_owned(), value);
-            }
-            None => {
-                let gap = if description.is_empty() { "" } else { " " };
-                description.push_str(&format!("{gap}(default: {})", default.source));
-            }
-        }
+    if let Some((None, source)) = default {
+        let gap = if description.is_empty() { "" } else { " " };
+        description.push_str(&format!("{gap}(default: {source})"));
     }
     if !description.is_empty() {
         schema.insert("description".to_owned(), description.into());
     }
+    if let Some((Some(value), _)) = default {
+        schema.insert("default".to_owned(), value);
+    }
+    schema.into()
 }
 
 /// Takes one argument. The only part of decoding that exists once for each type.
@@ -110,10 +150,10 @@ impl<T> Slot<T> {
         Self(None)
     }
 
-    /// The value, if the call gave one.
+    /// The value if the call gave one, else what `absent` says.
     #[inline]
-    pub fn take(&mut self) -> Option<T> {
-        self.0.take()
+    pub fn take_or(self, absent: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.0.or_else(absent)
     }
 }
 
@@ -123,17 +163,12 @@ impl<T> Default for Slot<T> {
     }
 }
 
-impl<T: ToolParam> Fill for Slot<T> {
+impl<T: Decode> Fill for Slot<T> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
-        match values.next() {
-            Some(Ok(value)) => {
-                self.0 = Some(value);
-                Ok(values.byte_offset())
-            }
-            Some(Err(error)) => Err(error),
-            None => Err(serde::de::Error::custom("a value is missing")),
-        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        self.0 = Some(T::deserialize(&mut deserializer)?);
+        // Only the iterator over further values tells how far the parser has come.
+        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
     }
 }
 
@@ -149,7 +184,7 @@ impl<T> Probe<Option<T>> {
     /// The schema of `T`.
     pub fn schema(generator: &mut SchemaGenerator) -> Schema
     where
-        T: ToolParam,
+        T: Describe,
     {
         generator.subschema_for::<T>()
     }
@@ -169,7 +204,7 @@ pub trait ProbePlain<T> {
     /// The schema of the type.
     fn schema(generator: &mut SchemaGenerator) -> Schema
     where
-        T: ToolParam,
+        T: Describe,
     {
         generator.subschema_for::<T>()
     }

@@ -1,8 +1,8 @@
 //! The results of a batch in the order in which the calls end.
 
+use super::{Ended, Identity};
 use crate::result::ToolResult;
 use futures_core::Stream;
-use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,21 +10,20 @@ use std::task::{Context, Poll, ready};
 use tokio::task::{Id, JoinSet};
 
 /// The results of a batch in the order in which the calls end. Dropping it stops those that still run.
-#[derive(Default)]
 pub struct ToolResultStream {
-    running: JoinSet<ToolResult>,
-    /// The results of calls whose task was taken away from us, for instance by the runtime's end.
-    fallbacks: HashMap<Id, ToolResult>,
+    running: JoinSet<Ended>,
+    /// The task of each call, by position, until its result has come.
+    waiting: Vec<Option<(Id, Identity)>>,
 }
 
 impl ToolResultStream {
-    pub(super) fn spawn(
-        &mut self,
-        fallback: ToolResult,
-        call: impl Future<Output = ToolResult> + Send + 'static,
-    ) {
-        let task = self.running.spawn(call);
-        self.fallbacks.insert(task.id(), fallback);
+    pub(super) fn with_capacity(calls: usize) -> Self {
+        Self { running: JoinSet::new(), waiting: Vec::with_capacity(calls) }
+    }
+
+    pub(super) fn spawn(&mut self, identity: Identity, run: impl Future<Output = Ended> + Send + 'static) {
+        let task = self.running.spawn(run);
+        self.waiting.push(Some((task.id(), identity)));
     }
 
     /// How many results are still to come.
@@ -45,17 +44,26 @@ impl ToolResultStream {
     }
 
     fn poll(&mut self, waker: &mut Context<'_>) -> Poll<Option<ToolResult>> {
-        loop {
-            match ready!(self.running.poll_join_next_with_id(waker)) {
-                None => return Poll::Ready(None),
-                Some(Ok((_, result))) => return Poll::Ready(Some(result)),
-                Some(Err(lost)) => {
-                    if let Some(fallback) = self.fallbacks.remove(&lost.id()) {
-                        return Poll::Ready(Some(fallback));
-                    }
-                }
+        while let Some(joined) = ready!(self.running.poll_join_next(waker)) {
+            let result = match joined {
+                Ok(ended) => self.take(ended.position).map(|identity| identity.result(ended)),
+                Err(lost) => self.take_lost(lost.id()).map(Identity::lost),
+            };
+            if result.is_some() {
+                return Poll::Ready(result);
             }
         }
+        Poll::Ready(None)
+    }
+
+    fn take(&mut self, position: usize) -> Option<Identity> {
+        self.waiting.get_mut(position)?.take().map(|(_, identity)| identity)
+    }
+
+    #[cold]
+    fn take_lost(&mut self, lost: Id) -> Option<Identity> {
+        let is_lost = |waiting: &Option<(Id, Identity)>| waiting.as_ref().is_some_and(|(id, _)| *id == lost);
+        self.take(self.waiting.iter().position(is_lost)?)
     }
 }
 

@@ -1,7 +1,13 @@
 //! Finding the names that somebody probably meant.
 
-/// How alike two names must be (Jaro-Winkler, 0 to 1) before one is offered for the other.
-const ALIKE: f64 = 0.8;
+/// The share of letters that two names must have in common before one is offered for the other.
+const ALIKE: f64 = 0.6;
+
+/// How alike a name is to one that it is a part of, as `read` is of `files-read`.
+const PART: f64 = 0.7;
+
+/// A shorter part says nothing.
+const SHORTEST_PART: usize = 3;
 
 /// The at most three names of `known` that are most like `name`, best first.
 ///
@@ -15,12 +21,18 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     let wanted = fold(name);
     let mut scored: Vec<(f64, &str)> = known
         .into_iter()
-        .map(|known| (strsim::jaro_winkler(&wanted, &fold(known)), known))
+        .map(|known| (likeness(&wanted, &fold(known)), known))
         .filter(|(score, _)| *score >= ALIKE)
         .collect();
     scored.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
     scored.truncate(3);
     scored.into_iter().map(|(_, known)| known).collect()
+}
+
+fn likeness(a: &str, b: &str) -> f64 {
+    let shorter = a.len().min(b.len());
+    let part = shorter >= SHORTEST_PART && (a.contains(b) || b.contains(a));
+    strsim::normalized_damerau_levenshtein(a, b).max(if part { PART } else { 0.0 })
 }
 
 fn fold(name: &str) -> String {

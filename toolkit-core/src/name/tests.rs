@@ -1,3 +1,5 @@
+//! Names: what is legal, what is normalised, what a provider gets.
+
 use super::*;
 
 fn name(text: &str) -> ToolName {

@@ -22,7 +22,7 @@ impl ToolRegistry {
     pub fn discover() -> Result<Self, BuildError> {
         let mut found: Vec<&StaticTool> = inventory::iter::<Registration>().map(|found| found.0).collect();
         // The linker's order is not fixed; with this one a collision always names the same tool first.
-        found.sort_by_key(|tool| (tool.defined_at.file, tool.defined_at.line, tool.name));
+        found.sort_by_key(|tool| tool.sort_key());
         let mut registry = Self::new();
         for tool in found {
             registry.admit(Arc::new(tool.tool()));

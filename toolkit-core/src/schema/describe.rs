@@ -1,16 +1,10 @@
 //! Saying in a few words what a schema expects.
 
+use crate::error::shorten;
 use serde_json::Value;
 
 /// How many allowed values a description lists.
 const LISTED: usize = 20;
-
-/// One step into a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    Key(String),
-    Index(usize),
-}
 
 /// What the schema expects, as in `integer from 0 to 255`; `None` if it has no simple words for it.
 pub(crate) fn describe(root: &Value, schema: &Value) -> Option<String> {
@@ -44,8 +38,17 @@ fn kind_in_words(root: &Value, schema: &Value, kind: &str) -> String {
             Some(items) => format!("array of {items}"),
             None => "array".to_owned(),
         },
+        "object" => format!("object{}", tag(schema)),
         _ => kind.to_owned(),
     }
+}
+
+/// The member that tells a variant of a tagged enum from the others.
+fn tag(schema: &Value) -> String {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let constant =
+        properties.into_iter().flatten().find_map(|(name, property)| Some((name, property.get("const")?)));
+    constant.map(|(name, value)| format!(" with `{name}` {value}")).unwrap_or_default()
 }
 
 fn bounds(schema: &Value) -> String {
@@ -65,34 +68,20 @@ fn one_of(values: &[Value]) -> String {
     format!("one of {}", words.join(", "))
 }
 
-/// The schema of the value that `steps` lead to, if the schema says one.
-pub(crate) fn lookup<'a>(root: &'a Value, schema: &'a Value, steps: &[Step]) -> Option<&'a Value> {
-    let schema = resolve(root, schema)?;
-    let Some((step, rest)) = steps.split_first() else { return Some(schema) };
-    let inside = match step {
-        Step::Key(key) => schema
-            .get("properties")
-            .and_then(|properties| properties.get(key))
-            .or_else(|| schema.get("additionalProperties").filter(|inside| inside.is_object())),
-        Step::Index(index) => schema
-            .get("prefixItems")
-            .and_then(|items| items.get(index))
-            .or_else(|| schema.get("items").filter(|inside| inside.is_object())),
-    };
-    match inside {
-        Some(inside) => lookup(root, inside, rest),
-        None => only_branch(schema).and_then(|branch| lookup(root, branch, steps)),
+/// A JSON text from the model, named by its kind and shortened.
+pub(crate) fn value_in_words(value: &str) -> String {
+    match value.as_bytes().first() {
+        Some(b'"') => format!("string {}", shorten(value)),
+        Some(b'[') => format!("array {}", shorten(value)),
+        Some(b'{') => format!("object {}", shorten(value)),
+        Some(b'-' | b'0'..=b'9') => format!("number {}", shorten(value)),
+        Some(b't' | b'f') => format!("boolean {}", shorten(value)),
+        _ => shorten(value),
     }
 }
 
-/// The branch of `T or null`; a real choice has no single schema.
-fn only_branch(schema: &Value) -> Option<&Value> {
-    let branches = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())?;
-    let mut present = branches.iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
-    present.next().filter(|_| present.next().is_none())
-}
-
-fn resolve<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a Value> {
+/// The schema behind a reference.
+pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a Value> {
     let mut schema = schema;
     for _ in 0..8 {
         match schema.get("$ref").and_then(Value::as_str) {
@@ -123,16 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn recursion_is_followed_only_as_far_as_the_value_goes() {
-        let schema = json!({
-            "$ref": "#/$defs/Node",
-            "$defs": {"Node": {"type": "object", "properties": {
-                "next": {"$ref": "#/$defs/Node"},
-                "value": {"type": "integer"},
-            }}},
-        });
-        let steps = ["next", "next", "value"].map(|key| Step::Key(key.to_owned()));
-        assert_eq!(lookup(&schema, &schema, &steps), Some(&json!({"type": "integer"})));
-        assert_eq!(describe(&json!({"$ref": "#"}), &json!({"$ref": "#"})), None);
+    fn a_reference_to_itself_has_no_words() {
+        check(&json!({"$ref": "#"}), None);
     }
 }

@@ -19,8 +19,10 @@ use serde_json::{Map, Value};
 pub fn schema_of<T: JsonSchema>() -> Value {
     let mut builder = SchemaBuilder::new();
     let mut schema = T::json_schema(builder.generator()).to_value();
-    builder.add_definitions(&mut schema);
     tidy(&mut schema);
+    if let Value::Object(root) = &mut schema {
+        builder.add_definitions(root);
+    }
     schema
 }
 
@@ -47,16 +49,11 @@ impl SchemaBuilder {
     }
 
     /// Adds the definitions of recursive types, where there are any, as `$defs` of the root.
-    pub(crate) fn add_definitions(&mut self, root: &mut Value) {
-        let definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
-        if let (Value::Object(root), false) = (root, definitions.is_empty()) {
-            root.insert("$defs".to_owned(), Value::Object(definitions));
+    pub(crate) fn add_definitions(&mut self, root: &mut Map<String, Value>) {
+        let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
+        if !definitions.is_empty() {
+            definitions.values_mut().for_each(tidy);
+            root.insert("$defs".to_owned(), definitions.into());
         }
-    }
-}
-
-impl Default for SchemaBuilder {
-    fn default() -> Self {
-        Self::new()
     }
 }

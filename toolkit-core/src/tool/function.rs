@@ -3,7 +3,7 @@
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata};
 use crate::args::{self, Fill, Param, parameters_schema};
 use crate::context::ToolContext;
-use crate::error::{Location, ToolError};
+use crate::error::Location;
 use crate::name::{Separator, ToolName};
 use serde_json::Value;
 use std::fmt;
@@ -22,13 +22,11 @@ pub struct Invocation<'a> {
 }
 
 impl<'a> Invocation<'a> {
-    /// Fills one slot for each parameter.
-    ///
-    /// # Errors
-    /// See [`decode`](args::decode).
+    /// Fills one slot for each parameter, or says what is wrong with the arguments.
     #[inline]
-    pub fn decode(&self, params: &[Param], slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
-        args::decode(self.arguments, params, self.schema, slots)
+    pub fn decode(&self, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<ToolFuture<'a>> {
+        let decoded = args::decode(self.arguments, params, self.schema, slots);
+        decoded.err().map(|error| ToolFuture::ready(Err(error)))
     }
 
     /// What the tool may know about the call.
@@ -41,27 +39,63 @@ impl<'a> Invocation<'a> {
 /// What the macro writes down about one function, before anything is made of it.
 #[derive(Debug)]
 pub struct StaticTool {
-    /// The function's name, or the one that the attribute gives.
-    pub name: &'static str,
-    /// The namespace that the attribute gives; it is normalised.
-    pub namespace: Option<&'static str>,
-    /// The documentation without the sections about parameters.
-    pub description: &'static str,
-    /// The parameters, in the order of the signature.
-    pub params: &'static [Param],
-    /// Whether the function is `async`.
-    pub is_async: bool,
-    /// The time limit that the attribute gives.
-    pub timeout: Option<Duration>,
-    /// Where the function is defined.
-    pub defined_at: Location,
-    /// Decodes and calls.
-    pub call: CallFn,
+    name: &'static str,
+    namespace: Option<&'static str>,
+    description: &'static str,
+    params: &'static [Param],
+    call: CallFn,
+    metadata: ToolMetadata,
     /// Made when the tool is first asked for.
-    pub definition: OnceLock<Arc<ToolDefinition>>,
+    definition: OnceLock<Arc<ToolDefinition>>,
 }
 
 impl StaticTool {
+    /// A synchronous function with its name, the documentation without the sections about parameters,
+    /// the parameters in the order of the signature, and the function that decodes and calls.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        description: &'static str,
+        params: &'static [Param],
+        call: CallFn,
+    ) -> Self {
+        let metadata = ToolMetadata { is_async: false, timeout: None, defined_at: None };
+        Self { name, namespace: None, description, params, call, metadata, definition: OnceLock::new() }
+    }
+
+    /// Sets the namespace; it is normalised.
+    #[must_use]
+    pub const fn with_namespace(mut self, namespace: &'static str) -> Self {
+        self.namespace = Some(namespace);
+        self
+    }
+
+    /// Says that the function is `async`.
+    #[must_use]
+    pub const fn with_async(mut self) -> Self {
+        self.metadata.is_async = true;
+        self
+    }
+
+    /// Sets how long one call may run.
+    #[must_use]
+    pub const fn with_timeout(mut self, limit: Duration) -> Self {
+        self.metadata.timeout = Some(limit);
+        self
+    }
+
+    /// Says where the function is defined.
+    #[must_use]
+    pub const fn with_location(mut self, file: &'static str, line: u32) -> Self {
+        self.metadata.defined_at = Some(Location { file, line });
+        self
+    }
+
+    /// What the registry sorts by before it knows the tools.
+    pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &'static str) {
+        (self.metadata.defined_at.map(|place| (place.file, place.line)), self.name)
+    }
+
     /// The tool. Its definition is made once and shared.
     #[must_use]
     pub fn tool(&self) -> FunctionTool {
@@ -71,12 +105,8 @@ impl StaticTool {
 
     fn define(&self) -> ToolDefinition {
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
-        let metadata = ToolMetadata {
-            is_async: self.is_async,
-            timeout: self.timeout,
-            defined_at: Some(self.defined_at),
-        };
-        ToolDefinition::new(name, self.description, parameters_schema(self.params)).with_metadata(metadata)
+        ToolDefinition::new(name, self.description, parameters_schema(self.params))
+            .with_metadata(self.metadata.clone())
     }
 }
 

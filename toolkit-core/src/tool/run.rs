@@ -5,11 +5,12 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::any::Any;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
@@ -28,39 +29,66 @@ pub(crate) async fn run(
     let started = guarded(context, || tool.call(arguments, context));
     match started.map(ToolFuture::try_ready) {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(running)) => finish(running, context, limit).await,
+        Ok(Err(running)) => Running::new(running, context, limit).await,
         Err(panicked) => Err(panicked),
     }
 }
 
-async fn finish(mut running: ToolFuture<'_>, context: &ToolContext, limit: Option<Duration>) -> Outcome {
-    let mut step =
-        poll_fn(|waker: &mut Context<'_>| match guarded(context, || Pin::new(&mut running).poll(waker)) {
+/// A call that could not be done at once.
+struct Running<'a> {
+    call: ToolFuture<'a>,
+    context: &'a ToolContext,
+    limit: Option<Limit>,
+    /// Boxed, and made only when the tool waits: most calls end without it.
+    stop: Option<Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Limit {
+    length: Duration,
+    /// `None` if the clock does not reach that far.
+    end: Option<Instant>,
+}
+
+impl<'a> Running<'a> {
+    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
+        let limit = limit.map(|length| Limit { length, end: Instant::now().checked_add(length) });
+        Self { call, context, limit, stop: None }
+    }
+}
+
+impl Future for Running<'_> {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { call, context, limit, stop } = self.get_mut();
+        match guarded(context, || Pin::new(call).poll(waker)) {
+            Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
+                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));
+                stop.as_mut().poll(waker).map(Err)
+            }
             Ok(poll) => poll,
             Err(panicked) => Poll::Ready(Err(panicked)),
-        });
-    if limit.is_none() && !context.can_be_cancelled() {
-        return step.await;
+        }
     }
+}
+
+/// Waits until the call is cancelled or its time is over.
+async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     let name = context.tool_name().as_str();
-    let mut deadline = pin!(async {
+    let mut cancelled = pin!(context.cancelled());
+    let mut timed_out = pin!(async {
         match limit {
-            Some(limit) => {
-                tokio::time::sleep(limit).await;
-                ToolError::timed_out(name, limit)
+            Some(Limit { length, end: Some(end) }) => {
+                sleep_until(end).await;
+                ToolError::timed_out(name, length)
             }
-            None => std::future::pending().await,
+            _ => pending().await,
         }
     });
-    let mut cancelled = pin!(context.cancelled());
-    poll_fn(|waker| {
-        if let Poll::Ready(outcome) = Pin::new(&mut step).poll(waker) {
-            return Poll::Ready(outcome);
-        }
-        if cancelled.as_mut().poll(waker).is_ready() {
-            return Poll::Ready(Err(ToolError::cancelled(name)));
-        }
-        deadline.as_mut().poll(waker).map(Err)
+    poll_fn(|waker| match cancelled.as_mut().poll(waker) {
+        Poll::Ready(()) => Poll::Ready(ToolError::cancelled(name)),
+        Poll::Pending => timed_out.as_mut().poll(waker),
     })
     .await
 }

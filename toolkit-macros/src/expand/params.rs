@@ -1,6 +1,5 @@
 //! The list of parameters, and the functions that make their defaults.
 
-use super::option;
 use crate::attr::DefaultAttr;
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
@@ -8,16 +7,12 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Ident, Lit};
 
-pub(super) fn expand(model: &Model<'_>, private: &TokenStream) -> TokenStream {
+pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     let defaults = model.params().enumerate().filter_map(|(index, param)| default_function(index, param));
-    let params = model.params().enumerate().map(|(index, param)| describe(index, param, private));
+    let params = model.params().enumerate().map(|(index, param)| describe(index, param));
     quote! {
         #(#defaults)*
-
-        static __TOOLKIT_PARAMS: &[#private::Param] = {
-            use #private::{DefaultValueBySerialize as _, ProbePlain as _};
-            &[#(#params),*]
-        };
+        static __TOOLKIT_PARAMS: &[__toolkit::Param] = &[#(#params),*];
     }
 }
 
@@ -33,7 +28,7 @@ fn default_function(index: usize, param: &ParamModel<'_>) -> Option<TokenStream>
             quote_spanned!(word.span()=> <#ty as ::core::default::Default>::default())
         }
         DefaultAttr::Value(value) if is_text(value) => {
-            quote_spanned!(value.span()=> <#ty as ::core::convert::From<&str>>::from(#value))
+            quote_spanned!(value.span()=> ::core::convert::Into::into(#value))
         }
         DefaultAttr::Value(value) => value.to_token_stream(),
     };
@@ -45,35 +40,20 @@ fn is_text(value: &Expr) -> bool {
     matches!(value, Expr::Lit(ExprLit { lit: Lit::Str(_), .. }))
 }
 
-fn describe(index: usize, param: &ParamModel<'_>, private: &TokenStream) -> TokenStream {
+fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
     let ParamModel { owned, name, aliases, description, .. } = param;
-    let probe = quote_spanned!(owned.span()=> #private::Probe::<#owned>);
-    let required = match param.default {
-        Some(_) => quote!(false),
-        None => quote!(!#probe::OPTIONAL),
-    };
-    let schema = quote_spanned!(owned.span()=> #probe::schema);
-    let default = option(param.default.map(|default| {
+    // What is wrong with the type is reported under the type.
+    let schema = quote_spanned!(owned.span()=> __toolkit::Probe::<#owned>::schema);
+    let optional = quote_spanned!(owned.span()=> __toolkit::Probe::<#owned>::OPTIONAL);
+    let required = if param.default.is_some() { quote!(false) } else { quote!(!#optional) };
+    let aliases = (!aliases.is_empty()).then(|| quote!(.with_aliases(&[#(#aliases),*])));
+    let default = param.default.map(|default| {
         let make = default_ident(index);
         let source = match default {
-            DefaultAttr::OfType(_) => "the type's own".to_owned(),
+            DefaultAttr::OfType(_) => "that of its type".to_owned(),
             DefaultAttr::Value(value) => value.to_token_stream().to_string(),
         };
-        quote! {
-            #private::ParamDefault {
-                value: || #private::DefaultValue(#make()).to_value(),
-                source: #source,
-            }
-        }
-    }));
-    quote! {
-        #private::Param {
-            name: #name,
-            aliases: &[#(#aliases),*],
-            required: #required,
-            description: #description,
-            schema: #schema,
-            default: #default,
-        }
-    }
+        quote!(.with_default(|| __toolkit::DefaultValue(#make()).to_value(), #source))
+    });
+    quote!(__toolkit::Param::new(#name, #required, #description, #schema) #aliases #default)
 }

@@ -3,5 +3,4 @@
 mod calls;
 mod history;
 mod properties;
-mod recorded;
 mod results;

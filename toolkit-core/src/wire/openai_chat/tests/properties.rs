@@ -78,7 +78,7 @@ proptest! {
     #[test]
     fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
         let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
-        let mut parsed = OpenAiChat.parse_calls(&OpenAiChat.encode_calls(&calls, &names)).unwrap();
+        let mut parsed = OpenAiChat.parse_calls(&OpenAiChat.encode_calls(&calls, &names)[0]).unwrap();
         for call in &mut parsed {
             prop_assert!(NAMES.accepts(&call.name));
             call.name = names.unspell(&call.name).to_owned();

@@ -1,0 +1,111 @@
+//! Compares toolkit, row by row, with what other tool systems were seen to do.
+//!
+//! The rows are read from the folder that `TOOLKIT_VECTORS` names. Where toolkit means to differ,
+//! `conformance/known_differences.json` says for which inputs and why; any other difference fails.
+//! `cargo test --test conformance -- names` reads only the files whose name contains `names`,
+//! and `--nocapture` lists the reasons that were needed.
+
+#[path = "conformance/known.rs"]
+mod known;
+#[path = "conformance/report.rs"]
+mod report;
+#[path = "conformance/vectors.rs"]
+mod vectors;
+
+#[path = "conformance/docstrings.rs"]
+mod docstrings;
+#[path = "conformance/names.rs"]
+mod names;
+
+use std::env;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+use known::KnownDifferences;
+use report::Report;
+use vectors::Context;
+
+/// Compares all rows of one file.
+type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
+
+const FILES: [(&str, Check); 6] = [
+    ("normalize_names.json", names::normalize_names),
+    ("update_namespace_0.11.2.json", names::update_namespace),
+    ("update_namespace_0.19.0.json", names::update_namespace),
+    ("from_function_names_0.11.2.json", names::from_function_names),
+    ("from_function_names_0.19.0.json", names::from_function_names),
+    ("docstring_params.json", docstrings::docstring_params),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::read(env::args().skip(1));
+    if arguments.list {
+        return ExitCode::SUCCESS;
+    }
+    match compare(&arguments, &mut io::stdout().lock()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(problem) => {
+            let _ = writeln!(io::stderr(), "conformance: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Compares the files and returns the number of rows that differ for no known reason.
+fn compare(arguments: &Arguments, out: &mut impl Write) -> Result<usize, String> {
+    let mut say = |line: String| writeln!(out, "{line}").context("standard output");
+    let folder = vectors::folder();
+    if !folder.is_dir() {
+        say(format!("conformance: skipped, no vectors at {}", folder.display()))?;
+        return Ok(0);
+    }
+    let rules = KnownDifferences::read()?;
+    let (mut passed, mut failed) = (0, 0);
+    for (name, check) in FILES.into_iter().filter(|(name, _)| arguments.wants(name)) {
+        let Some(file) = vectors::read(&folder, name)? else {
+            say(format!("{name}: skipped, not in {}", folder.display()))?;
+            continue;
+        };
+        let mut report = Report::new(name, &rules);
+        check(&file, &mut report).context(name)?;
+        report.lines(&file, arguments.reasons).into_iter().try_for_each(&mut say)?;
+        passed += report.passed();
+        failed += report.failed();
+    }
+    say(format!("\n{passed} passed, {failed} failed"))?;
+    Ok(failed)
+}
+
+/// What the command line asks for. Arguments of the usual test harness that mean nothing here are ignored.
+#[derive(Default)]
+struct Arguments {
+    filters: Vec<String>,
+    list: bool,
+    reasons: bool,
+}
+
+impl Arguments {
+    fn read(mut given: impl Iterator<Item = String>) -> Self {
+        let mut arguments = Self::default();
+        while let Some(argument) = given.next() {
+            match argument.as_str() {
+                "--list" => arguments.list = true,
+                "--nocapture" | "--no-capture" | "--show-output" => arguments.reasons = true,
+                "--color" | "--format" | "--logfile" | "--shuffle-seed" | "--skip" | "--test-threads"
+                | "-Z" => {
+                    given.next();
+                }
+                flag if flag.starts_with('-') => {}
+                _ => arguments.filters.push(argument),
+            }
+        }
+        arguments
+    }
+
+    fn wants(&self, file: &str) -> bool {
+        self.filters.is_empty() || self.filters.iter().any(|filter| file.contains(filter.as_str()))
+    }
+}

@@ -1,0 +1,88 @@
+//! Finding and reading the vector files.
+
+use std::env;
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Says where a problem came up.
+pub(crate) trait Context<T> {
+    fn context(self, place: &str) -> Result<T, String>;
+    fn with_context(self, place: impl Fn() -> String) -> Result<T, String>;
+}
+
+impl<T, E: Display> Context<T> for Result<T, E> {
+    fn context(self, place: &str) -> Result<T, String> {
+        self.with_context(|| place.to_owned())
+    }
+
+    fn with_context(self, place: impl Fn() -> String) -> Result<T, String> {
+        self.map_err(|error| format!("{}: {error}", place()))
+    }
+}
+
+/// The folder with the vector files.
+pub(crate) fn folder() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
+    workspace.join(env::var_os("TOOLKIT_VECTORS").unwrap_or_else(|| "../shared/vectors".into()))
+}
+
+/// Reads a vector file; `None` if there is no such file.
+pub(crate) fn read(folder: &Path, name: &str) -> Result<Option<Value>, String> {
+    let path = folder.join(name);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(&path).context(name)?;
+    serde_json::from_str(&text).context(name).map(Some)
+}
+
+/// The names of the parts of a file that hold rows.
+pub(crate) fn sections(file: &Value) -> impl Iterator<Item = &String> {
+    let parts = file.as_object().into_iter().flatten();
+    parts.filter(|(_, part)| part.is_array()).map(|(name, _)| name)
+}
+
+/// The rows of a section; none if the file does not have it.
+pub(crate) fn rows<'a>(file: &'a Value, section: &str) -> Result<&'a [Value], String> {
+    match file.get(section) {
+        None => Ok(&[]),
+        Some(Value::Array(rows)) => Ok(rows),
+        Some(_) => Err(format!("`{section}` is not a list of rows")),
+    }
+}
+
+/// The row without some of its entries.
+pub(crate) fn without(row: &Value, entries: &[&str]) -> Value {
+    let mut row = row.clone();
+    if let Value::Object(row) = &mut row {
+        row.retain(|name, _| !entries.contains(&name.as_str()));
+    }
+    row
+}
+
+/// An entry of a row.
+pub(crate) fn entry<'a>(row: &'a Value, name: &str) -> Result<&'a Value, String> {
+    row.get(name).ok_or_else(|| format!("no entry `{name}`"))
+}
+
+/// An entry that is a text.
+pub(crate) fn text<'a>(row: &'a Value, name: &str) -> Result<&'a str, String> {
+    entry(row, name)?.as_str().ok_or_else(|| format!("`{name}` is not a text"))
+}
+
+/// An entry that is a text; `None` if it is absent, null or empty.
+pub(crate) fn some_text<'a>(row: &'a Value, name: &str) -> Result<Option<&'a str>, String> {
+    match row.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
+        Some(_) => Err(format!("`{name}` is not a text")),
+    }
+}
+
+/// An entry that is true or false.
+pub(crate) fn flag(row: &Value, name: &str) -> Result<bool, String> {
+    entry(row, name)?.as_bool().ok_or_else(|| format!("`{name}` is neither true nor false"))
+}

@@ -1,0 +1,176 @@
+//! What a model reads when its arguments are wrong, and what is understood all the same.
+
+use std::collections::HashMap;
+use toolkit::prelude::*;
+use toolkit::{ErrorKind, ViolationKind};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Filter {
+    field: String,
+    max: u32,
+}
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Ascending,
+    Descending,
+}
+
+/// Finds rows.
+#[tool]
+fn find_rows(
+    table: String,
+    filters: Vec<Filter>,
+    order: Option<Order>,
+    #[param(default = 10)] limit: u8,
+    weights: Option<HashMap<String, f64>>,
+) -> String {
+    let filters: Vec<String> =
+        filters.iter().map(|filter| format!("{}<{}", filter.field, filter.max)).collect();
+    format!("{table} {filters:?} {order:?} {limit} {weights:?}")
+}
+
+/// Takes nothing.
+#[tool]
+fn ping() -> String {
+    "pong".to_owned()
+}
+
+async fn call(name: &str, arguments: &str) -> Result<String, ToolError> {
+    let registry = ToolRegistry::from_tools(tools![find_rows, ping]).expect("no collisions");
+    registry.call(name, arguments).await.map(|output| output.to_text().into_owned())
+}
+
+#[track_caller]
+fn check_message(result: Result<String, ToolError>, kind: ErrorKind, message: &str) {
+    let error = result.expect_err("the arguments are wrong");
+    assert_eq!((error.kind(), error.message()), (kind, message));
+}
+
+#[tokio::test]
+async fn every_violation_is_in_one_message() {
+    let arguments = r#"{"tabel": "t", "filters": [{"max": "1"}, {"field": "b", "max": -1}],
+        "order": "upwards", "limit": 300, "limit": 3, "weights": {"a": "heavy"}}"#;
+    let error = call("find_rows", arguments).await.expect_err("the arguments are wrong");
+    assert_eq!(
+        error.message(),
+        "Error validating JSON arguments: 9 problems\n\
+         - `tabel`: there is no such parameter; did you mean `table`?\n\
+         - `filters[0].max`: expected integer from 0 to 4294967295, got string \"1\"\n\
+         - `filters[0].field`: required, but missing; expected string\n\
+         - `filters[1].max`: expected integer from 0 to 4294967295, got number -1\n\
+         - `order`: expected one of \"ascending\", \"descending\", got string \"upwards\"\n\
+         - `limit`: expected integer from 0 to 255, got number 300\n\
+         - `limit`: given twice; give it once\n\
+         - `weights.a`: expected number, got string \"heavy\"\n\
+         - `table`: required, but missing; expected string"
+    );
+    assert_eq!(error.brief(), "Invalid arguments");
+    let kinds: Vec<ViolationKind> = error.violations().iter().map(|violation| violation.kind).collect();
+    assert_eq!(kinds[0], ViolationKind::Unknown);
+    assert_eq!(kinds[8], ViolationKind::Missing);
+}
+
+#[tokio::test]
+async fn one_violation_is_one_line() {
+    check_message(
+        call("find_rows", r#"{"table": 5, "filters": []}"#).await,
+        ErrorKind::InvalidArguments,
+        "Error validating JSON arguments: `table`: expected string, got number 5",
+    );
+    check_message(
+        call("find_rows", r#"{"table": "t", "filters": [{"field": "a"}]}"#).await,
+        ErrorKind::InvalidArguments,
+        "Error validating JSON arguments: `filters[0].max`: required, but missing; expected integer from 0 to 4294967295",
+    );
+    check_message(
+        call("ping", r#"{"host": "x"}"#).await,
+        ErrorKind::InvalidArguments,
+        "Error validating JSON arguments: `host`: there is no such parameter; this tool takes none",
+    );
+}
+
+#[tokio::test]
+async fn text_that_is_not_json_is_reported_with_its_position() {
+    check_message(
+        call("find_rows", r#"{"table": "t", "filters": [}"#).await,
+        ErrorKind::InvalidJson,
+        "Error parsing JSON arguments: expected value at line 1 column 28",
+    );
+    check_message(
+        call("ping", "{} {}").await,
+        ErrorKind::InvalidJson,
+        "Error parsing JSON arguments: trailing characters at line 1 column 4",
+    );
+}
+
+#[tokio::test]
+async fn json_that_is_not_an_object_is_refused() {
+    for (arguments, found) in
+        [("[1, 2]", "array [1, 2]"), ("5", "number 5"), ("true", "boolean true"), (r#""x""#, r#"string "x""#)]
+    {
+        check_message(
+            call("find_rows", arguments).await,
+            ErrorKind::InvalidArguments,
+            &format!("Error validating JSON arguments: the arguments must be a JSON object, got {found}"),
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_arguments_are_an_empty_object() {
+    for arguments in ["", "  \n", "null", " null ", "{}", " { } "] {
+        assert_eq!(call("ping", arguments).await.expect("it takes none"), "pong");
+    }
+}
+
+#[tokio::test]
+async fn what_can_be_meant_is_understood() {
+    let expected = r#"t ["a<5"] Some(Ascending) 7 Some({"w": 1.5})"#;
+    for arguments in [
+        r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": 7, "weights": {"w": 1.5}}"#,
+        // A number in a string, a number without a fraction, an array and an object in a string.
+        r#"{"table": "t", "filters": "[{\"field\": \"a\", \"max\": 5}]", "order": "ascending", "limit": "7", "weights": "{\"w\": 1.5}"}"#,
+        r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": 7.0, "weights": {"w": 1.5}}"#,
+        r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": "7.0", "weights": {"w": 1.5}}"#,
+        // The whole object in a string.
+        r#""{\"table\": \"t\", \"filters\": [{\"field\": \"a\", \"max\": 5}], \"order\": \"ascending\", \"limit\": 7, \"weights\": {\"w\": 1.5}}""#,
+        // Escapes in a name, in any order, with white space.
+        "\n{ \"limit\" : 7 , \"t\\u0061ble\":\"t\",\"weights\":{\"w\":1.5},\"filters\":[{\"max\":5,\"field\":\"a\"}],\t\"order\":\"ascending\"}\r\n",
+    ] {
+        assert_eq!(call("find_rows", arguments).await.expect(arguments), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused() {
+    for arguments in [
+        r#"{"table": "t", "filters": [], "limit": 7.5}"#,
+        r#"{"table": "t", "filters": [], "limit": "seven"}"#,
+        r#"{"table": "t", "filters": [], "limit": true}"#,
+        r#"{"table": "t", "filters": [], "limit": ""}"#,
+        r#"{"table": ["t"], "filters": []}"#,
+        r#"{"table": null, "filters": []}"#,
+    ] {
+        let error = call("find_rows", arguments).await.expect_err(arguments);
+        assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_bounded_whatever_the_model_writes() {
+    let long = "x".repeat(100_000);
+    let many: String = (0..5_000).map(|index| format!(r#""{index}": "{long:.50}", "#)).collect();
+    let arguments = format!(r#"{{{many} "{long}": 1, "table": ["{long}"], "filters": []}}"#);
+    let error = call("find_rows", &arguments).await.expect_err("the arguments are wrong");
+    assert!(error.message().chars().count() < 4_000, "{} characters", error.message().chars().count());
+    assert!(error.message().contains("5002 problems"), "{}", error.message());
+    let nested = format!(r#"{{"table": "t", "filters": {}}}"#, "[".repeat(100_000));
+    assert_eq!(call("find_rows", &nested).await.expect_err("it is cut off").kind(), ErrorKind::InvalidJson);
+    let nested = format!(r#"{{"table": "t", "filters": {}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+    assert_eq!(
+        call("find_rows", &nested).await.expect_err("it is too deep").kind(),
+        ErrorKind::InvalidArguments
+    );
+}

@@ -1,0 +1,274 @@
+//! Batches: exactly one result for each call, in the order of the calls, whatever happens.
+
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use toolkit::prelude::*;
+use toolkit::{CancellationToken, ErrorKind};
+
+/// Echoes.
+#[tool(namespace = "batch")]
+fn echo(n: i64) -> i64 {
+    n
+}
+
+/// Sleeps.
+#[tool(namespace = "batch")]
+async fn sleep(ms: u64) -> u64 {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    ms
+}
+
+/// Panics.
+#[tool(namespace = "batch")]
+fn panics(message: String) {
+    panic!("{message}");
+}
+
+/// Panics after it has waited.
+#[tool(namespace = "batch")]
+async fn panics_later() {
+    tokio::task::yield_now().await;
+    panic!("later");
+}
+
+/// Fails.
+#[tool(namespace = "batch")]
+fn fails() -> Result<(), &'static str> {
+    Err("no luck")
+}
+
+/// Waits until it is cancelled, and counts it.
+#[tool(namespace = "batch")]
+async fn waits() {
+    struct Dropped;
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            STOPPED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let _dropped = Dropped;
+    std::future::pending::<()>().await;
+}
+
+static STOPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// Tells what the context says.
+#[tool(namespace = "batch")]
+fn whoami(context: &ToolContext) -> String {
+    format!("{} {:?}", context.tool_name(), context.call_id().map(ToString::to_string))
+}
+
+fn dispatcher() -> Dispatcher {
+    let tools = tools![echo, sleep, panics, panics_later, fails, waits, whoami];
+    Dispatcher::new(ToolRegistry::from_tools(tools).expect("no collisions")).expect("no collisions")
+}
+
+fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
+    ToolCall::new(id, format!("batch-{tool}"), arguments)
+}
+
+fn text(result: &ToolResult) -> String {
+    match &result.outcome {
+        Ok(output) => output.to_text().into_owned(),
+        Err(error) => error.message().to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn results_come_in_the_order_of_the_calls() {
+    let calls = [
+        call("1", "sleep", r#"{"ms": 30}"#),
+        call("2", "echo", r#"{"n": 2}"#),
+        call("3", "ecko", "{}"),
+        call("4", "echo", "{"),
+        call("5", "echo", r#"{"n": "x"}"#),
+        call("6", "fails", "{}"),
+        call("7", "panics", r#"{"message": "ouch"}"#),
+        call("8", "panics_later", ""),
+        call("2", "echo", r#"{"n": 9}"#),
+    ];
+    let results = dispatcher().dispatch(calls).await;
+    let ids: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
+    assert_eq!(ids, ["1", "2", "3", "4", "5", "6", "7", "8", "2"]);
+    let positions: Vec<usize> = results.iter().map(|result| result.position).collect();
+    assert_eq!(positions, (0..9).collect::<Vec<_>>());
+    let texts: Vec<String> = results.iter().map(text).collect();
+    assert_eq!(
+        texts,
+        [
+            "30",
+            "2",
+            "Tool `batch-ecko` not found; did you mean `batch-echo`?",
+            "Error parsing JSON arguments: EOF while parsing an object at line 1 column 1",
+            "Error validating JSON arguments: `n`: expected integer, got string \"x\"",
+            "Error running tool: no luck",
+            "Tool 'batch-panics' panicked: ouch",
+            "Tool 'batch-panics_later' panicked: later",
+            "9",
+        ]
+    );
+    assert!(results[0].duration >= Duration::from_millis(30), "{:?}", results[0].duration);
+}
+
+#[tokio::test]
+async fn a_batch_of_one_is_treated_the_same() {
+    for (tool, kind) in [
+        ("nope", ErrorKind::NotFound),
+        ("panics", ErrorKind::InvalidArguments),
+        ("panics_later", ErrorKind::Panicked),
+        ("fails", ErrorKind::Failed),
+    ] {
+        let results = dispatcher().dispatch([call("1", tool, "")]).await;
+        let kinds: Vec<ErrorKind> =
+            results.iter().filter_map(|result| Some(result.outcome.as_ref().err()?.kind())).collect();
+        assert_eq!(kinds, [kind]);
+    }
+    assert_eq!(dispatcher().dispatch([]).await, []);
+}
+
+#[tokio::test]
+async fn calls_run_at_the_same_time() {
+    let calls = (0..50).map(|n| call(&n.to_string(), "sleep", r#"{"ms": 100}"#));
+    let started = Instant::now();
+    let results = dispatcher().dispatch(calls).await;
+    assert_eq!(results.len(), 50);
+    assert!(started.elapsed() < Duration::from_millis(2_500), "one after another it takes five seconds");
+}
+
+#[tokio::test]
+async fn the_stream_gives_what_is_done_first() {
+    let calls = [
+        call("slow", "sleep", r#"{"ms": 200}"#),
+        call("fast", "echo", r#"{"n": 1}"#),
+        call("none", "nope", ""),
+    ];
+    let mut stream = dispatcher().dispatch_stream(calls);
+    assert_eq!(stream.len(), 3);
+    let mut order = Vec::new();
+    while let Some(result) = stream.next().await {
+        order.push((result.position, result.call_id.to_string()));
+    }
+    assert_eq!(order.last(), Some(&(0, "slow".to_owned())));
+    assert_eq!(order.len(), 3);
+    assert!(stream.is_empty());
+}
+
+#[tokio::test]
+async fn the_context_knows_tool_and_call() {
+    let results = dispatcher().dispatch([call("call_7", "whoami", "{}")]).await;
+    assert_eq!(text(&results[0]), r#"batch-whoami Some("call_7")"#);
+    let output = dispatcher().registry().call("batch-whoami", "{}").await.expect("it returns");
+    assert_eq!(output.to_text(), "batch-whoami None");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_nearest_time_limit_holds() {
+    let limited = sleep::tool().with_timeout(Duration::from_secs(5));
+    let cases = [
+        // The tool's limit, the dispatcher's, the registry's, the hard limit, and what holds.
+        (Some(5), Some(7), Some(9), None, "5s"),
+        (None, Some(7), Some(9), None, "7s"),
+        (None, None, Some(9), None, "9s"),
+        (Some(5), Some(7), None, Some(2), "2s"),
+        (None, None, None, Some(3), "3s"),
+    ];
+    for (tool, dispatch, registry, hard, expected) in cases {
+        let tool = if tool.is_some() { limited.clone() } else { sleep::tool() };
+        let mut tools = ToolRegistry::from_tools([tool]).expect("one tool");
+        if let Some(seconds) = registry {
+            tools = tools.with_timeout(Duration::from_secs(seconds));
+        }
+        let mut dispatcher = Dispatcher::new(tools).expect("no collisions");
+        if let Some(seconds) = dispatch {
+            dispatcher = dispatcher.with_timeout(Duration::from_secs(seconds));
+        }
+        if let Some(seconds) = hard {
+            dispatcher = dispatcher.with_hard_limit(Duration::from_secs(seconds));
+        }
+        let sleepers = [call("1", "sleep", r#"{"ms": 60000}"#), call("2", "sleep", r#"{"ms": 1}"#)];
+        let results = dispatcher.dispatch(sleepers).await;
+        assert_eq!(text(&results[0]), format!("Tool 'batch-sleep' timed out after {expected}"));
+        assert_eq!(results[0].outcome.as_ref().expect_err("it is too slow").kind(), ErrorKind::TimedOut);
+        assert_eq!(text(&results[1]), "1");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_batch_still_has_every_result() {
+    let token = CancellationToken::new();
+    let calls =
+        [call("1", "echo", r#"{"n": 1}"#), call("2", "waits", "{}"), call("3", "sleep", r#"{"ms": 60000}"#)];
+    let dispatcher = dispatcher();
+    let batch = dispatcher.dispatch_with(calls, token.clone());
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        token.cancel();
+    };
+    let (results, ()) = tokio::join!(batch, cancel);
+    let texts: Vec<String> = results.iter().map(text).collect();
+    assert_eq!(
+        texts,
+        [
+            "1",
+            "Tool 'batch-waits' was cancelled before it finished",
+            "Tool 'batch-sleep' was cancelled before it finished"
+        ]
+    );
+    let after = dispatcher.dispatch_with([call("4", "echo", r#"{"n": 1}"#)], token).await;
+    assert_eq!(after[0].outcome.as_ref().expect_err("it is cancelled").kind(), ErrorKind::Cancelled);
+}
+
+#[tokio::test]
+async fn dropping_a_batch_stops_its_calls() {
+    let before = STOPPED.load(Ordering::SeqCst);
+    let calls: Vec<ToolCall> = (0..5).map(|n| call(&n.to_string(), "waits", "{}")).collect();
+    let dispatcher = dispatcher();
+    let batch = tokio::time::timeout(Duration::from_millis(50), dispatcher.dispatch(calls)).await;
+    assert!(batch.is_err(), "nothing ends by itself");
+    for _ in 0..100 {
+        if STOPPED.load(Ordering::SeqCst) - before >= 5 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("some calls still run");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_call_has_exactly_one_result(
+        calls in prop::collection::vec(
+            (
+                prop::sample::select(vec!["echo", "sleep", "panics", "panics_later", "fails", "nope", "", "whoami"]),
+                prop::sample::select(vec!["", "{}", "{", "null", "[]", r#"{"n": 1}"#, r#"{"ms": 1}"#, r#"{"message": "x"}"#, "\u{0}", "{\"n\": 1, \"n\": 2}"]),
+                prop::sample::select(vec!["same", "a", "b", ""]),
+            ),
+            0..24,
+        ),
+        threads in prop::bool::ANY,
+        cancel in prop::bool::ANY,
+    ) {
+        let mut builder = match threads {
+            true => tokio::runtime::Builder::new_multi_thread(),
+            false => tokio::runtime::Builder::new_current_thread(),
+        };
+        let runtime = builder.worker_threads(2).enable_time().build().expect("a runtime");
+        let asked: Vec<ToolCall> = calls.iter().map(|(tool, arguments, id)| call(id, tool, arguments)).collect();
+        let token = CancellationToken::new();
+        if cancel {
+            token.cancel();
+        }
+        let results = runtime.block_on(dispatcher().dispatch_with(asked.clone(), token));
+        let positions: HashSet<usize> = results.iter().map(|result| result.position).collect();
+        prop_assert_eq!(results.len(), asked.len());
+        prop_assert_eq!(positions.len(), asked.len());
+        for (result, asked) in results.iter().zip(&asked) {
+            prop_assert_eq!(&result.call_id, &asked.id);
+            prop_assert_eq!(&result.name, &asked.name);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What users of the library see, in one test binary.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
+mod agreement;
+mod arguments;
+mod dispatch;
+mod names;
+mod outputs;
+mod recorded;
+mod registry;
+mod schemas;
+mod tool_macro;

@@ -1,0 +1,85 @@
+//! Names that collide or are not legal, and names that a provider does not accept.
+
+use toolkit::prelude::*;
+use toolkit::serde_json::Value;
+use toolkit::{ToolDefinition, ToolFuture, ToolName, ToolOutput};
+
+struct Named(ToolDefinition);
+
+impl Named {
+    fn new(name: &str) -> Self {
+        let name = ToolName::new(name).expect("a legal name");
+        Self(ToolDefinition::new(name, "", Value::Null))
+    }
+}
+
+impl Tool for Named {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok(ToolOutput::text(context.tool_name().as_str())))
+    }
+}
+
+fn sent_names(registry: &ToolRegistry) -> Vec<String> {
+    let definitions = registry.definitions(ApiFormat::OpenAiChat).to_value();
+    let tools = definitions.as_array().expect("a list");
+    tools.iter().map(|tool| tool["function"]["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_provider_gets_a_name_it_accepts_and_its_calls_find_the_tool() {
+    let long = format!("files.{}", "n".repeat(100));
+    let names = ["fs.read", "fs.write", "fs_write", &long];
+    let registry = ToolRegistry::from_tools(names.map(Named::new)).expect("no collisions");
+    let sent = sent_names(&registry);
+    assert_eq!(sent.len(), 4);
+    assert!(sent.contains(&"fs_read".to_owned()) && sent.contains(&"fs_write".to_owned()), "{sent:?}");
+    let mut answers = Vec::new();
+    for name in &sent {
+        assert!(
+            name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
+            "{name}"
+        );
+        answers.push(registry.call(name, "{}").await.expect("the tool is found").to_text().into_owned());
+    }
+    answers.sort();
+    let mut expected = names.map(str::to_owned);
+    expected.sort();
+    assert_eq!(answers, expected);
+}
+
+#[test]
+fn tools_of_one_name_are_refused_with_both_places() {
+    mod one {
+        /// One.
+        #[toolkit::tool]
+        pub(super) fn twin() {}
+    }
+    mod other {
+        /// Other.
+        #[toolkit::tool(name = "twin", namespace = "other")]
+        pub(super) fn twin() {}
+    }
+    let mut registry = ToolRegistry::from_tools(tools![one::twin]).expect("one tool");
+    let rival = other::twin::tool().with_name(ToolName::new("twin").expect("a legal name"));
+    let error = registry.register(rival).expect_err("the name is taken");
+    let text = error.to_string();
+    assert!(text.starts_with("two tools are named `twin`: one defined at "), "{text}");
+    assert_eq!(text.matches(file!()).count(), 2, "{text}");
+    assert!(text.ends_with("rename one or put it into a namespace"), "{text}");
+    assert_eq!(registry.len(), 1);
+}
+
+#[test]
+fn all_collisions_are_reported_at_once() {
+    let error =
+        ToolRegistry::from_tools(["a", "b", "a", "b", "c"].map(Named::new)).expect_err("two names are taken");
+    assert_eq!(error.problems().len(), 2);
+    assert!(
+        error.to_string().starts_with("2 problems with the registered tools\n- two tools are named `a`"),
+        "{error}"
+    );
+}

@@ -1,0 +1,163 @@
+//! What becomes of the value that a function returns.
+
+use std::fmt;
+use toolkit::prelude::*;
+use toolkit::{Content, ErrorKind, IntoToolOutput, ToolFuture};
+
+#[derive(serde::Serialize)]
+struct Point {
+    x: i32,
+    name: &'static str,
+}
+
+struct Celsius(f64);
+
+impl IntoToolOutput for Celsius {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(format!("{} °C", self.0)))
+    }
+}
+
+#[derive(Debug)]
+struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("refused")
+    }
+}
+
+type Outcome<T> = Result<T, Refused>;
+
+/// One tool for each kind of value.
+mod kinds {
+    use super::{Celsius, Outcome, Point, Refused};
+    use std::collections::BTreeMap;
+    use toolkit::{Content, ToolError, ToolOutput, tool};
+
+    #[tool]
+    pub(super) fn unit() {}
+
+    #[tool]
+    pub(super) fn number() -> f64 {
+        0.5
+    }
+
+    #[tool]
+    pub(super) fn string() -> String {
+        "plain \"text\" 天气".to_owned()
+    }
+
+    #[tool]
+    pub(super) fn text(text: &str) -> &str {
+        text
+    }
+
+    #[tool]
+    pub(super) fn structure() -> Point {
+        Point { x: 1, name: "北京" }
+    }
+
+    #[tool]
+    pub(super) fn nothing() -> Option<u8> {
+        None
+    }
+
+    #[tool]
+    pub(super) fn own() -> Celsius {
+        Celsius(25.0)
+    }
+
+    #[tool]
+    pub(super) fn list() -> Vec<Content> {
+        vec![Content::Text("a".to_owned()), Content::Text("b".to_owned())]
+    }
+
+    #[tool]
+    pub(super) fn output() -> ToolOutput {
+        ToolOutput::text("done").with_message("all went well").with_brief("ok")
+    }
+
+    #[tool]
+    pub(super) fn aliased(fail: bool) -> Outcome<String> {
+        if fail { Err(Refused) } else { Ok("fine".to_owned()) }
+    }
+
+    #[tool]
+    pub(super) async fn boxed() -> Result<u8, Box<dyn std::error::Error + Send + Sync>> {
+        Ok("x".parse()?)
+    }
+
+    #[tool]
+    pub(super) fn chosen() -> Result<(), ToolError> {
+        Err(ToolError::denied("chosen", "not today"))
+    }
+
+    #[tool]
+    pub(super) fn unwritable() -> BTreeMap<Vec<u8>, u8> {
+        BTreeMap::from([(vec![1], 1)])
+    }
+
+    #[tool]
+    pub(super) fn not_a_number() -> f64 {
+        f64::NAN
+    }
+
+    #[tool]
+    pub(super) fn opaque() -> impl serde::Serialize {
+        [1, 2, 3]
+    }
+}
+
+async fn call(tool: impl Tool, arguments: &str) -> Result<ToolOutput, ToolError> {
+    let context = ToolContext::new(tool.definition().name.clone());
+    let future: ToolFuture<'_> = tool.call(arguments, &context);
+    future.await
+}
+
+#[tokio::test]
+async fn values_become_text_or_json() {
+    for (tool, expected) in [
+        (kinds::unit::tool(), "null"),
+        (kinds::number::tool(), "0.5"),
+        (kinds::string::tool(), "plain \"text\" 天气"),
+        (kinds::structure::tool(), r#"{"x":1,"name":"北京"}"#),
+        (kinds::nothing::tool(), "null"),
+        (kinds::own::tool(), "25 °C"),
+        (kinds::list::tool(), "a\nb"),
+        (kinds::output::tool(), "done"),
+        (kinds::not_a_number::tool(), "null"),
+        (kinds::opaque::tool(), "[1,2,3]"),
+    ] {
+        let output = call(tool, "{}").await.expect("it returns");
+        assert_eq!(output.to_text(), expected);
+    }
+    let output = call(kinds::text::tool(), r#"{"text": "lent"}"#).await.expect("it returns");
+    assert_eq!(output.content(), [Content::Text("lent".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_result_is_an_output_or_an_error_through_any_alias() {
+    let fine = call(kinds::aliased::tool(), r#"{"fail": false}"#).await.expect("it returns");
+    assert_eq!(fine.to_text(), "fine");
+    for (tool, arguments, kind, message) in [
+        (kinds::aliased::tool(), r#"{"fail": true}"#, ErrorKind::Failed, "Error running tool: refused"),
+        (kinds::boxed::tool(), "", ErrorKind::Failed, "Error running tool: invalid digit found in string"),
+        (kinds::chosen::tool(), "", ErrorKind::Denied, "Tool 'chosen' was denied: not today"),
+        (
+            kinds::unwritable::tool(),
+            "",
+            ErrorKind::InvalidOutput,
+            "Error running tool: its result cannot be written as JSON: key must be a string",
+        ),
+    ] {
+        let error = call(tool, arguments).await.expect_err("it fails");
+        assert_eq!((error.kind(), error.message()), (kind, message));
+    }
+}
+
+#[tokio::test]
+async fn message_and_brief_reach_the_program() {
+    let output = call(kinds::output::tool(), "").await.expect("it returns");
+    assert_eq!((output.message(), output.brief()), ("all went well", "ok"));
+}

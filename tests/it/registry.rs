@@ -1,0 +1,85 @@
+//! The registry: order, look-up, merging.
+
+use toolkit::prelude::*;
+
+/// Adds.
+#[tool(namespace = "registry")]
+fn plus(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Subtracts.
+#[tool(namespace = "registry")]
+fn minus(a: i64, b: i64) -> i64 {
+    a - b
+}
+
+/// Divides.
+#[tool(namespace = "registry")]
+fn divide(a: i64, b: i64) -> Option<i64> {
+    a.checked_div(b)
+}
+
+fn names(registry: &ToolRegistry) -> Vec<&str> {
+    registry.iter_definitions().map(|definition| definition.name.as_str()).collect()
+}
+
+#[test]
+fn tools_are_listed_by_name_whatever_the_order_they_came_in() {
+    let one = ToolRegistry::from_tools(tools![plus, minus, divide]).expect("no collisions");
+    let other = ToolRegistry::from_tools(tools![divide, plus, minus]).expect("no collisions");
+    assert_eq!(names(&one), ["registry-divide", "registry-minus", "registry-plus"]);
+    assert_eq!(names(&one), names(&other));
+    let format = ApiFormat::OpenAiChat;
+    assert_eq!(one.definitions(format).as_json(), other.definitions(format).as_json());
+}
+
+#[test]
+fn a_change_is_seen_in_the_next_listing() {
+    let mut registry = ToolRegistry::from_tools(tools![plus]).expect("one tool");
+    let before = registry.definitions(ApiFormat::OpenAiChat);
+    registry.register(minus::tool()).expect("another name");
+    let after = registry.definitions(ApiFormat::OpenAiChat);
+    assert_eq!(before.to_value().as_array().map(Vec::len), Some(1));
+    assert_eq!(after.to_value().as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn registries_are_merged_and_added() {
+    let left = ToolRegistry::from_tools(tools![plus]).expect("one tool");
+    let right = ToolRegistry::from_tools(tools![minus]).expect("one tool");
+    let sum = left.clone() + right.clone() + divide::tool();
+    assert_eq!(names(&sum), ["registry-divide", "registry-minus", "registry-plus"]);
+    let mut grown = left;
+    grown += right;
+    assert_eq!(names(&grown), ["registry-minus", "registry-plus"]);
+    grown.check().expect("no collisions");
+}
+
+#[test]
+fn a_collision_found_by_adding_keeps_a_dispatcher_from_being_made() {
+    let left = ToolRegistry::from_tools(tools![plus, minus]).expect("two tools");
+    let right = ToolRegistry::from_tools(tools![minus, divide]).expect("two tools");
+    let mut merged = left.clone();
+    assert!(merged.merge(right.clone()).is_err());
+    assert_eq!(names(&merged), names(&left), "a refused merge changes nothing");
+
+    let mut added = left;
+    added += right;
+    assert_eq!(added.len(), 3);
+    let error = Dispatcher::new(added).expect_err("a name is taken");
+    assert!(error.to_string().contains("two tools are named `registry-minus`"), "{error}");
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_answered_with_the_nearest_names() {
+    let registry = ToolRegistry::from_tools(tools![plus, minus, divide]).expect("no collisions");
+    for (name, message) in [
+        ("registry-pluss", "Tool `registry-pluss` not found; did you mean `registry-plus`"),
+        ("x", "Tool `x` not found; there is `registry-divide` or `registry-minus` or `registry-plus`"),
+    ] {
+        let error = registry.call(name, "{}").await.expect_err("there is no such tool");
+        assert!(error.message().starts_with(message), "{error}");
+        assert_eq!(error.brief(), format!("Tool `{name}` not found"));
+    }
+}

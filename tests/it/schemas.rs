@@ -1,0 +1,121 @@
+//! The schemas that parameters get.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use toolkit::prelude::*;
+use toolkit::serde_json::{Value, json};
+
+/// How warm.
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    /// As in Europe.
+    Celsius,
+    Fahrenheit,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Address {
+    street: String,
+    /// Two letters.
+    country: Option<String>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Tree {
+    #[allow(dead_code)]
+    children: Vec<Self>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Shape {
+    Circle { radius: f64 },
+    Square { side: f64 },
+}
+
+/// Search the web and return URLs.
+///
+/// :param query: The search query string
+/// :param max_results: Maximum number of results to return
+#[tool]
+async fn search_web(query: String, #[param(default = 5)] max_results: i64) -> Vec<String> {
+    vec![format!("https://example.com/{query}/{max_results}")]
+}
+
+/// One parameter of every kind.
+#[tool]
+#[allow(clippy::too_many_arguments)]
+fn everything(
+    text: String,
+    whole: i64,
+    small: u8,
+    real: f32,
+    yes: bool,
+    list: Vec<String>,
+    map: HashMap<String, i64>,
+    sorted: BTreeMap<String, Vec<bool>>,
+    set: HashSet<String>,
+    pair: (String, i64),
+    maybe: Option<Address>,
+    unit: Unit,
+    #[param(default = Unit::Celsius)] other: Unit,
+    tree: Tree,
+    shape: Shape,
+    any: Value,
+    letter: char,
+) -> String {
+    let address = maybe.map(|address| (address.street, address.country));
+    let area = match shape {
+        Shape::Circle { radius } => radius * radius * 3.0,
+        Shape::Square { side } => side * side,
+    };
+    let units = [unit, other].map(|unit| matches!(unit, Unit::Celsius));
+    format!(
+        "{text}{whole}{small}{real}{yes}{list:?}{map:?}{sorted:?}{set:?}{pair:?}{address:?}{area}{units:?}{}{any}{letter}",
+        tree.children.len()
+    )
+}
+
+#[test]
+fn the_documented_example_has_exactly_its_schema() {
+    let registry = ToolRegistry::from_tools(tools![search_web]).expect("one tool");
+    assert_eq!(
+        registry.definitions(ApiFormat::OpenAiChat).to_value(),
+        json!([{"type": "function", "function": {
+            "name": "search_web",
+            "description": "Search the web and return URLs.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "query": {"type": "string", "description": "The search query string"},
+                    "max_results": {
+                        "type": "integer", "description": "Maximum number of results to return", "default": 5
+                    },
+                },
+                "required": ["query"],
+                "additionalProperties": false,
+            },
+        }}])
+    );
+}
+
+#[test]
+fn every_kind_of_parameter_has_its_schema() {
+    insta::assert_json_snapshot!(everything::tool().definition().parameters);
+}
+
+#[test]
+fn properties_stand_in_the_order_of_the_signature() {
+    let tool = everything::tool();
+    let properties = tool.definition().parameters["properties"].as_object().expect("an object");
+    let names: Vec<&str> = properties.keys().map(String::as_str).take(6).collect();
+    assert_eq!(names, ["text", "whole", "small", "real", "yes", "list"]);
+}
+
+#[test]
+fn no_noise_of_the_generator_is_left() {
+    let text = everything::tool().definition().parameters.to_string();
+    for noise in ["$schema", "\"title\"", "\"format\""] {
+        assert!(!text.contains(noise), "{noise} in {text}");
+    }
+}

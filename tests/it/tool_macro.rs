@@ -1,0 +1,206 @@
+//! What `#[tool]` makes of a function.
+
+use std::collections::BTreeMap;
+use toolkit::prelude::*;
+use toolkit::serde_json::{Value, json};
+
+/// Adds two numbers.
+///
+/// It never overflows for small ones.
+///
+/// :param a: The first number
+/// :param b: The second number
+/// :returns: The sum
+#[tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+mod math {
+    use toolkit::tool;
+
+    /// Multiplies.
+    #[tool(namespace = "MathOps")]
+    pub(crate) async fn multiply(a: i64, b: i64) -> i64 {
+        a * b
+    }
+}
+
+/// Borrows what it is given.
+#[tool]
+fn lend(text: &str, words: &[String], table: &BTreeMap<String, u8>) -> String {
+    format!("{text} {words:?} {table:?}")
+}
+
+/// Raw identifiers lose their mark.
+///
+/// :param type: The kind
+#[tool]
+fn r#match(r#type: String) -> String {
+    r#type
+}
+
+/// An alias of `Option` is still an `Option`.
+type Maybe<T> = Option<T>;
+
+#[tool(name = "Exact.Name-1", description = "Written in the attribute.")]
+fn renamed(
+    /// Written on the parameter.
+    #[param(rename = "max-results", alias = "maxResults", alias = "limit")]
+    max_results: Maybe<u8>,
+    #[param(description = "Written in the attribute.", default = "all")] topic: String,
+    #[param(default)] flags: Vec<bool>,
+) -> String {
+    format!("{max_results:?} {topic} {flags:?}")
+}
+
+/// Google style.
+///
+/// Args:
+///     query: What to look for,
+///         in any language.
+///     limit (int, optional): How many. Defaults to 10.
+///
+/// Raises:
+///     Nothing: ever
+#[tool]
+fn google(query: String, limit: Option<i64>) -> String {
+    format!("{query} {limit:?}")
+}
+
+#[cfg(not(test))]
+#[tool]
+fn absent() {}
+
+/// Present.
+#[tool]
+#[cfg(test)]
+fn present() {}
+
+async fn call(tool: &impl Tool, arguments: &str) -> String {
+    let context = ToolContext::new(tool.definition().name.clone());
+    match tool.call(arguments, &context).await {
+        Ok(output) => output.to_text().into_owned(),
+        Err(error) => format!("{:?}: {error}", error.kind()),
+    }
+}
+
+fn property<'a>(definition: &'a toolkit::ToolDefinition, name: &str) -> &'a Value {
+    &definition.parameters["properties"][name]
+}
+
+#[tokio::test]
+async fn the_function_stays_callable_and_its_tool_calls_it() {
+    assert_eq!(add(1, 2), 3);
+    assert_eq!(math::multiply(3, 4).await, 12);
+    assert_eq!(call(&add::tool(), r#"{"a": 1, "b": 2}"#).await, "3");
+    assert_eq!(call(&math::multiply::tool(), r#"{"b": 4, "a": 3}"#).await, "12");
+}
+
+#[test]
+fn sections_about_parameters_leave_the_description() {
+    let tool = add::tool();
+    assert_eq!(tool.definition().description, "Adds two numbers.\n\nIt never overflows for small ones.");
+    assert_eq!(property(tool.definition(), "a")["description"], "The first number");
+    let tool = google::tool();
+    assert_eq!(tool.definition().description, "Google style.");
+    assert_eq!(property(tool.definition(), "query")["description"], "What to look for, in any language.");
+    assert_eq!(property(tool.definition(), "limit")["description"], "How many. Defaults to 10.");
+}
+
+#[test]
+fn a_namespace_is_normalized_and_a_name_kept() {
+    let name = math::multiply::tool().definition().name.clone();
+    assert_eq!(
+        (name.as_str(), name.namespace(), name.method_name()),
+        ("math_ops-multiply", Some("math_ops"), "multiply")
+    );
+    assert_eq!(renamed::tool().definition().name.as_str(), "Exact.Name-1");
+    assert_eq!(r#match::tool().definition().name.as_str(), "match");
+}
+
+#[tokio::test]
+async fn references_are_lent_from_decoded_values() {
+    let arguments = r#"{"text": "a", "words": ["b", "c"], "table": {"d": 1}}"#;
+    assert_eq!(call(&lend::tool(), arguments).await, r#"a ["b", "c"] {"d": 1}"#);
+}
+
+#[tokio::test]
+async fn raw_identifiers_are_called_without_their_mark() {
+    assert_eq!(call(&r#match::tool(), r#"{"type": "x"}"#).await, "x");
+    assert_eq!(property(r#match::tool().definition(), "type")["description"], "The kind");
+}
+
+#[test]
+fn attributes_go_before_comments_and_reach_the_schema() {
+    let tool = renamed::tool();
+    assert_eq!(tool.definition().description, "Written in the attribute.");
+    assert_eq!(
+        tool.definition().parameters,
+        json!({
+            "type": "object",
+            "properties": {
+                "max-results": {"type": "integer", "minimum": 0, "maximum": 255, "description": "Written on the parameter."},
+                "topic": {"type": "string", "default": "all", "description": "Written in the attribute."},
+                "flags": {"type": "array", "items": {"type": "boolean"}, "default": []},
+            },
+            "additionalProperties": false,
+        })
+    );
+}
+
+#[tokio::test]
+async fn renamed_parameters_answer_to_their_names_and_aliases_only() {
+    for name in ["max-results", "maxResults", "limit"] {
+        assert_eq!(call(&renamed::tool(), &json!({name: 3}).to_string()).await, "Some(3) all []");
+    }
+    let refused = call(&renamed::tool(), r#"{"max_results": 3}"#).await;
+    assert!(
+        refused.contains("`max_results`: there is no such parameter; did you mean `max-results`?"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn absent_and_null_are_the_default() {
+    for arguments in ["", "{}", "null", r#"{"max-results": null, "topic": null, "flags": null}"#] {
+        assert_eq!(call(&renamed::tool(), arguments).await, "None all []");
+    }
+}
+
+#[test]
+fn every_linked_tool_is_found_once() {
+    let registry = ToolRegistry::discover().expect("no collisions");
+    for name in ["add", "math_ops-multiply", "lend", "match", "Exact.Name-1", "google", "present"] {
+        assert!(registry.get(name).is_some(), "{name} is missing");
+    }
+    assert!(registry.get("absent").is_none());
+    let found = registry.get("add").expect("it is registered").definition();
+    let place = found.metadata.defined_at.expect("the macro knows the place");
+    assert_eq!(place.file, file!());
+}
+
+#[test]
+fn tools_work_inside_functions_and_modules() {
+    /// Local.
+    #[tool]
+    fn local(n: u8) -> u8 {
+        n
+    }
+    assert_eq!(local(1), 1);
+    let registry = ToolRegistry::from_tools(tools![local, math::multiply, add]).expect("no collisions");
+    let names: Vec<&str> = registry.iter_definitions().map(|definition| definition.name.as_str()).collect();
+    assert_eq!(names, ["add", "local", "math_ops-multiply"]);
+}
+
+#[tokio::test]
+async fn a_time_limit_in_the_attribute_holds() {
+    /// Sleeps.
+    #[tool(timeout = "20ms")]
+    async fn slow_tool() {
+        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    }
+    let registry = ToolRegistry::from_tools(tools![slow_tool]).expect("no collisions");
+    let error = registry.call("slow_tool", "{}").await.expect_err("it is too slow");
+    assert_eq!(error.message(), "Tool 'slow_tool' timed out after 0.02s");
+}

@@ -1,0 +1,165 @@
+//! The rules of the house that no compiler checks: floors, file sizes, first lines, forbidden words.
+
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
+const FLOORS: &[&str] = &[
+    "name", "error", "call", "output", "schema", "context", "args", "result", "tool", "wire", "registry",
+    "dispatch", "private",
+];
+
+/// The rooms of `toolkit-macros`, in the order of the pipeline.
+const MACRO_FLOORS: &[&str] = &["diag", "item", "attr", "docs", "draft", "model", "check", "expand"];
+
+/// No source file is longer.
+const LONGEST: usize = 400;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &str) -> Vec<(PathBuf, String)> {
+    fn collect(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                collect(&path, files);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).expect("the file can be read");
+                files.push((path, text));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    collect(&root().join(folder), &mut files);
+    files.sort();
+    files
+}
+
+const SOURCES: &[&str] = &["src", "toolkit-docstring/src", "toolkit-macros/src", "toolkit-core/src"];
+
+fn sources() -> Vec<(PathBuf, String)> {
+    SOURCES.iter().flat_map(|folder| rust_files(folder)).collect()
+}
+
+/// The room that a file of a crate belongs to: `src/output/content.rs` and `src/output.rs` to `output`.
+fn room(file: &Path, source: &Path) -> String {
+    let inside = file.strip_prefix(source).expect("the file is in the folder");
+    let first = inside.components().next().expect("a path has a first part");
+    first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+}
+
+/// Every room that a text names with `crate::room`.
+fn rooms_named<'a>(text: &'a str, floors: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(move |line| {
+        line.match_indices("crate::").filter_map(move |(at, found)| {
+            let rest = &line[at + found.len()..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            floors.iter().copied().find(|room| *room == &rest[..end])
+        })
+    })
+}
+
+fn upward_looks(folder: &str, floors: &[&str]) -> Vec<String> {
+    let source = root().join(folder);
+    let floor = |room: &str| floors.iter().position(|known| *known == room);
+    let mut looks = Vec::new();
+    for (path, text) in rust_files(folder) {
+        let here = room(&path, &source);
+        if matches!(here.as_str(), "lib" | "tests") {
+            continue;
+        }
+        let Some(own) = floor(&here) else {
+            looks.push(format!("{}: the room `{here}` has no floor", path.display()));
+            continue;
+        };
+        for named in rooms_named(&text, floors) {
+            if floor(named).is_some_and(|other| other > own) {
+                looks.push(format!("{}: `{here}` looks up at `{named}`", path.display()));
+            }
+        }
+    }
+    looks
+}
+
+#[test]
+fn rooms_look_only_down() {
+    assert_eq!(upward_looks("toolkit-core/src", FLOORS), [""; 0]);
+    assert_eq!(upward_looks("toolkit-macros/src", MACRO_FLOORS), [""; 0]);
+}
+
+#[test]
+fn an_upward_look_would_be_found() {
+    let found: Vec<&str> =
+        rooms_named("use crate::registry::{Views};\n// use crate::wire;", FLOORS).collect();
+    assert_eq!(found, ["registry"]);
+}
+
+#[test]
+fn files_are_small_and_begin_with_a_sentence() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let lines = text.lines().count();
+        if lines > LONGEST {
+            faults.push(format!("{} has {lines} lines", path.display()));
+        }
+        if !text.starts_with("//! ") {
+            faults.push(format!("{} does not begin with a `//!` sentence", path.display()));
+        }
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn the_core_names_no_provider_sdk_and_does_no_io() {
+    let forbidden = [
+        "std::fs",
+        "std::net",
+        "std::process",
+        "tokio::fs",
+        "tokio::net",
+        "reqwest",
+        "async_openai",
+        "genai",
+    ];
+    let mut faults = Vec::new();
+    for (path, text) in rust_files("toolkit-core/src") {
+        for word in forbidden {
+            if text.contains(word) {
+                faults.push(format!("{} names `{word}`", path.display()));
+            }
+        }
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn generated_code_names_only_core_std_and_our_private_room() {
+    let mut faults = Vec::new();
+    for (path, text) in rust_files("toolkit-macros/src/expand") {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for (at, line) in code.enumerate() {
+            for (start, _) in
+                line.match_indices(" ::").chain(line.match_indices("(::")).chain(line.match_indices("<::"))
+            {
+                let path_text = &line[start + 1..];
+                if !["::core::", "::std::", "::toolkit"].iter().any(|allowed| path_text.starts_with(allowed))
+                {
+                    faults.push(format!("{}, code line {at}: {path_text}", path.display()));
+                }
+            }
+        }
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn the_readme_is_short() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("there is a README");
+    assert!(readme.lines().count() <= 150, "README.md has {} lines", readme.lines().count());
+}

@@ -1,0 +1,12 @@
+use toolkit::tool;
+
+#[derive(Debug)]
+struct Broken;
+
+#[tool]
+fn fetch(url: String) -> Result<String, Broken> {
+    drop(url);
+    Err(Broken)
+}
+
+fn main() {}

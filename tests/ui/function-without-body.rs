@@ -1,0 +1,6 @@
+use toolkit::tool;
+
+#[tool]
+fn add(a: i64, b: i64) -> i64;
+
+fn main() {}

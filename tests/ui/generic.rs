@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn first<T: Clone>(items: Vec<T>) -> usize {
+    items.len()
+}
+
+fn main() {}

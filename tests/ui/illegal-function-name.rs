@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn größe(a: i64) -> i64 {
+    a
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool(namespace = "math.basic")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}

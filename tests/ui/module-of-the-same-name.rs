@@ -1,0 +1,10 @@
+use toolkit::tool;
+
+mod add {}
+
+#[tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}

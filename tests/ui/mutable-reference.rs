@@ -1,0 +1,9 @@
+use toolkit::tool;
+
+#[tool]
+fn sort(items: &mut Vec<i64>) -> usize {
+    items.sort();
+    items.len()
+}
+
+fn main() {}

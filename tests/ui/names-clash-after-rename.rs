@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(query: String, #[param(rename = "query")] text: String, #[param(alias = "query")] more: String) -> String {
+    query + &text + &more
+}
+
+fn main() {}

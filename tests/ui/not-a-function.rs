@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+struct Add {
+    a: i64,
+}
+
+fn main() {}

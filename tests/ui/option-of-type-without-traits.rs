@@ -1,0 +1,10 @@
+use toolkit::tool;
+
+struct Connection;
+
+#[tool]
+fn query(connection: Option<Connection>) -> bool {
+    connection.is_some()
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::{ToolContext, tool};
+
+#[tool]
+fn who(#[param(description = "The context.")] context: &ToolContext) -> String {
+    context.tool_name().to_string()
+}
+
+fn main() {}

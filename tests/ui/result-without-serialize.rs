@@ -1,0 +1,10 @@
+use toolkit::tool;
+
+struct Page;
+
+#[tool]
+async fn fetch(url: String) -> Result<Page, String> {
+    Err(url)
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use toolkit::tool;
+
+struct Page;
+
+#[tool]
+fn fetch(url: String) -> Page {
+    drop(url);
+    Page
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use toolkit::tool;
+
+#[tool(timeout = "5")]
+async fn wait() {}
+
+fn main() {}

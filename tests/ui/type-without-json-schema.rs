@@ -1,0 +1,13 @@
+use toolkit::tool;
+
+#[derive(serde::Deserialize)]
+struct Filter {
+    name: String,
+}
+
+#[tool]
+fn find(filters: Vec<Filter>) -> usize {
+    filters.iter().map(|filter| filter.name.len()).sum()
+}
+
+fn main() {}

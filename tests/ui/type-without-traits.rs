@@ -1,0 +1,11 @@
+use toolkit::tool;
+
+struct Connection;
+
+#[tool]
+fn query(connection: Connection, sql: String) -> String {
+    let Connection = connection;
+    sql
+}
+
+fn main() {}

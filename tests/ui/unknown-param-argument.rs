@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(query: String, #[param(defualt = 5)] limit: u32) -> String {
+    format!("{query} {limit}")
+}
+
+fn main() {}

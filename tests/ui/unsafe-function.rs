@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+unsafe fn read(address: usize) -> usize {
+    address
+}
+
+fn main() {}

@@ -1,0 +1,291 @@
+//! Every way in which a value does not fit its schema, for values that a typed decode has refused.
+//!
+//! It looks at what types can say: kinds, bounds, enums, members and items. It is no validator: a
+//! value without faults here may still be refused by a type with rules of its own.
+
+use super::describe::{describe, resolve, value_in_words};
+use crate::error::{ViolationKind, nearest};
+use serde_json::{Map, Value};
+
+/// No more faults are looked for in one value.
+const MOST: usize = 64;
+
+/// One step into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// One way in which a value does not fit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) kind: ViolationKind,
+    pub(crate) message: String,
+}
+
+/// The faults of a value, in the order of the value. `root` is where references of `schema` lead.
+pub(crate) fn faults(root: &Value, schema: &Value, value: &Value) -> Vec<Fault> {
+    let mut search = Search { root, steps: Vec::new(), found: Vec::new() };
+    search.look(schema, value);
+    search.found
+}
+
+struct Search<'a> {
+    root: &'a Value,
+    steps: Vec<Step>,
+    found: Vec<Fault>,
+}
+
+impl<'a> Search<'a> {
+    fn look(&mut self, schema: &'a Value, value: &Value) {
+        if self.found.len() >= MOST {
+            return;
+        }
+        let Some(Value::Object(schema)) = resolve(self.root, schema) else { return };
+        if !self.fits_here(schema, value) {
+            self.mismatch(schema, value);
+            return;
+        }
+        for all in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.look(all, value);
+        }
+        if let Some(branches) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(*keyword)?.as_array())
+        {
+            self.look_into_branches(schema, branches, value);
+        }
+        match value {
+            Value::Object(members) => self.look_into_object(schema, members),
+            Value::Array(items) => self.look_into_array(schema, items),
+            _ => {}
+        }
+    }
+
+    /// Whether the value is of the right kind, among the allowed values and within the bounds.
+    fn fits_here(&self, schema: &Map<String, Value>, value: &Value) -> bool {
+        let kind_fits = match schema.get("type") {
+            Some(Value::String(kind)) => is_of_kind(value, kind),
+            Some(Value::Array(kinds)) => {
+                kinds.iter().filter_map(Value::as_str).any(|kind| is_of_kind(value, kind))
+            }
+            _ => true,
+        };
+        let allowed =
+            schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(value))
+                && schema.get("const").is_none_or(|constant| constant == value);
+        let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+        let within = value.as_f64().is_none_or(|number| {
+            bound("minimum").is_none_or(|minimum| number >= minimum)
+                && bound("maximum").is_none_or(|maximum| number <= maximum)
+        });
+        kind_fits && allowed && within
+    }
+
+    fn mismatch(&mut self, schema: &Map<String, Value>, value: &Value) {
+        let expected =
+            describe(self.root, &Value::Object(schema.clone())).unwrap_or_else(|| "another value".to_owned());
+        let found = value_in_words(&value.to_string());
+        self.add(ViolationKind::WrongType, format!("expected {expected}, got {found}"));
+    }
+
+    /// If no branch fits, the faults of the branch that is meant; if none is, only that none fits.
+    fn look_into_branches(&mut self, schema: &Map<String, Value>, branches: &'a [Value], value: &Value) {
+        let in_branch = |branch: &'a Value| {
+            let mut search = Search { root: self.root, steps: self.steps.clone(), found: Vec::new() };
+            search.look(branch, value);
+            search.found
+        };
+        let mut meant: Option<Vec<Fault>> = None;
+        for branch in branches {
+            let found = in_branch(branch);
+            if found.is_empty() {
+                return;
+            }
+            let inside = found.iter().all(|fault| fault.steps.len() > self.steps.len());
+            let tag_fits = found
+                .iter()
+                .all(|fault| fault.kind != ViolationKind::WrongType || !self.is_tag(branch, fault));
+            if inside && tag_fits && meant.as_ref().is_none_or(|fewer| found.len() < fewer.len()) {
+                meant = Some(found);
+            }
+        }
+        match meant {
+            Some(found) => self.found.extend(found),
+            None => self.mismatch(schema, value),
+        }
+    }
+
+    /// Whether a fault is about the member that tells the branches of a tagged enum apart.
+    fn is_tag(&self, branch: &Value, fault: &Fault) -> bool {
+        let Some(Step::Key(key)) = fault.steps.get(self.steps.len()) else { return false };
+        let property = resolve(self.root, branch).and_then(|branch| branch.get("properties")?.get(key));
+        property.is_some_and(|property| property.get("const").is_some())
+    }
+
+    fn look_into_object(&mut self, schema: &'a Map<String, Value>, members: &Map<String, Value>) {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let others = schema.get("additionalProperties");
+        for (name, value) in members {
+            self.steps.push(Step::Key(name.clone()));
+            match (properties.and_then(|properties| properties.get(name)), others) {
+                (Some(property), _) => self.look(property, value),
+                (None, Some(Value::Bool(false))) => {
+                    let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+                    let hint = nearest(name, known).first().map(|meant| format!("; did you mean `{meant}`?"));
+                    let message = format!("there is no such property{}", hint.unwrap_or_default());
+                    self.add(ViolationKind::Unknown, message);
+                }
+                (None, Some(other)) => self.look(other, value),
+                (None, None) => {}
+            }
+            self.steps.pop();
+        }
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        for name in required.filter_map(Value::as_str).filter(|name| !members.contains_key(*name)) {
+            let property = properties.and_then(|properties| properties.get(name));
+            let message = missing(property.and_then(|property| describe(self.root, property)));
+            self.steps.push(Step::Key(name.to_owned()));
+            self.add(ViolationKind::Missing, message);
+            self.steps.pop();
+        }
+    }
+
+    fn look_into_array(&mut self, schema: &'a Map<String, Value>, items: &[Value]) {
+        let first = schema.get("prefixItems").and_then(Value::as_array);
+        let rest = schema.get("items").filter(|rest| rest.is_object());
+        for (index, item) in items.iter().enumerate() {
+            let Some(schema) = first.and_then(|first| first.get(index)).or(rest) else { break };
+            self.steps.push(Step::Index(index));
+            self.look(schema, item);
+            self.steps.pop();
+        }
+        let limit = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+        let count = items.len() as u64;
+        let few = limit("minItems").filter(|least| count < *least).map(|least| format!("at least {least}"));
+        let many = limit("maxItems").filter(|most| count > *most).map(|most| format!("at most {most}"));
+        if let Some(expected) = few.or(many) {
+            self.add(ViolationKind::WrongType, format!("expected {expected} items, got {count}"));
+        }
+    }
+
+    fn add(&mut self, kind: ViolationKind, message: String) {
+        if self.found.len() < MOST {
+            self.found.push(Fault { steps: self.steps.clone(), kind, message });
+        }
+    }
+}
+
+/// The message for something that is required and absent.
+pub(crate) fn missing(expected: Option<String>) -> String {
+    match expected {
+        Some(expected) => format!("required, but missing; expected {expected}"),
+        None => "required, but missing".to_owned(),
+    }
+}
+
+fn is_of_kind(value: &Value, kind: &str) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "number" => value.is_number(),
+        "integer" => value.is_i64() || value.is_u64(),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(schema: &Value, value: &Value, expected: &[&str]) {
+        let found: Vec<String> = faults(schema, schema, value)
+            .into_iter()
+            .map(|fault| {
+                let steps: String = fault
+                    .steps
+                    .iter()
+                    .map(|step| match step {
+                        Step::Key(key) => format!(".{key}"),
+                        Step::Index(index) => format!("[{index}]"),
+                    })
+                    .collect();
+                format!("{steps}: {}", fault.message)
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn every_fault_is_found_and_fitting_values_have_none() {
+        let schema = json!({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
+            "a": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            "b": {"enum": ["x", "y"]},
+            "c": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}], "minItems": 2, "maxItems": 2},
+        }});
+        check(&schema, &json!({"a": [1], "b": "x", "c": ["", true]}), &[]);
+        check(
+            &schema,
+            &json!({"a": [1, -1, "2"], "d": 1, "c": ["", 0, 1]}),
+            &[
+                ".a[1]: expected integer of at least 0, got number -1",
+                ".a[2]: expected integer of at least 0, got string \"2\"",
+                ".d: there is no such property",
+                ".c[1]: expected boolean, got number 0",
+                ".c: expected at most 2 items, got 3",
+                ".b: required, but missing; expected one of \"x\", \"y\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_branch_that_is_meant_is_explained() {
+        let schema = json!({"oneOf": [
+            {"type": "object", "required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}},
+            {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}},
+        ]});
+        check(&schema, &json!({"kind": "square", "side": 1}), &[]);
+        check(
+            &schema,
+            &json!({"kind": "square", "side": "1"}),
+            &[".side: expected number, got string \"1\""],
+        );
+        check(
+            &schema,
+            &json!({"kind": "line"}),
+            &[
+                r#": expected object with `kind` "circle" or object with `kind` "square", got object {"kind":"line"}"#,
+            ],
+        );
+        let schema = json!({"anyOf": [{"type": "string"}, {"type": "integer"}]});
+        check(&schema, &json!([]), &[": expected string or integer, got array []"]);
+    }
+
+    #[test]
+    fn recursion_goes_as_deep_as_the_value_and_no_further() {
+        let schema = json!({
+            "$ref": "#/$defs/Node",
+            "$defs": {"Node": {"type": "object", "properties": {
+                "next": {"$ref": "#/$defs/Node"}, "value": {"type": "integer"},
+            }}},
+        });
+        check(
+            &schema,
+            &json!({"next": {"next": {"value": "x"}}}),
+            &[".next.next.value: expected integer, got string \"x\""],
+        );
+        check(&json!({"$ref": "#"}), &json!(1), &[]);
+    }
+
+    #[test]
+    fn the_number_of_faults_is_bounded() {
+        let schema = json!({"type": "array", "items": {"type": "integer"}});
+        let value = Value::from(vec!["x"; 1_000]);
+        assert_eq!(faults(&schema, &schema, &value).len(), MOST);
+    }
+}
