@@ -1,0 +1,76 @@
+#!/bin/sh
+# Instructions and allocations of one call, counted by valgrind: the same on every run, on a noisy machine too.
+#
+# Each case of `instructions.rs` runs 1000 and 500 times; a 500th of the difference is one call. A call is polled
+# once, without a runtime, by hand and by us alike. Allocations are blocks as `dhat` counts them: one that grows
+# counts once.
+#
+#     benches/callgrind.sh            every case
+#     benches/callgrind.sh add list   the cases whose name starts with one of these
+set -eu
+cd "$(dirname "$0")/.."
+
+if ! command -v valgrind >/dev/null; then
+    echo "skipped: valgrind is not installed"
+    exit 0
+fi
+
+runner=$(cargo bench --bench instructions --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+if [ -z "$runner" ]; then
+    echo "the benchmark does not compile: cargo bench --bench instructions --no-run" >&2
+    exit 1
+fi
+
+instructions() {
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$runner" "$1" "$2" 2>&1 |
+        sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+allocations() {
+    valgrind --tool=dhat --dhat-out-file=/dev/null "$runner" "$1" "$2" 2>&1 |
+        sed -n 's/.*Total: .* in \([0-9,]*\) blocks.*/\1/p' | tr -d ,
+}
+
+per_call() {
+    echo $((($("$1" "$2" 1000) - $("$1" "$2" 500)) / 500))
+}
+
+wanted() {
+    name=$1
+    shift
+    [ $# -eq 0 ] && return 0
+    for prefix; do
+        case $name in "$prefix"*) return 0 ;; esac
+    done
+    return 1
+}
+
+"$runner" list | while read -r name target; do
+    if wanted "$name" "$@"; then
+        echo "$name $target $(per_call instructions "$name") $(per_call allocations "$name")"
+    fi
+done | awk '
+    BEGIN {
+        row = "%-26s %12s %11s %13s %6s  %s\n"
+        printf row, "case", "instructions", "allocations", "floor", "ratio", "target"
+    }
+    {
+        name = $1; floor = $2; instructions = $7; allocations = $8
+        counted[name] = instructions; allocated[name] = allocations
+        beside = ratio = "-"; target = ""
+        if (floor in counted) {
+            beside = counted[floor] " / " allocated[floor]
+            ratio = sprintf("%.2f", instructions / counted[floor])
+            most = $3 == "-" ? $4 : $3 * counted[floor]
+            blocks = $5 == "-" ? $6 : $5 + allocated[floor]
+        } else {
+            most = $4; blocks = $6
+        }
+        if (most != "-" && most != "") {
+            met = instructions <= most && allocations <= blocks
+            target = sprintf("%d / %d %s", most, blocks, met ? "met" : "MISSED")
+            missed += !met
+        }
+        printf row, name, instructions, allocations, beside, ratio, target
+    }
+    END { exit missed > 0 }'

@@ -1,0 +1,157 @@
+//! Calls by name, many at once, look-up and listing, against the same by hand.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
+
+mod support;
+
+use divan::{AllocProfiler, Bencher, black_box};
+use support::{A, B, C, Call, by_hand, registry_of};
+use toolkit::{prelude::*, serde_json};
+
+#[global_allocator]
+static ALLOC: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    [A, B, C].into_iter().for_each(support::check);
+    divan::main();
+}
+
+macro_rules! one_call {
+    ($group:ident, $call:ident) => {
+        #[divan::bench_group]
+        mod $group {
+            use super::*;
+
+            const CALL: Call = $call;
+
+            #[divan::bench]
+            fn floor_match(bencher: Bencher<'_, '_>) {
+                bencher.bench_local(|| by_hand::by_match(black_box(CALL.tool), black_box(CALL.arguments)));
+            }
+
+            #[divan::bench]
+            fn floor_map_boxed(bencher: Bencher<'_, '_>) {
+                let map = by_hand::map();
+                bencher.bench_local(|| {
+                    support::finish(by_hand::by_map(&map, black_box(CALL.tool), black_box(CALL.arguments)))
+                });
+            }
+
+            #[divan::bench]
+            fn registry_sync(bencher: Bencher<'_, '_>) {
+                let registry = support::registry();
+                bencher.bench_local(|| support::call(&registry, CALL.tool, CALL.arguments));
+            }
+
+            #[divan::bench]
+            fn registry_async(bencher: Bencher<'_, '_>) {
+                let registry = support::registry();
+                bencher.bench_local(|| support::call(&registry, CALL.async_tool, CALL.arguments));
+            }
+
+            #[divan::bench]
+            fn dispatcher_sync(bencher: Bencher<'_, '_>) {
+                dispatch_one(bencher, CALL.tool);
+            }
+
+            #[divan::bench]
+            fn dispatcher_async(bencher: Bencher<'_, '_>) {
+                dispatch_one(bencher, CALL.async_tool);
+            }
+
+            fn dispatch_one(bencher: Bencher<'_, '_>, tool: &str) {
+                let dispatcher = Dispatcher::new(support::registry()).unwrap();
+                bencher
+                    .with_inputs(|| CALL.to_call(tool))
+                    .bench_local_values(|call| support::dispatch(&dispatcher, call));
+            }
+        }
+    };
+}
+
+one_call!(a_add, A);
+one_call!(b_search_web, B);
+one_call!(c_create_order, C);
+
+/// Ten thousand tools that wait for ten milliseconds, on two worker threads.
+#[divan::bench_group(sample_count = 30, sample_size = 1)]
+mod ten_thousand_at_once {
+    use super::*;
+    use std::time::Duration;
+    use tokio::runtime::{Builder, Runtime};
+
+    const COUNT: u32 = 10_000;
+
+    fn runtime() -> Runtime {
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    }
+
+    #[divan::bench]
+    fn floor_spawn_and_join(bencher: Bencher<'_, '_>) {
+        let runtime = runtime();
+        let wait = |index: u32| async move {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            serde_json::to_string(&index)
+        };
+        bencher.bench_local(|| {
+            runtime.block_on(async {
+                let tasks: Vec<_> = (0..COUNT).map(|index| tokio::spawn(wait(index))).collect();
+                let mut results = Vec::with_capacity(tasks.len());
+                for task in tasks {
+                    results.push(task.await.unwrap().unwrap());
+                }
+                assert_eq!(results.last().map(String::as_str), Some("9999"));
+            });
+        });
+    }
+
+    #[divan::bench]
+    fn dispatcher(bencher: Bencher<'_, '_>) {
+        let runtime = runtime();
+        let dispatcher = Dispatcher::new(support::registry()).unwrap();
+        let calls = || -> Vec<ToolCall> {
+            (0..COUNT)
+                .map(|index| ToolCall::new(index.to_string(), "wait", format!(r#"{{"index":{index}}}"#)))
+                .collect()
+        };
+        bencher.with_inputs(calls).bench_local_values(|calls| {
+            let results = runtime.block_on(dispatcher.dispatch(calls));
+            assert!(results.last().is_some_and(|last| support::text(std::slice::from_ref(last)) == "9999"));
+        });
+    }
+}
+
+#[divan::bench(args = [10, 100_000])]
+fn look_up(bencher: Bencher<'_, '_>, count: usize) {
+    let registry = registry_of(count);
+    let names: Vec<String> = (0..10).map(|index| format!("search_web_{}", index * count / 10)).collect();
+    assert!(names.iter().all(|name| registry.get(name).is_some()));
+    let mut next = names.iter().cycle();
+    bencher.bench_local(|| next.next().is_some_and(|name| registry.get(black_box(name)).is_some()));
+}
+
+#[divan::bench_group]
+mod definitions {
+    use super::*;
+
+    const COUNTS: [usize; 2] = [100, 1_000];
+
+    #[divan::bench(args = COUNTS, sample_count = 20, sample_size = 1)]
+    fn first(bencher: Bencher<'_, '_>, count: usize) {
+        bencher
+            .with_inputs(|| registry_of(count))
+            .bench_local_refs(|registry| registry.definitions(ApiFormat::OpenAiChat));
+    }
+
+    #[divan::bench(args = COUNTS)]
+    fn cached(bencher: Bencher<'_, '_>, count: usize) {
+        let registry = registry_of(count);
+        bencher.bench_local(|| registry.definitions(ApiFormat::OpenAiChat));
+    }
+
+    #[divan::bench(args = COUNTS)]
+    fn cached_to_request_bytes(bencher: Bencher<'_, '_>, count: usize) {
+        let registry = registry_of(count);
+        bencher.bench_local(|| serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
+    }
+}

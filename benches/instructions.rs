@@ -1,0 +1,158 @@
+//! Repeats one named case, for `callgrind.sh` to count what it costs. Without arguments, checks all.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark that fails should stop, and the script reads what is printed"
+)]
+
+mod support;
+
+use std::hint::black_box;
+use support::{A, B, C, Call, by_hand, registry_of};
+use toolkit::{prelude::*, serde_json};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [list] if list == "list" => CASES.iter().for_each(|case| println!("{}", case.row())),
+        [name, count] => {
+            let case = CASES.iter().find(|case| case.name == name);
+            case.unwrap_or_else(|| panic!("no case `{name}`")).run(count.parse().unwrap());
+        }
+        _ => {
+            [A, B, C].into_iter().for_each(support::check);
+            CASES.iter().filter(|case| case.floor.is_some()).for_each(|case| case.run(1));
+        }
+    }
+}
+
+struct Case {
+    name: &'static str,
+    /// The case that it is compared with.
+    floor: Option<&'static str>,
+    target: Target,
+    work: Work,
+}
+
+/// What a case may cost.
+enum Target {
+    None,
+    /// A multiple of the floor's instructions, and allocations more than the floor has.
+    OfFloor(f64, i64),
+    /// Instructions and allocations.
+    Fixed(u64, i64),
+}
+
+enum Work {
+    Match(Call),
+    MapBoxed(Call),
+    Registry(Call),
+    RegistryAsync(Call),
+    Dispatcher(Call),
+    /// A tool among this many.
+    LookUp(usize),
+    /// This many tools to the bytes of a request.
+    List(usize),
+}
+
+impl Case {
+    const fn new(name: &'static str, work: Work, floor: Option<&'static str>, target: Target) -> Self {
+        Self { name, floor, target, work }
+    }
+
+    /// Name, floor, instructions as a multiple of the floor's, instructions, allocations above the
+    /// floor's, allocations; `-` for what is not said.
+    fn row(&self) -> String {
+        let floor = self.floor.unwrap_or("-");
+        let target = match self.target {
+            Target::None => "- - - -".to_owned(),
+            Target::OfFloor(ratio, more) => format!("{ratio} - {more} -"),
+            Target::Fixed(instructions, allocations) => format!("- {instructions} - {allocations}"),
+        };
+        format!("{} {floor} {target}", self.name)
+    }
+
+    fn run(&self, count: usize) {
+        match self.work {
+            Work::Match(Call { tool, arguments, .. }) => {
+                repeat(count, || by_hand::by_match(black_box(tool), black_box(arguments)));
+            }
+            Work::MapBoxed(Call { tool, arguments, .. }) => {
+                let map = by_hand::map();
+                repeat(count, || {
+                    support::finish(by_hand::by_map(&map, black_box(tool), black_box(arguments)))
+                });
+            }
+            Work::Registry(Call { tool, arguments, .. }) => {
+                let registry = support::registry();
+                repeat(count, || support::call(&registry, tool, arguments));
+            }
+            Work::RegistryAsync(Call { async_tool, arguments, .. }) => {
+                let registry = support::registry();
+                repeat(count, || support::call(&registry, async_tool, arguments));
+            }
+            Work::Dispatcher(call) => {
+                let dispatcher = Dispatcher::new(support::registry()).unwrap();
+                repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
+            }
+            Work::LookUp(tools) => {
+                let registry = registry_of(tools);
+                let name = format!("search_web_{}", tools / 2);
+                repeat(count, || registry.get(black_box(&name)).is_some());
+            }
+            Work::List(tools) => {
+                let registry = registry_of(tools);
+                repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
+            }
+        }
+    }
+}
+
+fn repeat<T>(count: usize, mut work: impl FnMut() -> T) {
+    for _ in 0..count {
+        drop(black_box(work()));
+    }
+}
+
+const CASES: &[Case] = &[
+    Case::new("add/match", Work::Match(A), None, Target::None),
+    Case::new("add/map_boxed", Work::MapBoxed(A), None, Target::None),
+    Case::new("add/registry", Work::Registry(A), Some("add/map_boxed"), Target::OfFloor(1.0, -1)),
+    Case::new("add/registry_async", Work::RegistryAsync(A), Some("add/map_boxed"), Target::OfFloor(1.15, 0)),
+    Case::new("add/dispatcher", Work::Dispatcher(A), Some("add/map_boxed"), Target::None),
+    Case::new("search_web/match", Work::Match(B), None, Target::None),
+    Case::new("search_web/map_boxed", Work::MapBoxed(B), None, Target::None),
+    Case::new(
+        "search_web/registry",
+        Work::Registry(B),
+        Some("search_web/map_boxed"),
+        Target::OfFloor(1.0, -1),
+    ),
+    Case::new(
+        "search_web/registry_async",
+        Work::RegistryAsync(B),
+        Some("search_web/map_boxed"),
+        Target::OfFloor(1.15, 0),
+    ),
+    Case::new("search_web/dispatcher", Work::Dispatcher(B), Some("search_web/map_boxed"), Target::None),
+    Case::new("create_order/match", Work::Match(C), None, Target::None),
+    Case::new("create_order/map_boxed", Work::MapBoxed(C), None, Target::None),
+    Case::new(
+        "create_order/registry",
+        Work::Registry(C),
+        Some("create_order/map_boxed"),
+        Target::OfFloor(1.0, -1),
+    ),
+    Case::new(
+        "create_order/registry_async",
+        Work::RegistryAsync(C),
+        Some("create_order/map_boxed"),
+        Target::OfFloor(1.15, 0),
+    ),
+    Case::new("create_order/dispatcher", Work::Dispatcher(C), Some("create_order/map_boxed"), Target::None),
+    Case::new("look_up/10", Work::LookUp(10), None, Target::None),
+    Case::new("look_up/100000", Work::LookUp(100_000), Some("look_up/10"), Target::OfFloor(1.05, 0)),
+    Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
+];

@@ -1,0 +1,99 @@
+//! The same calls as a careful programmer writes them for one program: the floor.
+
+use super::tools::{self, Address, Item, Priority};
+use std::collections::HashMap;
+use std::pin::Pin;
+use toolkit::serde::{self, Deserialize};
+use toolkit::serde_json;
+
+pub(crate) type Outcome = serde_json::Result<String>;
+pub(crate) type Started<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+pub(crate) type Map = HashMap<String, fn(&str) -> Started<'_>>;
+
+/// The arguments of A.
+#[derive(Debug, Deserialize)]
+#[serde(crate = "self::serde")]
+pub(crate) struct Add {
+    a: i64,
+    b: i64,
+}
+
+/// The arguments of B.
+#[derive(Debug, Deserialize)]
+#[serde(crate = "self::serde")]
+pub(crate) struct SearchWeb {
+    query: String,
+    max_results: Option<u32>,
+}
+
+/// The arguments of C.
+#[derive(Debug, Deserialize)]
+#[serde(crate = "self::serde")]
+pub(crate) struct CreateOrder {
+    customer: String,
+    email: String,
+    priority: Priority,
+    items: Vec<Item>,
+    shipping: Address,
+    tags: Vec<String>,
+    note: Option<String>,
+    express: bool,
+    discount: f64,
+    placed_at: u64,
+}
+
+fn add(text: &str) -> Outcome {
+    let Add { a, b } = serde_json::from_str(text)?;
+    serde_json::to_string(&tools::add(a, b))
+}
+
+fn search_web(text: &str) -> Outcome {
+    let SearchWeb { query, max_results } = serde_json::from_str(text)?;
+    serde_json::to_string(&tools::search_web(query, max_results))
+}
+
+fn create_order(text: &str) -> Outcome {
+    let order: CreateOrder = serde_json::from_str(text)?;
+    serde_json::to_string(&tools::create_order(
+        order.customer,
+        order.email,
+        order.priority,
+        order.items,
+        order.shipping,
+        order.tags,
+        order.note,
+        order.express,
+        order.discount,
+        order.placed_at,
+    ))
+}
+
+/// Without any registry.
+#[inline]
+pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
+    match tool {
+        "add" => add(text),
+        "search_web" => search_web(text),
+        "create_order" => create_order(text),
+        _ => Err(serde::de::Error::custom("no such tool")),
+    }
+}
+
+/// The least that lets tools be chosen at run time and wait.
+pub(crate) fn map() -> Map {
+    let tools: [(&str, fn(&str) -> Started<'_>); 3] = [
+        ("add", |text| Box::pin(async move { add(text) })),
+        ("search_web", |text| Box::pin(async move { search_web(text) })),
+        ("create_order", |text| Box::pin(async move { create_order(text) })),
+    ];
+    tools.into_iter().map(|(name, start)| (name.to_owned(), start)).collect()
+}
+
+/// Calls by name, through the map.
+#[inline]
+pub(crate) async fn by_map(map: &Map, tool: &str, text: &str) -> Outcome {
+    match map.get(tool) {
+        Some(start) => start(text).await,
+        None => Err(serde::de::Error::custom("no such tool")),
+    }
+}

@@ -1,0 +1,133 @@
+//! What the benchmarks share: the tools, the same work by hand, and the calls.
+
+#![allow(dead_code, reason = "each benchmark uses a part")]
+
+pub(crate) mod by_hand;
+pub(crate) mod tools;
+
+use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use toolkit::{ToolDefinition, ToolFuture, ToolName, ToolRegistry, prelude::*};
+
+/// One call: raw JSON in, JSON text out.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) tool: &'static str,
+    /// The same tool as an `async fn`.
+    pub(crate) async_tool: &'static str,
+    pub(crate) arguments: &'static str,
+    pub(crate) result: &'static str,
+}
+
+/// Two integers.
+pub(crate) const A: Call =
+    Call { tool: "add", async_tool: "add_async", arguments: r#"{"a":17,"b":25}"#, result: "42" };
+
+/// A text and an optional number; a list comes back.
+pub(crate) const B: Call = Call {
+    tool: "search_web",
+    async_tool: "search_web_async",
+    arguments: r#"{"query":"rust function calling","max_results":3}"#,
+    result: r#"["https://example.com/rust function calling/0","https://example.com/rust function calling/1","https://example.com/rust function calling/2"]"#,
+};
+
+/// Ten fields: an enum, three structs in a list, a nested address.
+pub(crate) const C: Call = Call {
+    tool: "create_order",
+    async_tool: "create_order_async",
+    arguments: concat!(
+        r#"{"customer":"Ada Lovelace","email":"ada@example.com","priority":"express","items":["#,
+        r#"{"sku":"BK-10234","quantity":2,"unit_price":19.5},{"sku":"PN-00871","quantity":12,"unit_price":1.25},"#,
+        r#"{"sku":"NB-55310","quantity":3,"unit_price":7.5}],"shipping":{"street":"12 St James's Square","#,
+        r#""city":"London","postal_code":"SW1Y 4JH","country":"GB"},"tags":["gift","newsletter"],"#,
+        r#""note":"Leave the parcel with the porter if nobody answers.","express":true,"discount":0.25,"#,
+        r#""placed_at":1735689600}"#
+    ),
+    result: r#"{"customer":"Ada Lovelace","quantity":17,"total":57.375}"#,
+};
+
+impl Call {
+    /// As a model would send it.
+    pub(crate) fn to_call(self, tool: &str) -> ToolCall {
+        ToolCall::new("call_1", tool, self.arguments)
+    }
+}
+
+/// The tools of the calls above and a few others, so that there is something to choose from.
+pub(crate) fn registry() -> ToolRegistry {
+    ToolRegistry::from_tools(tools::all()).unwrap()
+}
+
+/// A registry of this many tools.
+pub(crate) fn registry_of(count: usize) -> ToolRegistry {
+    let template = tools::search_web::tool();
+    ToolRegistry::from_tools((0..count).map(|index| Named(template.definition().clone()).with_index(index)))
+        .unwrap()
+}
+
+/// A tool that is only looked up and listed.
+struct Named(ToolDefinition);
+
+impl Named {
+    fn with_index(mut self, index: usize) -> Self {
+        self.0.name = ToolName::new(&format!("search_web_{index}")).unwrap();
+        self
+    }
+}
+
+impl Tool for Named {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok(ToolOutput::text(arguments)))
+    }
+}
+
+/// Runs a future that never waits. No runtime's cost is in what is measured.
+#[inline]
+pub(crate) fn finish<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a tool of the benchmark waits"),
+    }
+}
+
+/// Calls by name and looks at the text.
+#[inline]
+pub(crate) fn call(registry: &ToolRegistry, tool: &str, arguments: &str) {
+    let output = finish(registry.call(black_box(tool), black_box(arguments))).unwrap();
+    black_box(output.to_text());
+}
+
+/// Dispatches a batch of one and looks at the text.
+#[inline]
+pub(crate) fn dispatch(dispatcher: &Dispatcher, call: ToolCall) {
+    let results = finish(dispatcher.dispatch([call]));
+    black_box(text(&results));
+}
+
+pub(crate) fn text(results: &[ToolResult]) -> &str {
+    match results {
+        [ToolResult { outcome: Ok(output), .. }] => match output.content() {
+            [toolkit::Content::Json(json)] => json.as_str(),
+            _ => "",
+        },
+        _ => "",
+    }
+}
+
+/// Every way to make a call gives the same JSON.
+pub(crate) fn check(call: Call) {
+    let (registry, map) = (registry(), by_hand::map());
+    for tool in [call.tool, call.async_tool] {
+        let output = finish(registry.call(tool, call.arguments)).unwrap();
+        assert_eq!(output.to_text(), call.result);
+        let dispatcher = Dispatcher::new(registry.clone()).unwrap();
+        assert_eq!(text(&finish(dispatcher.dispatch([call.to_call(tool)]))), call.result);
+    }
+    assert_eq!(by_hand::by_match(call.tool, call.arguments).unwrap(), call.result);
+    assert_eq!(finish(by_hand::by_map(&map, call.tool, call.arguments)).unwrap(), call.result);
+}

@@ -1,0 +1,185 @@
+//! The tools: A, B and C as functions and as `async` functions.
+
+use std::hint::black_box;
+use std::time::Duration;
+use toolkit::schemars::{self, JsonSchema};
+use toolkit::serde::{self, Deserialize, Serialize};
+use toolkit::{FunctionTool, prelude::*};
+
+/// All tools.
+pub(crate) fn all() -> [FunctionTool; 10] {
+    tools![
+        add,
+        add_async,
+        search_web,
+        search_web_async,
+        create_order,
+        create_order_async,
+        take_two,
+        take_query,
+        take_order,
+        wait
+    ]
+}
+
+/// Add two integers.
+///
+/// :param a: The first summand
+/// :param b: The second summand
+#[tool]
+pub(crate) fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Search the web and return URLs.
+///
+/// :param query: The search query string
+/// :param max_results: Maximum number of results to return
+#[tool]
+pub(crate) fn search_web(query: String, max_results: Option<u32>) -> Vec<String> {
+    (0..max_results.unwrap_or(5)).map(|index| format!("https://example.com/{query}/{index}")).collect()
+}
+
+/// How fast an order is handled.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(crate = "self::serde", rename_all = "lowercase")]
+pub(crate) enum Priority {
+    Low,
+    Normal,
+    Express,
+}
+
+/// One line of an order.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(crate = "self::serde")]
+pub(crate) struct Item {
+    pub(crate) sku: String,
+    pub(crate) quantity: u32,
+    pub(crate) unit_price: f64,
+}
+
+/// Where an order goes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(crate = "self::serde")]
+pub(crate) struct Address {
+    pub(crate) street: String,
+    pub(crate) city: String,
+    pub(crate) postal_code: String,
+    pub(crate) country: String,
+}
+
+/// What is said about an order.
+#[derive(Debug, Serialize)]
+#[serde(crate = "self::serde")]
+pub(crate) struct Summary {
+    customer: String,
+    quantity: u32,
+    total: f64,
+}
+
+/// Create an order.
+///
+/// :param customer: Who orders
+/// :param email: Where the confirmation goes
+/// :param priority: How fast the order is handled
+/// :param items: What is ordered
+/// :param shipping: Where it goes
+/// :param tags: Free labels
+/// :param note: A note for the carrier
+/// :param express: Whether it is sent by express
+/// :param discount: What is taken off, as a fraction
+/// :param placed_at: When it was placed, in seconds since 1970
+#[tool]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn create_order(
+    customer: String,
+    email: String,
+    priority: Priority,
+    items: Vec<Item>,
+    shipping: Address,
+    tags: Vec<String>,
+    note: Option<String>,
+    express: bool,
+    discount: f64,
+    placed_at: u64,
+) -> Summary {
+    black_box((email, priority, shipping, tags, note, placed_at));
+    let goods: f64 = items.iter().map(|item| f64::from(item.quantity) * item.unit_price).sum();
+    let postage = if express { 0.0 } else { 5.0 };
+    Summary {
+        customer,
+        quantity: items.iter().map(|item| item.quantity).sum(),
+        total: goods * (1.0 - discount) + postage,
+    }
+}
+
+/// Add two integers.
+#[tool]
+pub(crate) async fn add_async(a: i64, b: i64) -> i64 {
+    add(a, b)
+}
+
+/// Search the web and return URLs.
+#[tool]
+pub(crate) async fn search_web_async(query: String, max_results: Option<u32>) -> Vec<String> {
+    search_web(query, max_results)
+}
+
+/// Create an order.
+#[tool]
+#[allow(clippy::too_many_arguments)]
+pub(crate) async fn create_order_async(
+    customer: String,
+    email: String,
+    priority: Priority,
+    items: Vec<Item>,
+    shipping: Address,
+    tags: Vec<String>,
+    note: Option<String>,
+    express: bool,
+    discount: f64,
+    placed_at: u64,
+) -> Summary {
+    create_order(customer, email, priority, items, shipping, tags, note, express, discount, placed_at)
+}
+
+/// The arguments of A and nothing else.
+#[tool]
+pub(crate) fn take_two(a: i64, b: i64) -> ToolOutput {
+    black_box((a, b));
+    ToolOutput::default()
+}
+
+/// The arguments of B and nothing else.
+#[tool]
+pub(crate) fn take_query(query: String, max_results: Option<u32>) -> ToolOutput {
+    black_box((query, max_results));
+    ToolOutput::default()
+}
+
+/// The arguments of C and nothing else.
+#[tool]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn take_order(
+    customer: String,
+    email: String,
+    priority: Priority,
+    items: Vec<Item>,
+    shipping: Address,
+    tags: Vec<String>,
+    note: Option<String>,
+    express: bool,
+    discount: f64,
+    placed_at: u64,
+) -> ToolOutput {
+    black_box((customer, email, priority, items, shipping));
+    black_box((tags, note, express, discount, placed_at));
+    ToolOutput::default()
+}
+
+/// Wait for ten milliseconds.
+#[tool]
+pub(crate) async fn wait(index: u32) -> u32 {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    index
+}
