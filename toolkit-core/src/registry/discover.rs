@@ -30,3 +30,27 @@ impl ToolRegistry {
         registry.check().map(|()| registry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::ToolFuture;
+
+    static LONG: StaticTool =
+        StaticTool::new("and_a_method_name_that_is_long_but_legal_on_its_own", "", &[], |_| {
+            ToolFuture::incomplete()
+        })
+        .with_namespace(
+            "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
+        )
+        .with_location("src/tools.rs", 7);
+
+    /// The macro looks at name and namespace one by one, so only their length together is left.
+    #[test]
+    fn a_name_that_is_too_long_with_its_namespace_is_refused_before_the_program_serves() {
+        let error = ToolRegistry::from_tools([LONG.tool()]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("characters, at most 128 are allowed"), "{text}");
+        assert!(text.ends_with("(defined at src/tools.rs:7)"), "{text}");
+    }
+}

@@ -14,33 +14,52 @@ use tokio::time::{Instant, sleep_until};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// Runs one call to its end. Whatever the tool does, there is an outcome.
+/// Starts one call; the future runs it to its end. Whatever the tool does, there is an outcome.
 ///
 /// The limit counts from here. A synchronous tool cannot be stopped: it is done when it returns.
-pub(crate) async fn run(
-    tool: &dyn Tool,
-    arguments: &str,
-    context: &ToolContext,
+#[inline]
+pub(crate) fn run<'a>(
+    tool: &'a dyn Tool,
+    arguments: &'a str,
+    context: &'a ToolContext,
     limit: Option<Duration>,
-) -> Outcome {
-    if context.is_cancelled() {
-        return Err(ToolError::cancelled(context.tool_name().as_str()));
-    }
-    let started = guarded(context, || tool.call(arguments, context));
-    match started.map(ToolFuture::try_ready) {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(running)) => Running::new(running, context, limit).await,
-        Err(panicked) => Err(panicked),
-    }
+) -> Run<'a> {
+    let call = match context.is_cancelled() {
+        true => Err(ToolError::cancelled(context.tool_name().as_str())),
+        false => guarded(context, || tool.call(arguments, context)),
+    };
+    let call = call.unwrap_or_else(|error| ToolFuture::ready(Err(error)));
+    let limit = limit.filter(|_| !call.is_ready()).map(Limit::from_now);
+    Run { call, context, limit, stop: None }
 }
 
-/// A call that could not be done at once.
-struct Running<'a> {
+/// A call that was started.
+pub(crate) struct Run<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
     limit: Option<Limit>,
     /// Boxed, and made only when the tool waits: most calls end without it.
     stop: Option<Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>>,
+}
+
+impl Future for Run<'_> {
+    type Output = Outcome;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { call, context, limit, stop } = self.get_mut();
+        if let Some(outcome) = call.take_ready() {
+            return Poll::Ready(outcome);
+        }
+        match guarded(context, || Pin::new(call).poll(waker)) {
+            Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
+                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));
+                stop.as_mut().poll(waker).map(Err)
+            }
+            Ok(poll) => poll,
+            Err(panicked) => Poll::Ready(Err(panicked)),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -50,26 +69,9 @@ struct Limit {
     end: Option<Instant>,
 }
 
-impl<'a> Running<'a> {
-    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
-        let limit = limit.map(|length| Limit { length, end: Instant::now().checked_add(length) });
-        Self { call, context, limit, stop: None }
-    }
-}
-
-impl Future for Running<'_> {
-    type Output = Outcome;
-
-    fn poll(self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { call, context, limit, stop } = self.get_mut();
-        match guarded(context, || Pin::new(call).poll(waker)) {
-            Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
-                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));
-                stop.as_mut().poll(waker).map(Err)
-            }
-            Ok(poll) => poll,
-            Err(panicked) => Poll::Ready(Err(panicked)),
-        }
+impl Limit {
+    fn from_now(length: Duration) -> Self {
+        Self { length, end: Instant::now().checked_add(length) }
     }
 }
 
