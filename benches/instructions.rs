@@ -53,8 +53,10 @@ enum Work {
     Dispatcher(Call),
     /// A tool among this many.
     LookUp(usize),
-    /// This many tools to the bytes of a request.
+    /// The definitions of this many tools as text.
     List(usize),
+    /// The same, as part of a request that `serde_json` writes.
+    ListInRequest(usize),
 }
 
 impl Case {
@@ -99,10 +101,14 @@ impl Case {
             }
             Work::LookUp(tools) => {
                 let registry = registry_of(tools);
-                let name = format!("search_web_{}", tools / 2);
+                let name = format!("add_{}", tools / 2);
                 repeat(count, || registry.get(black_box(&name)).is_some());
             }
             Work::List(tools) => {
+                let registry = registry_of(tools);
+                repeat(count, || registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned());
+            }
+            Work::ListInRequest(tools) => {
                 let registry = registry_of(tools);
                 repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
             }
@@ -155,4 +161,5 @@ const CASES: &[Case] = &[
     Case::new("look_up/10", Work::LookUp(10), None, Target::None),
     Case::new("look_up/100000", Work::LookUp(100_000), Some("look_up/10"), Target::OfFloor(1.05, 0)),
     Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
+    Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
 ];

@@ -61,7 +61,7 @@ pub(crate) fn registry() -> ToolRegistry {
 
 /// A registry of this many tools.
 pub(crate) fn registry_of(count: usize) -> ToolRegistry {
-    let template = tools::search_web::tool();
+    let template = tools::add::tool();
     ToolRegistry::from_tools((0..count).map(|index| Named(template.definition().clone()).with_index(index)))
         .unwrap()
 }
@@ -71,7 +71,7 @@ struct Named(ToolDefinition);
 
 impl Named {
     fn with_index(mut self, index: usize) -> Self {
-        self.0.name = ToolName::new(&format!("search_web_{index}")).unwrap();
+        self.0.name = ToolName::new(&format!("add_{index}")).unwrap();
         self
     }
 }

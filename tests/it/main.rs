@@ -4,6 +4,7 @@
 
 mod agreement;
 mod arguments;
+mod constraints;
 mod dispatch;
 mod names;
 mod outputs;

@@ -7,10 +7,11 @@
 mod decode;
 mod default;
 mod explain;
+pub mod kinds;
 mod param;
 mod place;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, Slot, ToolParams};

@@ -10,7 +10,7 @@ use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Tool, run};
+use crate::tool::{Tool, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
@@ -133,7 +133,7 @@ impl Dispatcher {
         let mut tasks = Vec::with_capacity(calls.len());
         for (position, call) in calls.into_iter().enumerate() {
             let (identity, run) = self.prepare(position, call, cancellation.clone());
-            tasks.push((identity, Task(tokio::spawn(run))));
+            tasks.push((identity, Task(tokio::spawn(Box::pin(run)))));
         }
         let mut results = Vec::with_capacity(tasks.len());
         for (identity, mut task) in tasks {
@@ -170,17 +170,20 @@ impl Dispatcher {
         let call_id = id.clone();
         let run = async move {
             let started = Instant::now();
-            let outcome = match resolved {
-                Ok((tool, limit)) => {
-                    let mut context = ToolContext::new(tool.definition().name.clone()).with_call_id(call_id);
-                    if let Some(token) = cancellation {
-                        context = context.with_cancellation(token);
-                    }
-                    run(&*tool, arguments.as_str(), &context, limit).await
-                }
-                Err(error) => Err(error),
+            let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
+            let (tool, limit) = match resolved {
+                Ok(resolved) => resolved,
+                Err(error) => return ended(Err(error)),
             };
-            Ended { position, outcome, duration: started.elapsed() }
+            let mut context = ToolContext::new(tool.definition().name.clone()).with_call_id(call_id);
+            if let Some(token) = cancellation {
+                context = context.with_cancellation(token);
+            }
+            let running = match start(&*tool, arguments.as_str(), &context, limit) {
+                Ok(outcome) => return ended(outcome),
+                Err(running) => running,
+            };
+            ended(running.await)
         };
         (Identity { position, call_id: id, name }, run)
     }

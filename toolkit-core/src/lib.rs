@@ -24,7 +24,7 @@ mod wire;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use args::ToolParams;
+pub use args::{ToolParams, kinds};
 pub use call::{CallId, RawArguments, ToolCall, ToolChoice};
 pub use context::ToolContext;
 pub use dispatch::{Dispatcher, ToolResultStream};
@@ -40,8 +40,11 @@ pub use output::{
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;
-pub use schema::{schema_of, tidy};
-pub use tool::{FunctionTool, Tool, ToolDefinition, ToolFuture, ToolMetadata};
+pub use schema::{Constraints, schema_of, tidy};
+pub use tool::{
+    FunctionTool, Locality, Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, ToolTag,
+    UnknownArguments,
+};
 pub use wire::{ApiFormat, Definitions};
 
 pub use tokio_util::sync::CancellationToken;

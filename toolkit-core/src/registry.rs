@@ -9,8 +9,9 @@ use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::name::{ToolName, check_name};
 use crate::output::ToolOutput;
-use crate::tool::{Tool, ToolDefinition, run};
+use crate::tool::{Tool, ToolDefinition, start};
 use crate::wire::{ApiFormat, Definitions};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Add, AddAssign};
@@ -31,7 +32,7 @@ use views::Views;
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    tools: HashMap<Box<str>, Arc<dyn Tool>>,
+    tools: HashMap<Box<str>, Arc<dyn Tool>, RandomState>,
     timeout: Option<Duration>,
     /// Collisions found by `+` and `+=`, which cannot return them.
     problems: Vec<BuildProblem>,
@@ -145,7 +146,11 @@ impl ToolRegistry {
         let definition = tool.definition();
         let context = ToolContext::new(definition.name.clone());
         let limit = definition.metadata.timeout.or(self.timeout);
-        run(&**tool, arguments, &context, limit).await
+        let running = match start(&**tool, arguments, &context, limit) {
+            Ok(outcome) => return outcome,
+            Err(running) => running,
+        };
+        running.await
     }
 
     /// The error for a name that no tool has.

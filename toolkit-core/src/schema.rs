@@ -1,13 +1,21 @@
 //! JSON Schemas: generated from types, tidied, described in words, compared with values.
 
+mod constraints;
 mod describe;
 mod faults;
+mod format;
 mod generate;
+mod limits;
 mod tidy;
 mod walk;
 
+pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
-pub(crate) use faults::{Step, faults, missing};
+pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing};
 pub(crate) use generate::SchemaBuilder;
 pub use generate::schema_of;
+pub(crate) use limits::has_demands;
 pub use tidy::tidy;
+
+/// Marks an `enum` that is a constraint, not the list of a type's variants, until the schema is tidied.
+const ONE_OF: &str = "x-one-of";

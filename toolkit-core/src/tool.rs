@@ -3,12 +3,14 @@
 mod definition;
 mod function;
 mod future;
+mod metadata;
 mod run;
 
-pub use definition::{ToolDefinition, ToolMetadata};
+pub use definition::ToolDefinition;
 pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
 pub use future::ToolFuture;
-pub(crate) use run::run;
+pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
+pub(crate) use run::start;
 
 use crate::context::ToolContext;
 use std::sync::Arc;

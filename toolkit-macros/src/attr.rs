@@ -1,11 +1,19 @@
 //! What stands in `#[tool(…)]` and `#[param(…)]`.
 
+mod constraint;
+mod param;
+mod reader;
+
+pub(crate) use constraint::{Constraints, Demand};
+pub(crate) use param::{DefaultAttr, ParamAttr};
+
 use crate::diag::{Diag, hint};
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use reader::{duration, each_argument, flag, list, number, pairs, path, text, texts};
 use std::time::Duration;
-use syn::ext::IdentExt;
-use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Expr, LitStr, Meta, Path, Token};
+use syn::parse::ParseStream;
+use syn::{Ident, LitStr, Path};
 
 /// The arguments of `#[tool(…)]`.
 #[derive(Default)]
@@ -15,173 +23,111 @@ pub(crate) struct ToolAttr {
     pub(crate) description: Option<LitStr>,
     pub(crate) krate: Option<Path>,
     pub(crate) timeout: Option<Duration>,
+    /// The parameter that orders calls.
+    pub(crate) lane: Option<LitStr>,
+    /// Whether undocumented parameters are mistakes.
+    pub(crate) strict_docs: bool,
+    /// Whether the tool is left to those who name it.
+    pub(crate) unregistered: bool,
+    /// Calls of the methods of `ToolMetadata`, one after another.
+    pub(crate) metadata: TokenStream,
+    seen: Vec<Ident>,
 }
 
 impl ToolAttr {
-    const KNOWN: &'static [&'static str] = &["name", "namespace", "description", "timeout", "crate"];
+    const KNOWN: &'static [&'static str] = &[
+        "name",
+        "namespace",
+        "description",
+        "title",
+        "tags",
+        "timeout",
+        "retries",
+        "max_result_size",
+        "blocking",
+        "exclusive",
+        "lane",
+        "read_only",
+        "destructive",
+        "idempotent",
+        "open_world",
+        "defer",
+        "search_hint",
+        "input_examples",
+        "strict",
+        "think",
+        "unknown",
+        "coerce",
+        "strict_docs",
+        "register",
+        "meta",
+        "crate",
+    ];
 
     pub(crate) fn read(tokens: TokenStream, diag: &mut Diag) -> Self {
         let mut attr = Self::default();
-        each_argument(tokens, diag, |key, input, diag| {
-            match key.to_string().as_str() {
-                "name" => set(&mut attr.name, key, text(input)?, diag),
-                "namespace" => set(&mut attr.namespace, key, text(input)?, diag),
-                "description" => set(&mut attr.description, key, text(input)?, diag),
-                "timeout" => set(&mut attr.timeout, key, duration(input)?, diag),
-                "crate" => set(&mut attr.krate, key, path(input)?, diag),
-                other => {
-                    let hint = hint(other, Self::KNOWN);
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("`#[tool]` has no argument `{other}`{hint}"),
-                    ));
-                }
-            }
-            Ok(())
-        });
+        each_argument(tokens, diag, |key, input, diag| attr.read_argument(key, input, diag));
         attr
     }
-}
 
-/// The arguments of all `#[param(…)]` attributes of one parameter.
-#[derive(Default)]
-pub(crate) struct ParamAttr {
-    pub(crate) default: Option<DefaultAttr>,
-    pub(crate) description: Option<LitStr>,
-    pub(crate) rename: Option<LitStr>,
-    pub(crate) aliases: Vec<LitStr>,
-}
-
-/// `default` or `default = expr`.
-#[derive(Clone)]
-pub(crate) enum DefaultAttr {
-    OfType(Ident),
-    Value(Box<Expr>),
-}
-
-impl ParamAttr {
-    const KNOWN: &'static [&'static str] = &["default", "description", "rename", "alias"];
-
-    pub(crate) fn read(attrs: &[Attribute], diag: &mut Diag) -> Self {
-        let mut read = Self::default();
-        for attr in attrs.iter().filter(|attr| attr.path().is_ident("param")) {
-            match &attr.meta {
-                Meta::List(list) => read.read_arguments(list.tokens.clone(), diag),
-                Meta::Path(_) | Meta::NameValue(_) => {
-                    diag.error(attr, "write the arguments in parentheses, as in `#[param(default = 5)]`");
-                }
-            }
+    fn read_argument(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
+        if self.seen.contains(key) {
+            diag.error(key, format!("`{key}` is given twice"));
         }
-        read
-    }
-
-    fn read_arguments(&mut self, tokens: TokenStream, diag: &mut Diag) {
-        each_argument(tokens, diag, |key, input, diag| {
-            match key.to_string().as_str() {
-                "default" => {
-                    let value = match input.peek(Token![=]) {
-                        true => DefaultAttr::Value(Box::new(value(input)?)),
-                        false => DefaultAttr::OfType(key.clone()),
-                    };
-                    set(&mut self.default, key, value, diag);
-                }
-                "description" => set(&mut self.description, key, text(input)?, diag),
-                "rename" => set(&mut self.rename, key, text(input)?, diag),
-                "alias" => self.aliases.push(text(input)?),
-                other => {
-                    let hint = hint(other, Self::KNOWN);
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("`#[param]` has no argument `{other}`{hint}"),
-                    ));
+        self.seen.push(key.clone());
+        match key.to_string().as_str() {
+            "name" => self.name = Some(text(input)?),
+            "namespace" => self.namespace = Some(text(input)?),
+            "description" => self.description = Some(text(input)?),
+            "timeout" => self.timeout = Some(duration(input)?),
+            "crate" => self.krate = Some(path(input)?),
+            "strict_docs" => self.strict_docs = flag(input)?,
+            "register" => self.unregistered = !flag(input)?,
+            "lane" => {
+                let lane = text(input)?;
+                self.call("with_lane", &lane);
+                self.lane = Some(lane);
+            }
+            "title" | "search_hint" => self.call(&format!("with_{key}"), text(input)?),
+            "blocking" | "exclusive" | "read_only" | "destructive" | "idempotent" | "open_world"
+            | "defer" | "strict" | "think" | "coerce" => self.call(&format!("with_{key}"), flag(input)?),
+            "retries" | "max_result_size" => self.call(&format!("with_{key}"), number(input)?),
+            "tags" => {
+                let tags = texts(input)?;
+                self.call("with_tags", quote!([#(#tags),*]));
+            }
+            "input_examples" => {
+                let examples = list(input)?;
+                self.call("with_input_examples", quote!([#(#examples),*]));
+            }
+            "unknown" => self.read_unknown(&text(input)?, diag),
+            "meta" => {
+                for (key, value) in pairs(input)? {
+                    let key = key.to_string();
+                    self.call("with_meta", quote!(#key, #value));
                 }
             }
-            Ok(())
-        });
-    }
-}
-
-/// Reads `key …, key …`. A mistake in one argument does not hide those in the next.
-fn each_argument(
-    tokens: TokenStream,
-    diag: &mut Diag,
-    mut read: impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
-) {
-    let parser = |input: ParseStream<'_>| {
-        while !input.is_empty() {
-            let argument = Ident::parse_any(input).and_then(|key| read(&key, input, diag));
-            let argument = argument.and_then(|()| end_of_argument(input));
-            if let Err(error) = argument {
-                diag.push(error);
-                skip_argument(input);
-            }
-            if input.peek(Token![,]) {
-                input.parse::<Token![,]>()?;
+            other => {
+                let hint = hint(other, Self::KNOWN);
+                return Err(syn::Error::new(
+                    key.span(),
+                    format!("`#[tool]` has no argument `{other}`{hint}"),
+                ));
             }
         }
         Ok(())
-    };
-    if let Err(error) = parser.parse2(tokens) {
-        diag.push(error);
     }
-}
 
-fn end_of_argument(input: ParseStream<'_>) -> syn::Result<()> {
-    if input.is_empty() || input.peek(Token![,]) { Ok(()) } else { Err(input.error("expected `,`")) }
-}
-
-fn skip_argument(input: ParseStream<'_>) {
-    while !input.is_empty() && !input.peek(Token![,]) {
-        if input.parse::<TokenTree>().is_err() {
-            return;
+    fn read_unknown(&mut self, text: &LitStr, diag: &mut Diag) {
+        match text.value().as_str() {
+            "refuse" => {}
+            "ignore" => self.call("with_unknown", quote!(__toolkit::UnknownArguments::Ignore)),
+            _ => diag.error(text, "unknown arguments are \"refuse\"d, which is the default, or \"ignore\"d"),
         }
     }
-}
 
-fn set<T>(place: &mut Option<T>, key: &Ident, value: T, diag: &mut Diag) {
-    if place.replace(value).is_some() {
-        diag.error(key, format!("`{key}` is given twice"));
+    fn call(&mut self, method: &str, value: impl ToTokens) {
+        let method = quote::format_ident!("{method}");
+        self.metadata.extend(quote!(.#method(#value)));
     }
-}
-
-fn value<T: syn::parse::Parse>(input: ParseStream<'_>) -> syn::Result<T> {
-    input.parse::<Token![=]>()?;
-    input.parse()
-}
-
-fn text(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    value(input)
-}
-
-/// `path`, or the path in quotes as serde has it.
-fn path(input: ParseStream<'_>) -> syn::Result<Path> {
-    input.parse::<Token![=]>()?;
-    match input.peek(LitStr) {
-        true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style),
-        false => input.call(Path::parse_mod_style),
-    }
-}
-
-fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    let literal = text(input)?;
-    read_duration(&literal.value()).ok_or_else(|| {
-        syn::Error::new(
-            literal.span(),
-            r#"a time limit is a number above 0 and a unit, as in "5s", "500ms" or "2m""#,
-        )
-    })
-}
-
-fn read_duration(text: &str) -> Option<Duration> {
-    let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, unit) = text.split_at(unit);
-    let seconds = match unit.trim() {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    let seconds = number.parse::<f64>().ok()? * seconds;
-    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }

@@ -16,6 +16,7 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     check_signature(draft, diag);
     check_documentation(draft, diag);
     check_names_differ(draft, diag);
+    check_lane(draft, diag);
     let name = tool_name(draft, diag);
     let namespace = namespace(draft, diag);
     let arguments = draft.params.iter().map(|param| argument(draft, param, diag)).collect();
@@ -32,6 +33,8 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
         namespace,
         description,
         timeout: draft.attr.timeout,
+        metadata: &draft.attr.metadata,
+        registered: !draft.attr.unregistered,
         arguments,
     })
 }
@@ -68,6 +71,20 @@ fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
         let hint = if known.is_empty() { "; it has none".to_owned() } else { hint(&documented.name, &known) };
         let message = format!("the function has no parameter `{}`{hint}", documented.name);
         diag.push(syn::Error::new(draft.docs.span(documented.line), message));
+    }
+}
+
+/// The lane is the value of a parameter.
+fn check_lane(draft: &Draft<'_>, diag: &mut Diag) {
+    let Some(lane) = &draft.attr.lane else { return };
+    let names: Vec<String> =
+        draft.params.iter().filter_map(|param| model_names(param).next()).map(|(name, _)| name).collect();
+    if !names.contains(&lane.value()) {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        diag.error(
+            lane,
+            format!("the function has no parameter `{}`{}", lane.value(), hint(&lane.value(), &known)),
+        );
     }
 }
 
@@ -159,6 +176,15 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
         (None, Some(documented)) if param.docs.is_empty() => documented.description.to_token_stream(),
         (None, _) => param.docs.description(),
     };
+    let undocumented = param.attr.description.is_none()
+        && param.docs.is_empty()
+        && documented.is_none_or(|documented| documented.description.is_empty());
+    if draft.attr.strict_docs && undocumented {
+        diag.error(
+            param.ident,
+            format!("parameter `{}` is not documented, which `strict_docs` demands", param.name()),
+        );
+    }
     let (name, _) = model_names(param).next().unwrap_or_else(|| (param.name(), param.ident.span()));
     Argument::Param(Box::new(ParamModel {
         ident: param.ident,
@@ -168,14 +194,13 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
         aliases: param.attr.aliases.iter().map(LitStr::value).collect(),
         description,
         default: param.attr.default.as_ref(),
+        constraints: &param.attr.constraints,
     }))
 }
 
 /// The model never sees the context, so there is nothing to say about it.
 fn check_context(param: &DraftParam<'_>, diag: &mut Diag) {
-    let attr = &param.attr;
-    let said = attr.default.is_some() || attr.description.is_some() || attr.rename.is_some();
-    if said || !attr.aliases.is_empty() {
+    if !param.attr.is_empty() {
         diag.error(param.ty, "the model never sees the context: `#[param]` says nothing here");
     }
 }

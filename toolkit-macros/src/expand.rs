@@ -24,6 +24,13 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
         let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
         quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
     });
+    let metadata = (!model.metadata.is_empty()).then(|| {
+        let calls = model.metadata;
+        quote!(.with_metadata(|__metadata| __metadata #calls))
+    });
+    let register = model
+        .registered
+        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }));
     quote! {
         #(#cfgs)*
         #marker
@@ -39,7 +46,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 
             static __TOOLKIT_TOOL: __toolkit::StaticTool =
                 __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
-                    #namespace #is_async #timeout
+                    #namespace #is_async #timeout #metadata
                     .with_location(::core::file!(), ::core::line!());
 
             impl #ident {
@@ -49,7 +56,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
                 }
             }
 
-            __toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }
+            #register
         };
     }
 }

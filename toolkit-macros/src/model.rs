@@ -1,6 +1,6 @@
 //! What a function means, after every rule was checked. Only this can be expanded.
 
-use crate::attr::DefaultAttr;
+use crate::attr::{Constraints, DefaultAttr};
 use proc_macro2::TokenStream;
 use std::time::Duration;
 use syn::{Attribute, Ident, Signature, Type, Visibility};
@@ -17,6 +17,10 @@ pub(crate) struct Model<'a> {
     /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
     pub(crate) timeout: Option<Duration>,
+    /// Calls of the methods of `ToolMetadata`, one after another.
+    pub(crate) metadata: &'a TokenStream,
+    /// Whether the tool is handed to the linker.
+    pub(crate) registered: bool,
     /// In the order of the signature.
     pub(crate) arguments: Vec<Argument<'a>>,
 }
@@ -39,6 +43,7 @@ pub(crate) struct ParamModel<'a> {
     /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
     pub(crate) default: Option<&'a DefaultAttr>,
+    pub(crate) constraints: &'a Constraints,
 }
 
 impl Model<'_> {

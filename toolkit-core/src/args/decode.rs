@@ -5,10 +5,29 @@ use super::param::{Fill, Param};
 use crate::error::ToolError;
 use serde_json::Value;
 
-/// Fills one slot for each parameter from the JSON text of a call. `schema` is the schema of the
-/// parameters; it is only read to explain what is wrong.
+/// How the arguments of a tool are judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    /// The schema of the parameters.
+    pub(crate) schema: &'a Value,
+    /// For each parameter, whether its schema demands more than decoding ensures.
+    pub(crate) demanding: &'a [bool],
+    /// Whether arguments that the tool does not have are refused.
+    pub(crate) refuse_unknown: bool,
+    /// Whether a value that does not fit is tried as what may be meant.
+    pub(crate) coerce: bool,
+}
+
+impl Rules<'_> {
+    #[inline]
+    pub(super) fn demand_more(&self, index: usize) -> bool {
+        self.demanding.get(index).is_some_and(|demanding| *demanding)
+    }
+}
+
+/// Fills one slot for each parameter from the JSON text of a call.
 ///
-/// After `Ok`, the slot of every required parameter holds a value.
+/// After `Ok`, the slot of every required parameter holds a value, and every value keeps to the schema.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
@@ -17,18 +36,23 @@ use serde_json::Value;
 pub(crate) fn decode(
     text: &str,
     params: &[Param],
-    schema: &Value,
+    rules: &Rules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
-    match decode_directly(text, params, slots) {
+    match decode_directly(text, params, rules, slots) {
         Some(()) => Ok(()),
-        None => explain::decode(text, params, schema, slots),
+        None => explain::decode(text, params, rules, slots),
     }
 }
 
 /// `None` as soon as anything is not as it should be; the text is then read again by
 /// [`explain::decode`].
-fn decode_directly(text: &str, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<()> {
+fn decode_directly(
+    text: &str,
+    params: &[Param],
+    rules: &Rules<'_>,
+    slots: &mut [&mut dyn Fill],
+) -> Option<()> {
     let mut cursor = Cursor { text, at: 0 };
     let mut seen = 0_u64;
     let mut given = 0;
@@ -45,7 +69,14 @@ fn decode_directly(text: &str, params: &[Param], slots: &mut [&mut dyn Fill]) ->
             given += 1;
             guess = index + 1;
             cursor.expect(b':')?;
-            cursor.at += slots.get_mut(index)?.fill(cursor.rest()?).ok()?;
+            let value = cursor.rest()?;
+            let taken = slots.get_mut(index)?.fill(value).ok()?;
+            if rules.demand_more(index)
+                && !explain::keeps_to_schema(params.get(index)?, value.get(..taken)?, rules)
+            {
+                return None;
+            }
+            cursor.at += taken;
             if !cursor.accept(b',') {
                 cursor.expect(b'}')?;
                 break;

@@ -1,12 +1,14 @@
 //! The slow way, taken when something is wrong: coerce what can be meant, report everything else.
 
+use super::decode::Rules;
 use super::param::{Fill, Param};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten};
-use crate::schema::{Step, describe, faults, missing, value_in_words};
+use crate::schema::{Fault, Step, broken_constraints, describe, faults, missing, value_in_words};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Integers of this size and less are exact in a double.
@@ -16,7 +18,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 pub(super) fn decode(
     text: &str,
     params: &[Param],
-    schema: &Value,
+    rules: &Rules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
     let unwrapped;
@@ -38,7 +40,9 @@ pub(super) fn decode(
     let mut given = vec![false; params.len()];
     for (name, value) in &members {
         let Some(index) = params.iter().position(|param| param.answers_to(name)) else {
-            violations.push(unknown(name, params));
+            if rules.refuse_unknown {
+                violations.push(unknown(name, params));
+            }
             continue;
         };
         let (Some(param), Some(slot), Some(given)) =
@@ -55,18 +59,23 @@ pub(super) fn decode(
             continue;
         }
         let value = value.get();
-        match slot.fill(value) {
-            Ok(_) => *given = true,
+        let property = property(param, rules.schema);
+        match fill(value, property, rules, *slot) {
+            Ok(taken) => {
+                *given = true;
+                if rules.demand_more(index) {
+                    violations.extend(broken(param, &taken, rules));
+                }
+            }
             Err(_) if value == "null" && !param.required => {}
-            Err(_) if coerce(value, *slot) => *given = true,
             Err(error) => {
                 *given = true;
-                violations.extend(wrong_value(param, value, schema, &error));
+                violations.extend(wrong_value(param, value, rules.schema, &error));
             }
         }
     }
     let missing = params.iter().zip(given).filter(|(param, given)| param.required && !given);
-    violations.extend(missing.map(|(param, _)| missing_parameter(param, schema)));
+    violations.extend(missing.map(|(param, _)| missing_parameter(param, rules.schema)));
     if violations.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(violations)) }
 }
 
@@ -116,13 +125,37 @@ fn object(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
     serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
 }
 
-/// Tries what the model may have meant: the contents of a string as the value, and a number without
-/// a fraction as an integer.
-fn coerce(value: &str, slot: &mut dyn Fill) -> bool {
-    match serde_json::from_str::<String>(value) {
-        Ok(inner) => fills(&inner, slot) || integral(&inner).is_some_and(|integer| fills(&integer, slot)),
-        Err(_) => integral(value).is_some_and(|integer| fills(&integer, slot)),
+/// Fills the slot with the value, or else with what the model may have meant, and returns what was
+/// taken: the contents of a string as the value, a number without a fraction as an integer, an allowed
+/// value in other letter case.
+fn fill<'a>(
+    value: &'a str,
+    property: Option<&Value>,
+    rules: &Rules<'_>,
+    slot: &mut dyn Fill,
+) -> Result<Cow<'a, str>, serde_json::Error> {
+    let error = match slot.fill(value) {
+        Ok(_) => return Ok(Cow::Borrowed(value)),
+        Err(error) => error,
+    };
+    if !rules.coerce {
+        return Err(error);
     }
+    let inner = serde_json::from_str::<String>(value).ok();
+    let candidates = match inner {
+        Some(inner) => [integral(&inner), other_case(&inner, property), Some(inner)],
+        None => [integral(value), None, None],
+    };
+    let taken = candidates.into_iter().rev().flatten().find(|candidate| fills(candidate, slot));
+    taken.map(Cow::Owned).ok_or(error)
+}
+
+/// The one allowed value that differs from the text in letter case only.
+fn other_case(text: &str, property: Option<&Value>) -> Option<String> {
+    let allowed = property?.get("enum")?.as_array()?.iter().filter_map(Value::as_str);
+    let mut alike = allowed.filter(|allowed| allowed.to_lowercase() == text.to_lowercase());
+    let only = alike.next().filter(|_| alike.next().is_none())?;
+    Some(Value::from(only).to_string())
 }
 
 fn fills(text: &str, slot: &mut dyn Fill) -> bool {
@@ -156,6 +189,24 @@ fn missing_parameter(param: &Param, schema: &Value) -> Violation {
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
+/// Whether a value that was decoded keeps within the constraints of its schema.
+pub(super) fn keeps_to_schema(param: &Param, value: &str, rules: &Rules<'_>) -> bool {
+    broken(param, value, rules).is_empty()
+}
+
+fn broken(param: &Param, value: &str, rules: &Rules<'_>) -> Vec<Violation> {
+    let value = serde_json::from_str::<Value>(value).ok();
+    let faults = property(param, rules.schema)
+        .zip(value)
+        .map(|(property, value)| broken_constraints(rules.schema, property, &value));
+    violations(param, faults.unwrap_or_default())
+}
+
+fn violations(param: &Param, faults: Vec<Fault>) -> Vec<Violation> {
+    let violation = |fault: Fault| Violation::new(path(param, &fault.steps), fault.kind, fault.message);
+    faults.into_iter().map(violation).collect()
+}
+
 /// Every fault that the schema shows; if it shows none, the type has a rule of its own, and the error
 /// of the decoder is all there is.
 fn wrong_value(param: &Param, value: &str, schema: &Value, error: &serde_json::Error) -> Vec<Violation> {
@@ -163,10 +214,7 @@ fn wrong_value(param: &Param, value: &str, schema: &Value, error: &serde_json::E
     let faults =
         property(param, schema).zip(parsed).map(|(property, value)| faults(schema, property, &value));
     match faults {
-        Some(faults) if !faults.is_empty() => faults
-            .into_iter()
-            .map(|fault| Violation::new(path(param, &fault.steps), fault.kind, fault.message))
-            .collect(),
+        Some(faults) if !faults.is_empty() => violations(param, faults),
         _ => vec![refused_by_type(param, value, error)],
     }
 }

@@ -1,7 +1,7 @@
 //! A parameter: what generated code says about it, and the slot its value is parsed into.
 
 use super::default::ParamDefault;
-use crate::schema::{SchemaBuilder, tidy};
+use crate::schema::{Constraints, SchemaBuilder, has_demands, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -51,6 +51,8 @@ pub struct Param {
     schema: fn(&mut SchemaGenerator) -> Schema,
     /// The value it has when the model leaves it out.
     default: Option<ParamDefault>,
+    /// Writes its constraints into the schema.
+    constrain: Option<fn(&mut Constraints<'_>)>,
 }
 
 impl Param {
@@ -62,7 +64,7 @@ impl Param {
         description: &'static str,
         schema: fn(&mut SchemaGenerator) -> Schema,
     ) -> Self {
-        Self { name, aliases: &[], required, description, schema, default: None }
+        Self { name, aliases: &[], required, description, schema, default: None, constrain: None }
     }
 
     /// Sets other names that are accepted.
@@ -79,6 +81,13 @@ impl Param {
         self
     }
 
+    /// Sets what writes its constraints into the schema.
+    #[must_use]
+    pub const fn with_constraints(mut self, constrain: fn(&mut Constraints<'_>)) -> Self {
+        self.constrain = Some(constrain);
+        self
+    }
+
     /// Whether the model may use this name for the parameter.
     #[inline]
     pub(super) fn answers_to(&self, name: &str) -> bool {
@@ -86,12 +95,18 @@ impl Param {
     }
 }
 
-/// The schema of an object with these parameters as its properties, in the order given.
-pub(crate) fn parameters_schema(params: &[Param]) -> Value {
+/// The schema of an object with these parameters as its properties, in the order given, and for each
+/// parameter whether its schema demands more than decoding ensures.
+pub(crate) fn parameters_schema(params: &[Param], refuse_unknown: bool) -> (Value, Vec<bool>) {
     let mut builder = SchemaBuilder::new();
     let mut properties = Map::new();
+    let mut demanding = Vec::with_capacity(params.len());
     for param in params {
         let mut schema = (param.schema)(builder.generator()).to_value();
+        if let (Some(constrain), Value::Object(schema)) = (param.constrain, &mut schema) {
+            constrain(&mut Constraints::new(schema));
+        }
+        demanding.push(has_demands(&schema));
         tidy(&mut schema);
         properties.insert(param.name.to_owned(), decorated(schema, param));
     }
@@ -102,9 +117,12 @@ pub(crate) fn parameters_schema(params: &[Param]) -> Value {
     if !required.is_empty() {
         root.insert("required".to_owned(), required.into());
     }
-    root.insert("additionalProperties".to_owned(), false.into());
-    builder.add_definitions(&mut root);
-    root.into()
+    if refuse_unknown {
+        root.insert("additionalProperties".to_owned(), false.into());
+    }
+    let recursion_demands = builder.add_definitions(&mut root);
+    demanding.iter_mut().for_each(|demands| *demands |= recursion_demands);
+    (root.into(), demanding)
 }
 
 /// The schema of a type with what is said about the parameter.

@@ -22,7 +22,7 @@ impl ToolResultStream {
     }
 
     pub(super) fn spawn(&mut self, identity: Identity, run: impl Future<Output = Ended> + Send + 'static) {
-        let task = self.running.spawn(run);
+        let task = self.running.spawn(Box::pin(run));
         self.waiting.push(Some((task.id(), identity)));
     }
 

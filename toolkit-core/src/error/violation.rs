@@ -32,6 +32,8 @@ pub enum ViolationKind {
     Duplicate,
     /// The value does not fit the parameter's type.
     WrongType,
+    /// The value is of the right type, but outside what is allowed.
+    Constraint,
 }
 
 impl Violation {

@@ -1,5 +1,6 @@
 //! Saying in a few words what a schema expects.
 
+use super::format;
 use crate::error::shorten;
 use serde_json::Value;
 
@@ -34,11 +35,16 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Option<String> {
 fn kind_in_words(root: &Value, schema: &Value, kind: &str) -> String {
     match kind {
         "integer" | "number" => format!("{kind}{}", bounds(schema)),
-        "array" => match schema.get("items").and_then(|items| describe(root, items)) {
-            Some(items) => format!("array of {items}"),
-            None => "array".to_owned(),
-        },
-        "object" => format!("object{}", tag(schema)),
+        "string" => format!("string{}{}", count(schema, "Length", "character"), shape(schema)),
+        "array" => {
+            let count = count(schema, "Items", "item");
+            match schema.get("items").and_then(|items| describe(root, items)) {
+                Some(items) if count.is_empty() => format!("array of {items}"),
+                Some(items) => format!("array{count}, each {items}"),
+                None => format!("array{count}"),
+            }
+        }
+        "object" => format!("object{}{}", tag(schema), count(schema, "Properties", "member")),
         _ => kind.to_owned(),
     }
 }
@@ -52,12 +58,45 @@ fn tag(schema: &Value) -> String {
 }
 
 fn bounds(schema: &Value) -> String {
-    match (schema.get("minimum"), schema.get("maximum")) {
+    let range = match (schema.get("minimum"), schema.get("maximum")) {
         (Some(minimum), Some(maximum)) => format!(" from {minimum} to {maximum}"),
         (Some(minimum), None) => format!(" of at least {minimum}"),
         (None, Some(maximum)) => format!(" of at most {maximum}"),
         (None, None) => String::new(),
+    };
+    let more = [
+        ("exclusiveMinimum", "greater than"),
+        ("exclusiveMaximum", "less than"),
+        ("multipleOf", "a multiple of"),
+    ];
+    more.iter().fold(range, |words, (keyword, more)| match schema.get(keyword) {
+        Some(bound) => format!("{words}, {more} {bound}"),
+        None => words,
+    })
+}
+
+/// As in ` of 1 to 5 characters`.
+fn count(schema: &Value, what: &str, unit: &str) -> String {
+    let bound = |side: &str| schema.get(format!("{side}{what}")).and_then(Value::as_u64);
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    match (bound("min"), bound("max")) {
+        (Some(least), Some(most)) if least == most => format!(" of {most} {unit}{}", plural(most)),
+        (Some(least), Some(most)) => format!(" of {least} to {most} {unit}{}", plural(most)),
+        (Some(least), None) => format!(" of at least {least} {unit}{}", plural(least)),
+        (None, Some(most)) => format!(" of at most {most} {unit}{}", plural(most)),
+        (None, None) => String::new(),
     }
+}
+
+/// What a text must look like.
+fn shape(schema: &Value) -> String {
+    let pattern =
+        schema.get("pattern").and_then(Value::as_str).map(|pattern| format!(" matching `{pattern}`"));
+    let format = schema.get("format").and_then(Value::as_str).map(|format| match format::example(format) {
+        Some(example) => format!(" in the format {format}, as in {example}"),
+        None => format!(" in the format {format}"),
+    });
+    pattern.unwrap_or_default() + &format.unwrap_or_default()
 }
 
 fn one_of(values: &[Value]) -> String {

@@ -1,9 +1,10 @@
-//! Every way in which a value does not fit its schema, for values that a typed decode has refused.
+//! Every way in which a value does not fit its schema.
 //!
-//! It looks at what types can say: kinds, bounds, enums, members and items. It is no validator: a
-//! value without faults here may still be refused by a type with rules of its own.
+//! It looks at what types and constraints can say: kinds, allowed values, bounds, members and items. It
+//! is no validator: a value without faults here may still be refused by a type with rules of its own.
 
 use super::describe::{describe, resolve, value_in_words};
+use super::limits::keeps_within;
 use crate::error::{ViolationKind, nearest};
 use serde_json::{Map, Value};
 
@@ -44,9 +45,12 @@ impl<'a> Search<'a> {
             return;
         }
         let Some(Value::Object(schema)) = resolve(self.root, schema) else { return };
-        if !self.fits_here(schema, value) {
-            self.mismatch(schema, value);
+        if !is_of_its_kind(schema, value) {
+            self.mismatch(ViolationKind::WrongType, schema, value);
             return;
+        }
+        if !is_allowed(schema, value) || !keeps_within(schema, value) {
+            self.mismatch(ViolationKind::Constraint, schema, value);
         }
         for all in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.look(all, value);
@@ -62,31 +66,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether the value is of the right kind, among the allowed values and within the bounds.
-    fn fits_here(&self, schema: &Map<String, Value>, value: &Value) -> bool {
-        let kind_fits = match schema.get("type") {
-            Some(Value::String(kind)) => is_of_kind(value, kind),
-            Some(Value::Array(kinds)) => {
-                kinds.iter().filter_map(Value::as_str).any(|kind| is_of_kind(value, kind))
-            }
-            _ => true,
-        };
-        let allowed =
-            schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(value))
-                && schema.get("const").is_none_or(|constant| constant == value);
-        let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
-        let within = value.as_f64().is_none_or(|number| {
-            bound("minimum").is_none_or(|minimum| number >= minimum)
-                && bound("maximum").is_none_or(|maximum| number <= maximum)
-        });
-        kind_fits && allowed && within
-    }
-
-    fn mismatch(&mut self, schema: &Map<String, Value>, value: &Value) {
-        let expected =
-            describe(self.root, &Value::Object(schema.clone())).unwrap_or_else(|| "another value".to_owned());
+    fn mismatch(&mut self, kind: ViolationKind, schema: &Map<String, Value>, value: &Value) {
+        let expected = describe(self.root, &Value::Object(schema.clone()));
+        let expected = expected.unwrap_or_else(|| "another value".to_owned());
         let found = value_in_words(&value.to_string());
-        self.add(ViolationKind::WrongType, format!("expected {expected}, got {found}"));
+        self.add(kind, format!("expected {expected}, got {found}"));
     }
 
     /// If no branch fits, the faults of the branch that is meant; if none is, only that none fits.
@@ -103,16 +87,14 @@ impl<'a> Search<'a> {
                 return;
             }
             let inside = found.iter().all(|fault| fault.steps.len() > self.steps.len());
-            let tag_fits = found
-                .iter()
-                .all(|fault| fault.kind != ViolationKind::WrongType || !self.is_tag(branch, fault));
+            let tag_fits = found.iter().all(|fault| !self.is_tag(branch, fault));
             if inside && tag_fits && meant.as_ref().is_none_or(|fewer| found.len() < fewer.len()) {
                 meant = Some(found);
             }
         }
         match meant {
             Some(found) => self.found.extend(found),
-            None => self.mismatch(schema, value),
+            None => self.mismatch(ViolationKind::WrongType, schema, value),
         }
     }
 
@@ -160,13 +142,6 @@ impl<'a> Search<'a> {
             self.look(schema, item);
             self.steps.pop();
         }
-        let limit = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-        let count = items.len() as u64;
-        let few = limit("minItems").filter(|least| count < *least).map(|least| format!("at least {least}"));
-        let many = limit("maxItems").filter(|most| count > *most).map(|most| format!("at most {most}"));
-        if let Some(expected) = few.or(many) {
-            self.add(ViolationKind::WrongType, format!("expected {expected} items, got {count}"));
-        }
     }
 
     fn add(&mut self, kind: ViolationKind, message: String) {
@@ -176,12 +151,35 @@ impl<'a> Search<'a> {
     }
 }
 
+/// The faults against constraints, which a typed decode does not see. Whatever else does not fit, the
+/// type has taken, for instance a member under another name.
+pub(crate) fn broken_constraints(root: &Value, schema: &Value, value: &Value) -> Vec<Fault> {
+    let mut found = faults(root, schema, value);
+    found.retain(|fault| fault.kind == ViolationKind::Constraint);
+    found
+}
+
 /// The message for something that is required and absent.
 pub(crate) fn missing(expected: Option<String>) -> String {
     match expected {
         Some(expected) => format!("required, but missing; expected {expected}"),
         None => "required, but missing".to_owned(),
     }
+}
+
+fn is_of_its_kind(schema: &Map<String, Value>, value: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => is_of_kind(value, kind),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().filter_map(Value::as_str).any(|kind| is_of_kind(value, kind))
+        }
+        _ => true,
+    }
+}
+
+fn is_allowed(schema: &Map<String, Value>, value: &Value) -> bool {
+    schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(value))
+        && schema.get("const").is_none_or(|constant| constant == value)
 }
 
 fn is_of_kind(value: &Value, kind: &str) -> bool {
@@ -236,8 +234,8 @@ mod tests {
                 ".a[1]: expected integer of at least 0, got number -1",
                 ".a[2]: expected integer of at least 0, got string \"2\"",
                 ".d: there is no such property",
+                ".c: expected array of 2 items, got array [\"\",0,1]",
                 ".c[1]: expected boolean, got number 0",
-                ".c: expected at most 2 items, got 3",
                 ".b: required, but missing; expected one of \"x\", \"y\"",
             ],
         );

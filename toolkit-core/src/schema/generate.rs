@@ -1,5 +1,6 @@
 //! Generating the schemas of types, with `schemars`.
 
+use super::limits::has_demands;
 use super::tidy::tidy;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -48,12 +49,15 @@ impl SchemaBuilder {
         &mut self.generator
     }
 
-    /// Adds the definitions of recursive types, where there are any, as `$defs` of the root.
-    pub(crate) fn add_definitions(&mut self, root: &mut Map<String, Value>) {
+    /// Adds the definitions of recursive types, where there are any, as `$defs` of the root, and says
+    /// whether they demand more than decoding ensures.
+    pub(crate) fn add_definitions(&mut self, root: &mut Map<String, Value>) -> bool {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
+        let demanding = definitions.values().any(has_demands);
         if !definitions.is_empty() {
             definitions.values_mut().for_each(tidy);
             root.insert("$defs".to_owned(), definitions.into());
         }
+        demanding
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 /// Nothing is changed inside `default`, `examples`, `enum` and `const`.
 pub fn tidy(schema: &mut Value) {
     each_schema(schema, &mut |schema| {
+        schema.shift_remove(super::ONE_OF);
         numeric_format_to_bounds(schema);
         constants_to_enum(schema);
         plain_optional_properties(schema);

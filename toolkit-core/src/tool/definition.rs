@@ -1,9 +1,8 @@
 //! What a tool says about itself.
 
-use crate::error::Location;
+use super::ToolMetadata;
 use crate::name::ToolName;
 use serde_json::Value;
-use std::time::Duration;
 
 /// What a tool says about itself: the model reads the name, the description and the parameters, the
 /// program the metadata.
@@ -33,16 +32,4 @@ impl ToolDefinition {
         self.metadata = metadata;
         self
     }
-}
-
-/// What the program knows about a tool and the model does not see.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct ToolMetadata {
-    /// Whether the function is `async`.
-    pub is_async: bool,
-    /// How long one call may run; `None` leaves it to the dispatcher and the registry.
-    pub timeout: Option<Duration>,
-    /// Where the tool is defined, if that is known.
-    pub defined_at: Option<Location>,
 }

@@ -1,11 +1,10 @@
 //! The tool that a function becomes.
 
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata};
-use crate::args::{self, Fill, Param, parameters_schema};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
+use crate::args::{self, Fill, Param, Rules, parameters_schema};
 use crate::context::ToolContext;
 use crate::error::Location;
 use crate::name::{Separator, ToolName};
-use serde_json::Value;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,14 +17,21 @@ pub type CallFn = for<'a> fn(Invocation<'a>) -> ToolFuture<'a>;
 pub struct Invocation<'a> {
     arguments: &'a str,
     context: &'a ToolContext,
-    schema: &'a Value,
+    tool: &'a Made,
 }
 
 impl<'a> Invocation<'a> {
     /// Fills one slot for each parameter, or says what is wrong with the arguments.
     #[inline]
     pub fn decode(&self, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<ToolFuture<'a>> {
-        let decoded = args::decode(self.arguments, params, self.schema, slots);
+        let metadata = &self.tool.definition.metadata;
+        let rules = Rules {
+            schema: &self.tool.definition.parameters,
+            demanding: &self.tool.demanding,
+            refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
+            coerce: metadata.coerce,
+        };
+        let decoded = args::decode(self.arguments, params, &rules, slots);
         decoded.err().map(|error| ToolFuture::ready(Err(error)))
     }
 
@@ -44,9 +50,20 @@ pub struct StaticTool {
     description: &'static str,
     params: &'static [Param],
     call: CallFn,
-    metadata: ToolMetadata,
+    is_async: bool,
+    timeout: Option<Duration>,
+    defined_at: Option<Location>,
+    describe: Option<fn(ToolMetadata) -> ToolMetadata>,
     /// Made when the tool is first asked for.
-    definition: OnceLock<Arc<ToolDefinition>>,
+    made: OnceLock<Arc<Made>>,
+}
+
+/// What is made of the static data once.
+#[derive(Debug, Clone)]
+struct Made {
+    definition: ToolDefinition,
+    /// For each parameter, whether its schema demands more than decoding ensures.
+    demanding: Vec<bool>,
 }
 
 impl StaticTool {
@@ -59,8 +76,18 @@ impl StaticTool {
         params: &'static [Param],
         call: CallFn,
     ) -> Self {
-        let metadata = ToolMetadata { is_async: false, timeout: None, defined_at: None };
-        Self { name, namespace: None, description, params, call, metadata, definition: OnceLock::new() }
+        Self {
+            name,
+            namespace: None,
+            description,
+            params,
+            call,
+            is_async: false,
+            timeout: None,
+            defined_at: None,
+            describe: None,
+            made: OnceLock::new(),
+        }
     }
 
     /// Sets the namespace; it is normalised.
@@ -73,47 +100,65 @@ impl StaticTool {
     /// Says that the function is `async`.
     #[must_use]
     pub const fn with_async(mut self) -> Self {
-        self.metadata.is_async = true;
+        self.is_async = true;
         self
     }
 
     /// Sets how long one call may run.
     #[must_use]
     pub const fn with_timeout(mut self, limit: Duration) -> Self {
-        self.metadata.timeout = Some(limit);
+        self.timeout = Some(limit);
         self
     }
 
     /// Says where the function is defined.
     #[must_use]
     pub const fn with_location(mut self, file: &'static str, line: u32) -> Self {
-        self.metadata.defined_at = Some(Location { file, line });
+        self.defined_at = Some(Location { file, line });
+        self
+    }
+
+    /// Sets what writes all other options into the metadata.
+    #[must_use]
+    pub const fn with_metadata(mut self, describe: fn(ToolMetadata) -> ToolMetadata) -> Self {
+        self.describe = Some(describe);
         self
     }
 
     /// What the registry sorts by before it knows the tools.
     pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &'static str) {
-        (self.metadata.defined_at.map(|place| (place.file, place.line)), self.name)
+        (self.defined_at.map(|place| (place.file, place.line)), self.name)
     }
 
     /// The tool. Its definition is made once and shared.
     #[must_use]
     pub fn tool(&self) -> FunctionTool {
-        let definition = self.definition.get_or_init(|| Arc::new(self.define())).clone();
-        FunctionTool { definition, call: self.call }
+        let made = self.made.get_or_init(|| Arc::new(self.make())).clone();
+        FunctionTool { made, call: self.call }
     }
 
-    fn define(&self) -> ToolDefinition {
+    fn make(&self) -> Made {
+        let mut metadata = ToolMetadata {
+            is_async: self.is_async,
+            timeout: self.timeout,
+            defined_at: self.defined_at,
+            ..ToolMetadata::default()
+        };
+        if let Some(describe) = self.describe {
+            metadata = describe(metadata);
+        }
+        let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
+        let (schema, demanding) = parameters_schema(self.params, refuse_unknown);
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
-        ToolDefinition::new(name, self.description, parameters_schema(self.params))
-            .with_metadata(self.metadata.clone())
+        let definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
+        Made { definition, demanding }
     }
 }
 
 /// The tool that a `#[tool]` function becomes. Clones are cheap.
 #[derive(Clone)]
 pub struct FunctionTool {
-    definition: Arc<ToolDefinition>,
+    made: Arc<Made>,
     call: CallFn,
 }
 
@@ -121,38 +166,38 @@ impl FunctionTool {
     /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
-        Arc::make_mut(&mut self.definition).metadata.timeout = Some(limit);
+        Arc::make_mut(&mut self.made).definition.metadata.timeout = Some(limit);
         self
     }
 
     /// Gives the tool another name.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
-        Arc::make_mut(&mut self.definition).name = name;
+        Arc::make_mut(&mut self.made).definition.name = name;
         self
     }
 
     /// Replaces the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        Arc::make_mut(&mut self.definition).description = description.into();
+        Arc::make_mut(&mut self.made).definition.description = description.into();
         self
     }
 }
 
 impl Tool for FunctionTool {
     fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        &self.made.definition
     }
 
     #[inline]
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        (self.call)(Invocation { arguments, context, schema: &self.definition.parameters })
+        (self.call)(Invocation { arguments, context, tool: &self.made })
     }
 }
 
 impl fmt::Debug for FunctionTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FunctionTool").field("definition", &self.definition).finish_non_exhaustive()
+        f.debug_struct("FunctionTool").field("definition", &self.made.definition).finish_non_exhaustive()
     }
 }

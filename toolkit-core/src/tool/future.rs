@@ -47,22 +47,11 @@ impl<'a> ToolFuture<'a> {
     /// # Errors
     /// The running call itself.
     #[inline]
-    pub fn try_ready(mut self) -> Result<Outcome, Self> {
-        self.take_ready().ok_or(self)
-    }
-
-    /// The outcome if the call is done and nobody has taken it.
-    #[inline]
-    pub(super) fn take_ready(&mut self) -> Option<Outcome> {
-        match &mut self.0 {
-            State::Done(outcome) => outcome.take(),
-            State::Running(_) => None,
+    pub fn try_ready(self) -> Result<Outcome, Self> {
+        match self.0 {
+            State::Done(Some(outcome)) => Ok(outcome),
+            state => Err(Self(state)),
         }
-    }
-
-    #[inline]
-    pub(super) fn is_ready(&self) -> bool {
-        matches!(self.0, State::Done(_))
     }
 }
 

@@ -14,27 +14,27 @@ use tokio::time::{Instant, sleep_until};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// Starts one call; the future runs it to its end. Whatever the tool does, there is an outcome.
+/// Starts one call. Whatever the tool does, there is an outcome: now or when the future is done.
 ///
 /// The limit counts from here. A synchronous tool cannot be stopped: it is done when it returns.
 #[inline]
-pub(crate) fn run<'a>(
+pub(crate) fn start<'a>(
     tool: &'a dyn Tool,
     arguments: &'a str,
     context: &'a ToolContext,
     limit: Option<Duration>,
-) -> Run<'a> {
-    let call = match context.is_cancelled() {
-        true => Err(ToolError::cancelled(context.tool_name().as_str())),
-        false => guarded(context, || tool.call(arguments, context)),
-    };
-    let call = call.unwrap_or_else(|error| ToolFuture::ready(Err(error)));
-    let limit = limit.filter(|_| !call.is_ready()).map(Limit::from_now);
-    Run { call, context, limit, stop: None }
+) -> Result<Outcome, Running<'a>> {
+    if context.is_cancelled() {
+        return Ok(Err(ToolError::cancelled(context.tool_name().as_str())));
+    }
+    match guarded(context, || tool.call(arguments, context)) {
+        Ok(call) => call.try_ready().map_err(|call| Running::new(call, context, limit)),
+        Err(panicked) => Ok(Err(panicked)),
+    }
 }
 
-/// A call that was started.
-pub(crate) struct Run<'a> {
+/// A started call that is not done.
+pub(crate) struct Running<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
     limit: Option<Limit>,
@@ -42,15 +42,17 @@ pub(crate) struct Run<'a> {
     stop: Option<Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>>,
 }
 
-impl Future for Run<'_> {
+impl<'a> Running<'a> {
+    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
+        Self { call, context, limit: limit.map(Limit::from_now), stop: None }
+    }
+}
+
+impl Future for Running<'_> {
     type Output = Outcome;
 
-    #[inline]
     fn poll(self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Outcome> {
         let Self { call, context, limit, stop } = self.get_mut();
-        if let Some(outcome) = call.take_ready() {
-            return Poll::Ready(outcome);
-        }
         match guarded(context, || Pin::new(call).poll(waker)) {
             Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
                 let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));

@@ -1,6 +1,6 @@
 //! The list of parameters, and the functions that make their defaults.
 
-use crate::attr::DefaultAttr;
+use crate::attr::{Constraints, DefaultAttr, Demand};
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -10,8 +10,11 @@ use syn::{Expr, ExprLit, Ident, Lit};
 pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     let defaults = model.params().enumerate().filter_map(|(index, param)| default_function(index, param));
     let params = model.params().enumerate().map(|(index, param)| describe(index, param));
+    let assertions =
+        model.params().flat_map(|param| assertions(&param.owned.to_token_stream(), param.constraints));
     quote! {
         #(#defaults)*
+        #(#assertions)*
         static __TOOLKIT_PARAMS: &[__toolkit::Param] = &[#(#params),*];
     }
 }
@@ -55,5 +58,30 @@ fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
         };
         quote!(.with_default(|| __toolkit::DefaultValue(#make()).to_value(), #source))
     });
-    quote!(__toolkit::Param::new(#name, #required, #description, #schema) #aliases #default)
+    let constraints = constraints(param.constraints);
+    quote!(__toolkit::Param::new(#name, #required, #description, #schema) #aliases #default #constraints)
+}
+
+fn constraints(constraints: &Constraints) -> Option<TokenStream> {
+    let calls = &constraints.calls;
+    (!constraints.is_empty()).then(|| quote!(.with_constraints(|__constraints| { #calls })))
+}
+
+/// Has the compiler look whether a type is what its constraints are for. Nothing is ever run.
+fn assertions(ty: &TokenStream, constraints: &Constraints) -> Vec<TokenStream> {
+    let mut assertions: Vec<TokenStream> = Vec::new();
+    for (demand, key) in &constraints.demands {
+        let assertion = match demand {
+            Demand::Number => "is_number",
+            Demand::Text => "is_text",
+            Demand::Countable => "is_countable",
+            Demand::Items => "has_items",
+        };
+        let assertion = Ident::new(assertion, key.span());
+        assertions.push(quote_spanned!(key.span()=> const _: fn() = __toolkit::#assertion::<#ty>;));
+    }
+    if let Some(items) = &constraints.items {
+        assertions.extend(self::assertions(&quote!(<#ty as __toolkit::Items>::Item), items));
+    }
+    assertions
 }

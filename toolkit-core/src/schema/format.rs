@@ -1,0 +1,187 @@
+//! The formats of texts that are checked: those of JSON Schema that a model may be asked for.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+type Check = fn(&str) -> bool;
+
+/// Name, check, and an example for the model.
+const FORMATS: &[(&str, Check, &str)] = &[
+    ("date", is_date, "2026-01-31"),
+    ("time", is_time, "13:45:00Z"),
+    ("date-time", is_date_time, "2026-01-31T13:45:00Z"),
+    ("duration", is_duration, "P1DT2H"),
+    ("email", is_email, "name@example.com"),
+    ("hostname", is_hostname, "example.com"),
+    ("ipv4", |text| text.parse::<Ipv4Addr>().is_ok(), "192.0.2.1"),
+    ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok(), "2001:db8::1"),
+    ("uri", is_uri, "https://example.com/page"),
+    ("uuid", is_uuid, "123e4567-e89b-12d3-a456-426614174000"),
+];
+
+fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
+    FORMATS.iter().find(|(name, _, _)| *name == format)
+}
+
+/// Whether the format is checked.
+pub(super) fn is_known(format: &str) -> bool {
+    find(format).is_some()
+}
+
+/// Whether a text has the format; a format that is not known fits every text.
+pub(super) fn fits(format: &str, text: &str) -> bool {
+    find(format).is_none_or(|(_, check, _)| check(text))
+}
+
+/// A text in the format.
+pub(super) fn example(format: &str) -> Option<&'static str> {
+    find(format).map(|(_, _, example)| *example)
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else { return false };
+    let (Some(year), Some(month), Some(day)) = (digits(year, 4), digits(month, 2), digits(day, 2)) else {
+        return false;
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// A number of exactly this many digits.
+fn digits(text: &str, count: usize) -> Option<u32> {
+    let exact = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    if exact { text.parse().ok() } else { None }
+}
+
+fn is_time(text: &str) -> bool {
+    let zone = text.find(['Z', 'z', '+', '-']);
+    let Some((clock, zone)) = zone.and_then(|at| text.split_at_checked(at)) else { return false };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let fraction_fits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let zone_fits = match zone {
+        "Z" | "z" => true,
+        offset => offset.get(1..).is_some_and(|offset| is_clock(offset, &[23, 59])),
+    };
+    fraction_fits && zone_fits && is_clock(clock, &[23, 59, 60])
+}
+
+/// Numbers of two digits with colons between them, none above its limit.
+fn is_clock(text: &str, limits: &[u32]) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    parts.len() == limits.len()
+        && parts
+            .iter()
+            .zip(limits)
+            .all(|(part, limit)| digits(part, 2).is_some_and(|number| number <= *limit))
+}
+
+fn is_date_time(text: &str) -> bool {
+    let halves = text.split_once(['T', 't']);
+    halves.is_some_and(|(date, time)| is_date(date) && is_time(time))
+}
+
+fn is_duration(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('P') else { return false };
+    let (date, time) = match rest.split_once('T') {
+        Some((date, time)) => (date, Some(time)),
+        None => (rest, None),
+    };
+    let date_fits = is_counted(date, "YMWD");
+    let time_fits = time.is_none_or(|time| !time.is_empty() && is_counted(time, "HMS"));
+    !rest.is_empty() && date_fits && time_fits
+}
+
+/// Numbers, each followed by one of the units, in their order.
+fn is_counted(text: &str, units: &str) -> bool {
+    let mut units = units;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let number = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (Some(unit), true) = (rest.get(number..).and_then(|rest| rest.chars().next()), number > 0) else {
+            return false;
+        };
+        let Some((_, later)) = units.split_once(unit) else { return false };
+        units = later;
+        rest = rest.get(number + unit.len_utf8()..).unwrap_or_default();
+    }
+    true
+}
+
+fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    let local_fits = !local.is_empty()
+        && local.len() <= 64
+        && !local.starts_with('.')
+        && !local.ends_with('.')
+        && !local.contains("..")
+        && local.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~.-".contains(c));
+    local_fits && is_hostname(domain)
+}
+
+fn is_hostname(text: &str) -> bool {
+    let label_fits = |label: &str| {
+        (1..=63).contains(&label.len())
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(label_fits)
+}
+
+fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let scheme_fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let legal = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
+    scheme_fits && !rest.is_empty() && rest.chars().all(legal)
+}
+
+fn is_uuid(text: &str) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    let parts: Vec<&str> = text.split('-').collect();
+    parts.len() == lengths.len()
+        && parts
+            .iter()
+            .zip(lengths)
+            .all(|(part, length)| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_fits_its_format() {
+        for (name, check, example) in FORMATS {
+            assert!(check(example), "{name}: {example}");
+            assert!(!check(""), "{name}: nothing");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        for (format, texts) in [
+            ("date", &["2026-02-29", "2026-13-01", "26-01-01", "2026-1-1", "2026-01-01x"][..]),
+            ("time", &["24:00:00Z", "12:00:00", "12:00Z", "12:00:00.Z", "12:00:00+25:00"]),
+            ("date-time", &["2026-01-01 12:00:00Z", "2026-01-01", "T"]),
+            ("duration", &["P", "PT", "1D", "P1H", "P1D1Y", "PD"]),
+            ("email", &["a", "@b.c", "a@", "a b@c.d", "a..b@c.d", "a@-b.c"]),
+            ("hostname", &["-a", "a..b", "a_b"]),
+            ("ipv4", &["1.2.3", "1.2.3.256"]),
+            ("uri", &["example.com", "http:", "ht tp://x", "http://a b", "1http://x"]),
+            ("uuid", &["123e4567e89b12d3a456426614174000", "g23e4567-e89b-12d3-a456-426614174000"]),
+        ] {
+            for text in texts {
+                assert!(!fits(format, text), "{format}: {text}");
+            }
+        }
+        assert!(fits("unheard-of", "anything"));
+    }
+}

@@ -1,0 +1,85 @@
+//! What stands in `#[param(…)]`.
+
+use super::constraint::Constraints;
+use super::reader::{each_argument, set, text, value};
+use crate::diag::{Diag, hint};
+use proc_macro2::{Ident, TokenStream};
+use syn::parse::ParseStream;
+use syn::{Attribute, Expr, LitStr, Meta, Token};
+
+/// The arguments of all `#[param(…)]` attributes of one parameter or field.
+#[derive(Default)]
+pub(crate) struct ParamAttr {
+    pub(crate) default: Option<DefaultAttr>,
+    pub(crate) description: Option<LitStr>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) aliases: Vec<LitStr>,
+    pub(crate) flatten: Option<Ident>,
+    pub(crate) constraints: Constraints,
+}
+
+/// `default` or `default = expr`.
+#[derive(Clone)]
+pub(crate) enum DefaultAttr {
+    OfType(Ident),
+    Value(Box<Expr>),
+}
+
+impl ParamAttr {
+    const KNOWN: &'static [&'static str] = &["default", "description", "rename", "alias", "flatten"];
+
+    pub(crate) fn read(attrs: &[Attribute], diag: &mut Diag) -> Self {
+        let mut read = Self::default();
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("param")) {
+            match &attr.meta {
+                Meta::List(list) => read.read_arguments(list.tokens.clone(), diag),
+                Meta::Path(_) | Meta::NameValue(_) => {
+                    diag.error(attr, "write the arguments in parentheses, as in `#[param(default = 5)]`");
+                }
+            }
+        }
+        if let Some(DefaultAttr::Value(default)) = &read.default {
+            read.constraints.check_default(default, diag);
+        }
+        read
+    }
+
+    /// Whether nothing at all is said.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.default.is_none()
+            && self.description.is_none()
+            && self.rename.is_none()
+            && self.aliases.is_empty()
+            && self.flatten.is_none()
+            && self.constraints.is_empty()
+    }
+
+    fn read_arguments(&mut self, tokens: TokenStream, diag: &mut Diag) {
+        each_argument(tokens, diag, |key, input, diag| self.read_argument(key, input, diag));
+    }
+
+    fn read_argument(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "default" => {
+                let value = match input.peek(Token![=]) {
+                    true => DefaultAttr::Value(Box::new(value(input)?)),
+                    false => DefaultAttr::OfType(key.clone()),
+                };
+                set(&mut self.default, key, value, diag);
+            }
+            "description" => set(&mut self.description, key, text(input)?, diag),
+            "rename" => set(&mut self.rename, key, text(input)?, diag),
+            "alias" => self.aliases.push(text(input)?),
+            "flatten" => self.flatten = Some(key.clone()),
+            other => {
+                if !self.constraints.read(key, input, diag)? {
+                    let known = [Self::KNOWN, Constraints::KNOWN].concat();
+                    let hint = hint(other, &known);
+                    let message = format!("`#[param]` has no argument `{other}`{hint}");
+                    return Err(syn::Error::new(key.span(), message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
