@@ -43,6 +43,9 @@ pub use toolkit_core::*;
 #[doc = include_str!("docs/tool.md")]
 pub use toolkit_macros::tool;
 
+#[doc = include_str!("docs/toolset.md")]
+pub use toolkit_macros::toolset;
+
 #[doc(hidden)]
 pub use toolkit_core::__private;
 
@@ -50,7 +53,7 @@ pub use toolkit_core::__private;
 pub mod prelude {
     pub use crate::{
         ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolRegistry,
-        ToolResult, tool, tools,
+        ToolResult, Toolset, tool, tools, toolset,
     };
 }
 

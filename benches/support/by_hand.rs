@@ -8,7 +8,8 @@ use toolkit::serde_json;
 
 pub(crate) type Outcome = serde_json::Result<String>;
 pub(crate) type Started<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
-pub(crate) type Map = HashMap<String, fn(&str) -> Started<'_>>;
+pub(crate) type Start = fn(&str) -> Started<'_>;
+pub(crate) type Map = HashMap<String, Start>;
 
 /// The arguments of A.
 #[derive(Debug, Deserialize)]
@@ -81,7 +82,7 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
 
 /// The least that lets tools be chosen at run time and wait.
 pub(crate) fn map() -> Map {
-    let tools: [(&str, fn(&str) -> Started<'_>); 3] = [
+    let tools: [(&str, Start); 3] = [
         ("add", |text| Box::pin(async move { add(text) })),
         ("search_web", |text| Box::pin(async move { search_web(text) })),
         ("create_order", |text| Box::pin(async move { create_order(text) })),

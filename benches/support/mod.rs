@@ -59,9 +59,9 @@ pub(crate) fn registry() -> ToolRegistry {
     ToolRegistry::from_tools(tools::all()).unwrap()
 }
 
-/// A registry of this many tools.
+/// A registry of this many tools, each about 220 bytes of definition.
 pub(crate) fn registry_of(count: usize) -> ToolRegistry {
-    let template = tools::add::tool();
+    let template = tools::add_async::tool();
     ToolRegistry::from_tools((0..count).map(|index| Named(template.definition().clone()).with_index(index)))
         .unwrap()
 }

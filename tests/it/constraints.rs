@@ -23,7 +23,9 @@ fn constrained(
     #[param(length = 1, items(length = 1..))] table: Option<BTreeMap<String, String>>,
     #[param(examples = ["a", "b"], deprecated)] old: Option<String>,
 ) -> String {
-    format!("{count} {share:?} {offset:?} {step:?} {code:?} {slug:?} {mail:?} {color:?} {digits:?} {table:?} {old:?}")
+    format!(
+        "{count} {share:?} {offset:?} {step:?} {code:?} {slug:?} {mail:?} {color:?} {digits:?} {table:?} {old:?}"
+    )
 }
 
 fn property(name: &str) -> Value {
@@ -46,7 +48,10 @@ fn constraints_stand_in_the_schema() {
         ("slug", json!({"type": "string", "pattern": "^[a-z]+$"})),
         ("mail", json!({"type": "string", "format": "email"})),
         ("color", json!({"type": "string", "enum": ["red", "green"]})),
-        ("digits", json!({"type": "array", "maxItems": 2, "items": {"type": "integer", "minimum": 0, "maximum": 9}})),
+        (
+            "digits",
+            json!({"type": "array", "maxItems": 2, "items": {"type": "integer", "minimum": 0, "maximum": 9}}),
+        ),
         (
             "table",
             json!({"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": {"type": "string", "minLength": 1}}),

@@ -1,7 +1,12 @@
 //! What a running tool may know about its call.
 
+mod state;
+
+pub use state::{State, StateNeed};
+
 use crate::call::CallId;
 use crate::name::ToolName;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What a running tool may know about its call. A tool asks for it with a `&ToolContext` parameter,
@@ -11,13 +16,14 @@ pub struct ToolContext {
     tool_name: ToolName,
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
+    state: Option<Arc<State>>,
 }
 
 impl ToolContext {
     /// The context of a call of this tool that has no id and cannot be cancelled.
     #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self { tool_name, call_id: None, cancellation: None }
+        Self { tool_name, call_id: None, cancellation: None, state: None }
     }
 
     /// Sets the provider's id of the call.
@@ -32,6 +38,30 @@ impl ToolContext {
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = Some(token);
         self
+    }
+
+    /// Sets what the program lends to its tools.
+    #[must_use]
+    pub fn with_state(mut self, state: Arc<State>) -> Self {
+        self.state = Some(state);
+        self
+    }
+
+    pub(crate) fn lent(mut self, state: Option<&Arc<State>>) -> Self {
+        self.state = state.cloned();
+        self
+    }
+
+    /// What the program lends under this type; `None` if it lends none.
+    #[must_use]
+    pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
+        self.state.as_deref()?.get::<T>()
+    }
+
+    /// Like [`state`](Self::state), to be shared further.
+    #[must_use]
+    pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.state.as_deref()?.shared::<T>().cloned()
     }
 
     /// The name of the tool that runs.

@@ -48,10 +48,11 @@ impl Dispatcher {
     /// A dispatcher for the tools of a registry.
     ///
     /// # Errors
-    /// [`BuildError`] if the registry has [unresolved collisions](ToolRegistry::check).
+    /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
+    /// that a tool needs and the registry does not have.
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
-        registry.check()?;
+        registry.check_complete()?;
         Ok(Self { registry, timeout: None, hard_limit: None })
     }
 
@@ -168,6 +169,7 @@ impl Dispatcher {
         };
         let ToolCall { id, name, arguments, .. } = call;
         let call_id = id.clone();
+        let state = self.registry.state().cloned();
         let run = async move {
             let started = Instant::now();
             let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
@@ -175,7 +177,8 @@ impl Dispatcher {
                 Ok(resolved) => resolved,
                 Err(error) => return ended(Err(error)),
             };
-            let mut context = ToolContext::new(tool.definition().name.clone()).with_call_id(call_id);
+            let mut context =
+                ToolContext::new(tool.definition().name.clone()).with_call_id(call_id).lent(state.as_ref());
             if let Some(token) = cancellation {
                 context = context.with_cancellation(token);
             }

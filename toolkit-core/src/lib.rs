@@ -26,7 +26,7 @@ pub mod __private;
 
 pub use args::{ToolParams, kinds};
 pub use call::{CallId, RawArguments, ToolCall, ToolChoice};
-pub use context::ToolContext;
+pub use context::{State, StateNeed, ToolContext};
 pub use dispatch::{Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
@@ -42,7 +42,7 @@ pub use registry::ToolRegistry;
 pub use result::ToolResult;
 pub use schema::{Constraints, schema_of, tidy};
 pub use tool::{
-    FunctionTool, Locality, Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, ToolTag,
+    FunctionTool, Locality, Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, ToolTag, Toolset,
     UnknownArguments,
 };
 pub use wire::{ApiFormat, Definitions};

@@ -4,12 +4,12 @@
 
 pub use crate::args::kinds::{Items, has_items, is_countable, is_number, is_text};
 pub use crate::args::{Decode, DefaultValue, Describe, Fill, Param, Probe, Slot, Unwritable};
-pub use crate::context::ToolContext;
+pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::{Failure, Output, Unconvertible};
 pub use crate::registry::Registration;
 pub use crate::schema::Constraints;
-pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture, UnknownArguments};
+pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture, Toolset, UnknownArguments};
 pub use inventory;
 
 /// The traits whose methods are found where a type has no inherent ones. Nameless, so that they hide

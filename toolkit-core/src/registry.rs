@@ -5,11 +5,11 @@ mod views;
 
 pub use discover::Registration;
 
-use crate::context::ToolContext;
+use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::name::{ToolName, check_name};
 use crate::output::ToolOutput;
-use crate::tool::{Tool, ToolDefinition, start};
+use crate::tool::{Tool, ToolDefinition, Toolset, start};
 use crate::wire::{ApiFormat, Definitions};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
@@ -34,6 +34,7 @@ use views::Views;
 pub struct ToolRegistry {
     tools: HashMap<Box<str>, Arc<dyn Tool>, RandomState>,
     timeout: Option<Duration>,
+    state: Option<Arc<State>>,
     /// Collisions found by `+` and `+=`, which cannot return them.
     problems: Vec<BuildProblem>,
     views: Views,
@@ -66,6 +67,14 @@ impl ToolRegistry {
         self.insert(Arc::new(tool)).map_err(BuildError::from)
     }
 
+    /// Adds the methods of a value that are tools, see [`Toolset`].
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
+    pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
+        self.merge(Self::from_tools(toolset.tools())?)
+    }
+
     /// Adds the tools of another registry.
     ///
     /// # Errors
@@ -88,6 +97,39 @@ impl ToolRegistry {
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
+    }
+
+    /// Lends a value to the tools: `#[state]` parameters and [`ToolContext::state`] find it by its type.
+    #[must_use]
+    pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.with_shared_state(Arc::new(value))
+    }
+
+    /// Like [`with_state`](Self::with_state), with a value that is shared already, which may be a trait object.
+    #[must_use]
+    pub fn with_shared_state<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        self.state = Some(Arc::new(state.with_shared(value)));
+        self
+    }
+
+    pub(crate) fn state(&self) -> Option<&Arc<State>> {
+        self.state.as_ref()
+    }
+
+    /// Whether the registry can serve: no collisions, and everything there that tools cannot do without.
+    pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
+        let mut problems = self.problems.clone();
+        for tool in self.iter() {
+            let lacks = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+            let ToolDefinition { name, metadata, .. } = tool.definition();
+            problems.extend(tool.state_needs().iter().filter(lacks).map(|need| BuildProblem::MissingState {
+                tool: name.to_string(),
+                type_name: need.type_name(),
+                defined_at: metadata.defined_at,
+            }));
+        }
+        BuildError::unless_empty(problems)
     }
 
     /// Whether `+` and `+=` met names that both sides have. The tool that was there first has stayed.
@@ -144,7 +186,7 @@ impl ToolRegistry {
     pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
         let Some(tool) = self.get(name) else { return Err(self.not_found(name)) };
         let definition = tool.definition();
-        let context = ToolContext::new(definition.name.clone());
+        let context = ToolContext::new(definition.name.clone()).lent(self.state.as_ref());
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, arguments, &context, limit) {
             Ok(outcome) => return outcome,
@@ -194,6 +236,10 @@ impl AddAssign for ToolRegistry {
         tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
         tools.into_iter().for_each(|tool| self.admit(tool));
         self.timeout = self.timeout.or(other.timeout);
+        self.state = match (self.state.take(), other.state) {
+            (Some(own), Some(other)) => Some(Arc::new(Arc::unwrap_or_clone(own).or(&other))),
+            (own, other) => own.or(other),
+        };
     }
 }
 

@@ -5,14 +5,16 @@ mod function;
 mod future;
 mod metadata;
 mod run;
+mod toolset;
 
 pub use definition::ToolDefinition;
 pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub(crate) use run::start;
+pub use toolset::Toolset;
 
-use crate::context::ToolContext;
+use crate::context::{StateNeed, ToolContext};
 use std::sync::Arc;
 
 /// Something that a model can call.
@@ -40,6 +42,10 @@ use std::sync::Arc;
 /// assert_eq!(echo.definition().name.as_str(), "echo");
 /// # Ok::<(), toolkit_core::NameError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    note = "the tool of a `#[tool]` function `add` is `add::tool()`; several are listed with `tools![add, …]`"
+)]
 pub trait Tool: Send + Sync {
     /// What the model reads about the tool.
     fn definition(&self) -> &ToolDefinition;
@@ -48,6 +54,11 @@ pub trait Tool: Send + Sync {
     ///
     /// Whoever runs the future stops it at a time limit or a cancellation by dropping it.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
+
+    /// The types of [state](crate::ToolRegistry::with_state) that the tool cannot do without.
+    fn state_needs(&self) -> &[StateNeed] {
+        &[]
+    }
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {
@@ -57,5 +68,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (**self).call(arguments, context)
+    }
+
+    fn state_needs(&self) -> &[StateNeed] {
+        (**self).state_needs()
     }
 }

@@ -131,3 +131,31 @@ impl ToolAttr {
         self.metadata.extend(quote!(.#method(#value)));
     }
 }
+
+/// The arguments of `#[toolset(…)]`.
+#[derive(Default)]
+pub(crate) struct ToolsetAttr {
+    pub(crate) namespace: Option<LitStr>,
+    pub(crate) krate: Option<Path>,
+}
+
+impl ToolsetAttr {
+    pub(crate) fn read(tokens: TokenStream, diag: &mut Diag) -> Self {
+        let mut attr = Self::default();
+        each_argument(tokens, diag, |key, input, _| {
+            match key.to_string().as_str() {
+                "namespace" => attr.namespace = Some(text(input)?),
+                "crate" => attr.krate = Some(path(input)?),
+                other => {
+                    let hint = hint(other, &["namespace", "crate"]);
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!("`#[toolset]` has no argument `{other}`{hint}"),
+                    ));
+                }
+            }
+            Ok(())
+        });
+        attr
+    }
+}

@@ -7,12 +7,12 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
-use syn::{LitStr, Safety};
+use syn::{LitStr, Safety, Type};
 
 const MAX_NAME_LENGTH: usize = 128;
 
 /// Checks every rule and reports every mistake. `None` if a part of the model cannot be made.
-pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
+pub(crate) fn check<'a>(draft: &'a Draft<'a>, owner: Option<&'a Type>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
     check_names_differ(draft, diag);
@@ -35,6 +35,8 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
         timeout: draft.attr.timeout,
         metadata: &draft.attr.metadata,
         registered: !draft.attr.unregistered,
+        owner,
+        has_receiver: draft.has_receiver,
         arguments,
     })
 }
@@ -165,9 +167,16 @@ fn legal_spelling(name: &str) -> String {
 }
 
 fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag) -> Argument<'a> {
-    let Source::Model { owned, lent } = &param.source else {
-        check_context(param, diag);
-        return Argument::Context;
+    let (owned, lent) = match &param.source {
+        Source::Model { owned, lent } => (owned, lent),
+        Source::Context => {
+            check_unseen(param, "the context", diag);
+            return Argument::Context;
+        }
+        Source::State { ty, form } => {
+            check_unseen(param, "a state", diag);
+            return Argument::State { ty, form: *form };
+        }
     };
     let documented =
         draft.docs.parsed.params.iter().find(|documented| is_documented_as(param, &documented.name));
@@ -198,9 +207,9 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
     }))
 }
 
-/// The model never sees the context, so there is nothing to say about it.
-fn check_context(param: &DraftParam<'_>, diag: &mut Diag) {
+/// The model never sees what the program gives, so there is nothing to say about it.
+fn check_unseen(param: &DraftParam<'_>, what: &str, diag: &mut Diag) {
     if !param.attr.is_empty() {
-        diag.error(param.ty, "the model never sees the context: `#[param]` says nothing here");
+        diag.error(param.ty, format!("the model never sees {what}: `#[param]` says nothing here"));
     }
 }

@@ -8,8 +8,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{
-    Attribute, FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, Signature, Type, TypePath,
-    Visibility,
+    Attribute, FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, Receiver, ReceiverKind, Signature,
+    Type, TypePath, Visibility,
 };
 
 /// A function as its author wrote it.
@@ -19,7 +19,16 @@ pub(crate) struct Draft<'a> {
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
+    /// Whether it takes `&self`.
+    pub(crate) has_receiver: bool,
     pub(crate) params: Vec<DraftParam<'a>>,
+}
+
+/// Where a function stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Free,
+    Toolset,
 }
 
 /// A parameter as its author wrote it.
@@ -37,13 +46,25 @@ pub(crate) enum Source {
     Model { owned: Box<Type>, lent: bool },
     /// The call's context.
     Context,
+    /// What the program lends under this type.
+    State { ty: Box<Type>, form: StateForm },
+}
+
+/// How a function takes a state.
+#[derive(Clone, Copy)]
+pub(crate) struct StateForm {
+    /// `Arc<T>`, not `&T`.
+    pub(crate) shared: bool,
+    /// `Option<…>`: it may be missing.
+    pub(crate) optional: bool,
 }
 
 impl<'a> Draft<'a> {
-    pub(crate) fn read(attr: ToolAttr, function: &'a FunctionItem, diag: &mut Diag) -> Self {
+    pub(crate) fn read(attr: ToolAttr, function: &'a FunctionItem, place: Place, diag: &mut Diag) -> Self {
         let FunctionItem { attrs, vis, sig, .. } = function;
-        let params = sig.inputs.iter().filter_map(|input| read_param(input, diag)).collect();
-        Self { attr, attrs, vis, sig, docs: Docs::read(attrs), params }
+        let has_receiver = sig.receiver().is_some();
+        let params = sig.inputs.iter().filter_map(|input| read_param(input, place, diag)).collect();
+        Self { attr, attrs, vis, sig, docs: Docs::read(attrs), has_receiver, params }
     }
 
     /// The path that generated code starts from, as in `::toolkit`.
@@ -64,11 +85,11 @@ impl DraftParam<'_> {
     }
 }
 
-fn read_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> {
+fn read_param<'a>(input: &'a FnArg, place: Place, diag: &mut Diag) -> Option<DraftParam<'a>> {
     let PatType { attrs, pat, ty, .. } = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
-            diag.error(receiver, "`#[tool]` goes on a free function: it cannot take `self`");
+            check_receiver(receiver, place, diag);
             return None;
         }
     };
@@ -86,14 +107,76 @@ fn read_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> {
         }
     };
     let attr = ParamAttr::read(attrs, diag);
-    let source = read_type(ty, diag)?;
+    let source = match attrs.iter().any(|attr| attr.path().is_ident("state")) {
+        true => read_state(ty, diag)?,
+        false => read_type(ty, diag)?,
+    };
     let ours: Vec<Attribute> = attrs.iter().filter(|attr| is_ours(attr)).cloned().collect();
     Some(DraftParam { ident, ty, source, attr, docs: Docs::read(&ours) })
 }
 
+fn check_receiver(receiver: &Receiver, place: Place, diag: &mut Diag) {
+    if place == Place::Free {
+        let message = "`#[tool]` alone goes on a free function; put `#[toolset]` on the `impl` block to make tools of its methods";
+        diag.error(receiver, message);
+        return;
+    }
+    match &receiver.kind {
+        ReceiverKind::Reference(_, lifetime, None) => {
+            if let Some(lifetime) = lifetime {
+                diag.error(lifetime, "the value lives as long as the call; write `&self`");
+            }
+        }
+        ReceiverKind::Reference(_, _, Some(_)) => {
+            let message = "calls run at the same time, so a tool cannot take `&mut self`; take `&self` and put what changes into a `Mutex` or an atomic";
+            diag.error(receiver, message);
+        }
+        _ => diag.error(receiver, "calls share the value; take `&self`"),
+    }
+}
+
+/// `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
+fn read_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
+    let (inner, optional) = match only_argument(ty, "Option") {
+        Some(inner) => (inner, true),
+        None => (ty, false),
+    };
+    let (ty, shared) = match (inner, only_argument(inner, "Arc")) {
+        (_, Some(inner)) => (inner, true),
+        (Type::Reference(reference), None)
+            if reference.mutability.is_none() && reference.lifetime.is_none() =>
+        {
+            (&*reference.elem, false)
+        }
+        _ => {
+            diag.error(
+                ty,
+                "a state is lent to the call; take it as `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`",
+            );
+            return None;
+        }
+    };
+    Some(Source::State { ty: Box::new(ty.clone()), form: StateForm { shared, optional } })
+}
+
+/// `T` of `name<T>`.
+fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(TypePath { qself: None, path, .. }) = ty else { return None };
+    let last = path.segments.last().filter(|last| last.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) if arguments.args.len() == 1 => Some(ty),
+        _ => None,
+    }
+}
+
 fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
+    if last_segment_is(ty, "ToolContext") || only_argument(ty, "Option").is_some_and(is_context_reference) {
+        diag.error(ty, "every call has a context; take it as `&ToolContext`");
+        return None;
+    }
     let Type::Reference(reference) = ty else {
-        return only_owned(ty, diag).then(|| Source::Model { owned: Box::new(ty.clone()), lent: false });
+        return only_owned(ty, ty, diag).then(|| Source::Model { owned: Box::new(ty.clone()), lent: false });
     };
     if let Some(mutable) = &reference.mutability {
         diag.error(
@@ -113,7 +196,7 @@ fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     if last_segment_is(inner, "ToolContext") {
         return Some(Source::Context);
     }
-    if !only_owned(inner, diag) {
+    if !only_owned(inner, ty, diag) {
         return None;
     }
     let owned = match inner {
@@ -122,6 +205,7 @@ fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
             syn::parse_quote!(::std::vec::Vec<#item>)
         }
         inner if last_segment_is(inner, "str") => syn::parse_quote!(::std::string::String),
+        inner if last_segment_is(inner, "Path") => syn::parse_quote!(::std::path::PathBuf),
         inner => inner.clone(),
     };
     Some(Source::Model { owned: Box::new(owned), lent: true })
@@ -137,7 +221,8 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
 }
 
 /// Reports what can never be decoded, at the token that makes it so.
-fn only_owned(ty: &Type, diag: &mut Diag) -> bool {
+/// `whole` is the type as it stands in the signature.
+fn only_owned(ty: &Type, whole: &Type, diag: &mut Diag) -> bool {
     let Some(token) = find(ty.to_token_stream(), &|token| match token {
         TokenTree::Ident(ident) => ident == "impl" || ident == "Self",
         TokenTree::Punct(punct) => punct.as_char() == '&',
@@ -150,7 +235,7 @@ fn only_owned(ty: &Type, diag: &mut Diag) -> bool {
         "Self" => diag.error(token, "`#[tool]` goes on a free function: there is no `Self`"),
         _ => diag.error(
             ty,
-            format!("a reference inside a type cannot be decoded; write `{}`", owned_spelling(ty)),
+            format!("a reference inside a type cannot be decoded; write `{}`", owned_spelling(ty, whole)),
         ),
     }
     false
@@ -164,11 +249,19 @@ fn find(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> Option<Toke
 }
 
 /// `Option<String>` for `Option<&str>`.
-fn owned_spelling(ty: &Type) -> String {
+fn owned_spelling(ty: &Type, whole: &Type) -> String {
     let mut ty = ty.clone();
     make_owned(&mut ty);
     let spaced = ty.to_token_stream().to_string();
-    spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::")
+    let spelling = spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::");
+    if matches!(whole, Type::Reference(_)) { format!("&{spelling}") } else { spelling }
+}
+
+fn is_context_reference(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
+        ty => last_segment_is(ty, "ToolContext"),
+    }
 }
 
 fn make_owned(ty: &mut Type) {
@@ -194,6 +287,7 @@ fn make_owned(ty: &mut Type) {
                 }
             }
         }
+        Type::Slice(slice) => make_owned(&mut slice.elem),
         Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(make_owned),
         Type::Array(array) => make_owned(&mut array.elem),
         _ => {}

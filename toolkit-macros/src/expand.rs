@@ -7,27 +7,16 @@ use crate::draft::Draft;
 use crate::model::Model;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{FnArg, Ident, Visibility};
+use syn::{FnArg, Ident, Type, Visibility};
 
 /// The hidden struct of the function's name, its `tool()`, and the registration.
 ///
 /// `struct add {}` lives in another namespace than `fn add`, so `use math::add` brings both.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
-    let Model { krate, cfgs, vis, sig, name, description, .. } = model;
+    let Model { krate, cfgs, vis, sig, .. } = model;
     let ident = &sig.ident;
     let marker = marker(vis, ident);
-    let params = params::expand(model);
-    let call = call::expand(model);
-    let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
-    let is_async = sig.asyncness.map(|_| quote!(.with_async()));
-    let timeout = model.timeout.map(|limit| {
-        let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
-        quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
-    });
-    let metadata = (!model.metadata.is_empty()).then(|| {
-        let calls = model.metadata;
-        quote!(.with_metadata(|__metadata| __metadata #calls))
-    });
+    let items = items(model);
     let register = model
         .registered
         .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }));
@@ -41,13 +30,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
             use #krate::__private as __toolkit;
             use __toolkit::prelude::*;
 
-            #params
-            #call
-
-            static __TOOLKIT_TOOL: __toolkit::StaticTool =
-                __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
-                    #namespace #is_async #timeout #metadata
-                    .with_location(::core::file!(), ::core::line!());
+            #items
 
             impl #ident {
                 #[doc(hidden)]
@@ -57,6 +40,74 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
             }
 
             #register
+        };
+    }
+}
+
+/// The parameters, the function that calls, and `__TOOLKIT_TOOL`.
+fn items(model: &Model<'_>) -> TokenStream {
+    let Model { name, description, .. } = model;
+    let params = params::expand(model);
+    let call = call::expand(model);
+    let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
+    let is_async = model.sig.asyncness.map(|_| quote!(.with_async()));
+    let timeout = model.timeout.map(|limit| {
+        let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
+        quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
+    });
+    let metadata = (!model.metadata.is_empty()).then(|| {
+        let calls = model.metadata;
+        quote!(.with_metadata(|__metadata| __metadata #calls))
+    });
+    let needs: Vec<&Type> = model.states().filter(|(_, form)| !form.optional).map(|(ty, _)| ty).collect();
+    let needs =
+        (!needs.is_empty()).then(|| quote!(.with_state_needs(&[#(__toolkit::StateNeed::of::<#needs>()),*])));
+    quote! {
+        #params
+        #call
+
+        static __TOOLKIT_TOOL: __toolkit::StaticTool =
+            __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
+                #namespace #is_async #timeout #metadata #needs
+                .with_location(::core::file!(), ::core::line!());
+    }
+}
+
+/// The implementation of `Toolset` for a type, with the tools of its methods.
+pub(crate) fn toolset(
+    krate: &TokenStream,
+    owner: &Type,
+    description: &TokenStream,
+    models: &[Model<'_>],
+) -> TokenStream {
+    let tools = models.iter().map(|model| {
+        let (cfgs, items) = (&model.cfgs, items(model));
+        let bind = model.has_receiver.then(|| quote!(.with_receiver(self.clone())));
+        quote! {
+            #(#cfgs)*
+            {
+                #items
+                __tools.push(__TOOLKIT_TOOL.tool() #bind);
+            }
+        }
+    });
+    quote! {
+        #[allow(deprecated, dead_code, unused_imports, unused_mut, clippy::all, clippy::pedantic)]
+        const _: () = {
+            use #krate::__private as __toolkit;
+            use __toolkit::prelude::*;
+
+            impl __toolkit::Toolset for #owner {
+                fn description(&self) -> &'static str {
+                    #description
+                }
+
+                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<__toolkit::FunctionTool> {
+                    let mut __tools = ::std::vec::Vec::new();
+                    #(#tools)*
+                    __tools
+                }
+            }
         };
     }
 }

@@ -14,6 +14,11 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
+    /// A function that somebody else has parsed already.
+    pub(crate) fn new(attrs: Vec<Attribute>, vis: Visibility, sig: Signature, body: TokenStream) -> Self {
+        Self { attrs, vis, sig, body }
+    }
+
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
         let function: Self = syn::parse2(item)?;
         let mut body = function.body.clone().into_iter();
@@ -40,7 +45,7 @@ impl FunctionItem {
 
 /// Whether an attribute on a parameter is for this macro.
 pub(crate) fn is_ours(attr: &Attribute) -> bool {
-    attr.path().is_ident("param") || attr.path().is_ident("doc")
+    ["param", "state", "doc"].iter().any(|ours| attr.path().is_ident(ours))
 }
 
 impl Parse for FunctionItem {

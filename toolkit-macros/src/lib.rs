@@ -16,12 +16,18 @@ mod draft;
 mod expand;
 mod item;
 mod model;
+mod toolset;
 
 use proc_macro2::TokenStream;
 
 #[proc_macro_attribute]
 pub fn tool(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_tool(attr.into(), item.into()).into()
+}
+
+#[proc_macro_attribute]
+pub fn toolset(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    toolset::expand_toolset(attr.into(), item.into()).into()
 }
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -34,8 +40,8 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
             return diag.into_tokens(item);
         }
     };
-    let draft = draft::Draft::read(attr, &function, &mut diag);
-    let generated = match check::check(&draft, &mut diag) {
+    let draft = draft::Draft::read(attr, &function, draft::Place::Free, &mut diag);
+    let generated = match check::check(&draft, None, &mut diag) {
         Some(model) if diag.is_empty() => expand::tool(&model),
         _ => expand::stub(&draft),
     };

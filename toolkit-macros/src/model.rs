@@ -1,6 +1,7 @@
 //! What a function means, after every rule was checked. Only this can be expanded.
 
 use crate::attr::{Constraints, DefaultAttr};
+use crate::draft::StateForm;
 use proc_macro2::TokenStream;
 use std::time::Duration;
 use syn::{Attribute, Ident, Signature, Type, Visibility};
@@ -21,13 +22,18 @@ pub(crate) struct Model<'a> {
     pub(crate) metadata: &'a TokenStream,
     /// Whether the tool is handed to the linker.
     pub(crate) registered: bool,
-    /// In the order of the signature.
+    /// The type whose method or function it is.
+    pub(crate) owner: Option<&'a Type>,
+    /// Whether it takes `&self`.
+    pub(crate) has_receiver: bool,
+    /// In the order of the signature, without the receiver.
     pub(crate) arguments: Vec<Argument<'a>>,
 }
 
 /// One argument of the call that the generated function makes.
 pub(crate) enum Argument<'a> {
     Context,
+    State { ty: &'a Type, form: StateForm },
     Param(Box<ParamModel<'a>>),
 }
 
@@ -47,9 +53,16 @@ pub(crate) struct ParamModel<'a> {
 }
 
 impl Model<'_> {
+    pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::State { ty, form } => Some((*ty, *form)),
+            Argument::Context | Argument::Param(_) => None,
+        })
+    }
+
     pub(crate) fn params(&self) -> impl Iterator<Item = &ParamModel<'_>> {
         self.arguments.iter().filter_map(|argument| match argument {
-            Argument::Context => None,
+            Argument::Context | Argument::State { .. } => None,
             Argument::Param(param) => Some(&**param),
         })
     }

@@ -31,6 +31,15 @@ pub enum BuildProblem {
         /// Where the tool that came second is defined, if that is known.
         second: Option<Location>,
     },
+    /// A tool needs a state that nobody has given.
+    MissingState {
+        /// The name of the tool.
+        tool: String,
+        /// The type of the state.
+        type_name: &'static str,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
     /// A tool has a name that is not legal.
     IllegalName {
         /// What is wrong with it, and a legal spelling.
@@ -49,6 +58,13 @@ impl fmt::Display for BuildProblem {
                     "two tools are named `{name}`: one defined at {}, one at {}; rename one or put it into a namespace",
                     place(*first),
                     place(*second)
+                )
+            }
+            Self::MissingState { tool, type_name, defined_at } => {
+                write!(
+                    f,
+                    "tool `{tool}` (defined at {}) needs a state of type `{type_name}`; give it with `registry.with_state(…)`",
+                    place(*defined_at)
                 )
             }
             Self::IllegalName { error, defined_at } => {

@@ -2,9 +2,10 @@
 
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
 use crate::args::{self, Fill, Param, Rules, parameters_schema};
-use crate::context::ToolContext;
+use crate::context::{StateNeed, ToolContext};
 use crate::error::Location;
-use crate::name::{Separator, ToolName};
+use crate::name::{NameError, Separator, ToolName};
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -17,22 +18,40 @@ pub type CallFn = for<'a> fn(Invocation<'a>) -> ToolFuture<'a>;
 pub struct Invocation<'a> {
     arguments: &'a str,
     context: &'a ToolContext,
-    tool: &'a Made,
+    tool: &'a FunctionTool,
 }
 
 impl<'a> Invocation<'a> {
     /// Fills one slot for each parameter, or says what is wrong with the arguments.
     #[inline]
     pub fn decode(&self, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<ToolFuture<'a>> {
-        let metadata = &self.tool.definition.metadata;
+        let metadata = &self.tool.made.definition.metadata;
         let rules = Rules {
-            schema: &self.tool.definition.parameters,
-            demanding: &self.tool.demanding,
+            schema: &self.tool.made.definition.parameters,
+            demanding: &self.tool.made.demanding,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
         };
         let decoded = args::decode(self.arguments, params, &rules, slots);
         decoded.err().map(|error| ToolFuture::ready(Err(error)))
+    }
+
+    /// The value whose method is called.
+    #[must_use]
+    pub fn receiver<T: Send + Sync + 'static>(&self) -> Option<&'a T> {
+        self.tool.receiver.as_deref()?.downcast_ref()
+    }
+
+    /// What the program lends under this type.
+    #[must_use]
+    pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&'a T> {
+        self.context.state::<T>()
+    }
+
+    /// Like [`state`](Self::state), to be shared further.
+    #[must_use]
+    pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.context.shared_state::<T>()
     }
 
     /// What the tool may know about the call.
@@ -54,6 +73,7 @@ pub struct StaticTool {
     timeout: Option<Duration>,
     defined_at: Option<Location>,
     describe: Option<fn(ToolMetadata) -> ToolMetadata>,
+    state_needs: &'static [StateNeed],
     /// Made when the tool is first asked for.
     made: OnceLock<Arc<Made>>,
 }
@@ -86,6 +106,7 @@ impl StaticTool {
             timeout: None,
             defined_at: None,
             describe: None,
+            state_needs: &[],
             made: OnceLock::new(),
         }
     }
@@ -125,6 +146,13 @@ impl StaticTool {
         self
     }
 
+    /// Sets the types of state that the function cannot do without.
+    #[must_use]
+    pub const fn with_state_needs(mut self, needs: &'static [StateNeed]) -> Self {
+        self.state_needs = needs;
+        self
+    }
+
     /// What the registry sorts by before it knows the tools.
     pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &'static str) {
         (self.defined_at.map(|place| (place.file, place.line)), self.name)
@@ -134,7 +162,7 @@ impl StaticTool {
     #[must_use]
     pub fn tool(&self) -> FunctionTool {
         let made = self.made.get_or_init(|| Arc::new(self.make())).clone();
-        FunctionTool { made, call: self.call }
+        FunctionTool { made, call: self.call, receiver: None, state_needs: self.state_needs }
     }
 
     fn make(&self) -> Made {
@@ -160,6 +188,9 @@ impl StaticTool {
 pub struct FunctionTool {
     made: Arc<Made>,
     call: CallFn,
+    /// The value whose method is called.
+    receiver: Option<Arc<dyn Any + Send + Sync>>,
+    state_needs: &'static [StateNeed],
 }
 
 impl FunctionTool {
@@ -167,6 +198,35 @@ impl FunctionTool {
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         Arc::make_mut(&mut self.made).definition.metadata.timeout = Some(limit);
+        self
+    }
+
+    /// Binds the tool to the value whose method it is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_receiver(mut self, receiver: Arc<dyn Any + Send + Sync>) -> Self {
+        self.receiver = Some(receiver);
+        self
+    }
+
+    /// Puts the tool into a namespace, which is [normalised](crate::normalize), instead of the one it is in.
+    ///
+    /// # Errors
+    /// [`NameError`] if the name is then not legal.
+    pub fn in_namespace(self, namespace: &str) -> Result<Self, NameError> {
+        let name = ToolName::qualified(namespace, self.made.definition.name.method_name(), Separator::Dash)?;
+        Ok(self.with_name(name))
+    }
+
+    /// Changes the metadata.
+    ///
+    /// ```ignore
+    /// let tool = add::tool().with_metadata(|metadata| metadata.with_title("Add").with_read_only(true));
+    /// ```
+    #[must_use]
+    pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
+        let metadata = &mut Arc::make_mut(&mut self.made).definition.metadata;
+        *metadata = change(std::mem::take(metadata));
         self
     }
 
@@ -190,9 +250,13 @@ impl Tool for FunctionTool {
         &self.made.definition
     }
 
+    fn state_needs(&self) -> &[StateNeed] {
+        self.state_needs
+    }
+
     #[inline]
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        (self.call)(Invocation { arguments, context, tool: &self.made })
+        (self.call)(Invocation { arguments, context, tool: self })
     }
 }
 

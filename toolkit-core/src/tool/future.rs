@@ -31,6 +31,14 @@ impl<'a> ToolFuture<'a> {
         Self(State::Running(Box::pin(future)))
     }
 
+    /// A call that cannot be made because the program lends no value of this type.
+    #[cold]
+    #[must_use]
+    pub fn stateless(type_name: &str) -> Self {
+        let reason = format_args!("the program lends no `{type_name}` to its tools");
+        Self::ready(Err(ToolError::failed(reason)))
+    }
+
     /// A call that generated code could not make because a slot stayed empty, which a successful
     /// decode rules out.
     #[cold]

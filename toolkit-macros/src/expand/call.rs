@@ -1,11 +1,12 @@
 //! The function that decodes the arguments and calls the user's function.
 
 use super::params::default_ident;
+use crate::draft::StateForm;
 use crate::model::{Argument, Model, ParamModel};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::ReturnType;
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::{ReturnType, Type};
 
 pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     let decode = decode(model);
@@ -17,11 +18,44 @@ pub(super) fn expand(model: &Model<'_>) -> TokenStream {
         }
         None => quote!(__toolkit::ToolFuture::ready(#outcome)),
     };
+    let receiver = receiver(model);
+    let states = model.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
     quote! {
         fn __toolkit_call(__call: __toolkit::Invocation<'_>) -> __toolkit::ToolFuture<'_> {
+            #receiver
+            #(#states)*
             #decode
             #future
         }
+    }
+}
+
+/// The value whose method is called. `tools()` binds each tool to one.
+fn receiver(model: &Model<'_>) -> Option<TokenStream> {
+    let owner = model.owner.filter(|_| model.has_receiver)?;
+    Some(quote! {
+        let ::core::option::Option::Some(__receiver) = __call.receiver::<#owner>() else {
+            return __toolkit::ToolFuture::incomplete();
+        };
+    })
+}
+
+fn state_ident(index: usize) -> Ident {
+    Ident::new(&format!("__state_{index}"), Span::mixed_site())
+}
+
+fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
+    let ident = state_ident(index);
+    let find = if form.shared { "shared_state" } else { "state" };
+    let find = Ident::new(find, ty.span());
+    let found = quote_spanned!(ty.span()=> __call.#find::<#ty>());
+    if form.optional {
+        return quote!(let #ident = #found;);
+    }
+    quote! {
+        let ::core::option::Option::Some(#ident) = #found else {
+            return __toolkit::ToolFuture::stateless(::core::any::type_name::<#ty>());
+        };
     }
 }
 
@@ -66,9 +100,14 @@ fn absent(index: usize, param: &ParamModel<'_>) -> TokenStream {
 }
 
 fn outcome(model: &Model<'_>) -> TokenStream {
-    let mut index = 0;
-    let arguments = model.arguments.iter().map(|argument| match argument {
+    let (mut index, mut states) = (0, 0);
+    let receiver = model.has_receiver.then(|| quote!(__receiver));
+    let given = model.arguments.iter().map(|argument| match argument {
         Argument::Context => quote!(__call.context()),
+        Argument::State { .. } => {
+            states += 1;
+            state_ident(states - 1).into_token_stream()
+        }
         Argument::Param(param) => {
             let slot = slot(index, param);
             index += 1;
@@ -82,7 +121,9 @@ fn outcome(model: &Model<'_>) -> TokenStream {
         ReturnType::Default => function.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    let call = quote!(#function(#(#arguments),*) #wait);
+    let arguments = receiver.into_iter().chain(given);
+    let owner = model.owner.map(|owner| quote!(<#owner>::));
+    let call = quote!(#owner #function(#(#arguments),*) #wait);
     let convert = quote_spanned!(span=> value.convert());
     let into_error = quote_spanned!(span=> failure.into_error());
     quote! {

@@ -1,0 +1,102 @@
+//! Every option of a tool, as attribute and as builder.
+
+use std::time::Duration;
+use toolkit::prelude::*;
+use toolkit::serde_json::json;
+use toolkit::{ToolMetadata, ToolSource, ToolTag, UnknownArguments};
+
+/// Says everything.
+#[tool(
+    namespace = "metadata",
+    title = "Say everything",
+    tags("network", "billing"),
+    timeout = "5s",
+    retries = 3,
+    max_result_size = 1_000,
+    blocking,
+    exclusive = true,
+    lane = "key",
+    read_only = false,
+    destructive,
+    idempotent = true,
+    open_world = false,
+    defer,
+    search_hint = "all of it",
+    input_examples = [json!({"key": "a"}), json!({"key": "b"})],
+    strict,
+    think = false,
+    unknown = "ignore",
+    coerce = false,
+    strict_docs,
+    meta(owner = "team a", cost = 5, beta = true)
+)]
+fn everything(
+    /// The key.
+    key: i64,
+) -> i64 {
+    key
+}
+
+/// Says nothing.
+#[tool(namespace = "metadata")]
+async fn nothing() {}
+
+#[test]
+fn every_option_is_read_back() {
+    let metadata = everything::tool().definition().metadata.clone();
+    let mut expected = ToolMetadata::default()
+        .with_title("Say everything")
+        .with_tags(["network", "billing"])
+        .with_timeout(Duration::from_secs(5))
+        .with_retries(3)
+        .with_max_result_size(1_000)
+        .with_blocking(true)
+        .with_exclusive(true)
+        .with_lane("key")
+        .with_read_only(false)
+        .with_destructive(true)
+        .with_idempotent(true)
+        .with_open_world(false)
+        .with_defer(true)
+        .with_search_hint("all of it")
+        .with_input_examples([json!({"key": "a"}), json!({"key": "b"})])
+        .with_strict(true)
+        .with_think(false)
+        .with_unknown(UnknownArguments::Ignore)
+        .with_coerce(false)
+        .with_meta("owner", "team a")
+        .with_meta("cost", 5)
+        .with_meta("beta", true);
+    expected.defined_at = metadata.defined_at;
+    assert_eq!(metadata, expected);
+    assert!(metadata.tags.contains(&ToolTag::Network));
+    assert!(metadata.tags.contains(&ToolTag::Custom("billing".to_owned())));
+}
+
+#[test]
+fn what_is_not_said_has_its_default() {
+    let metadata = nothing::tool().definition().metadata.clone();
+    let mut expected = ToolMetadata::default();
+    expected.is_async = true;
+    expected.defined_at = metadata.defined_at;
+    assert_eq!(metadata, expected);
+    assert_eq!((metadata.source, metadata.coerce, metadata.read_only), (ToolSource::Native, true, None));
+}
+
+#[tokio::test]
+async fn unknown_arguments_are_ignored_and_nothing_is_coerced_where_the_tool_says_so() {
+    let registry = ToolRegistry::from_tools(tools![everything]).expect("one tool");
+    let parameters = &registry.get("metadata-everything").expect("it is there").definition().parameters;
+    assert!(parameters.get("additionalProperties").is_none(), "{parameters}");
+    let output = registry
+        .call("metadata-everything", r#"{"key": 1, "more": {"deep": []}}"#)
+        .await
+        .expect("it is ignored");
+    assert_eq!(output.to_text(), "1");
+    for key in [r#""1""#, "1.0"] {
+        assert!(
+            registry.call("metadata-everything", &format!(r#"{{"key": {key}}}"#)).await.is_err(),
+            "{key}"
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! What the program lends to its tools: one value of each type.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What the program lends to its tools, such as a connection pool: one value of each type. Clones share
+/// the values.
+///
+/// ```
+/// use toolkit_core::State;
+///
+/// struct Db(&'static str);
+///
+/// let state = State::new().with(Db("main"));
+/// assert_eq!(state.get::<Db>().map(|db| db.0), Some("main"));
+/// assert!(state.get::<String>().is_none());
+/// ```
+#[derive(Clone, Default)]
+pub struct State {
+    values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    names: Vec<&'static str>,
+}
+
+impl State {
+    /// No state.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a value; one of the same type is replaced.
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.with_shared(Arc::new(value))
+    }
+
+    /// Adds a value that is shared already. It may be a trait object: `Arc<dyn Store>` is found as
+    /// `dyn Store`.
+    #[must_use]
+    pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        if self.values.insert(TypeId::of::<T>(), Arc::new(value)).is_none() {
+            self.names.push(type_name::<T>());
+        }
+        self
+    }
+
+    /// The value of a type.
+    #[must_use]
+    pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
+        self.shared::<T>().map(|shared| &**shared)
+    }
+
+    /// The value of a type, to be shared further.
+    #[must_use]
+    pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
+        self.values.get(&TypeId::of::<T>())?.downcast_ref::<Arc<T>>()
+    }
+
+    /// Adds what `other` has and this has not.
+    #[must_use]
+    pub fn or(mut self, other: &Self) -> Self {
+        for (id, value) in &other.values {
+            self.values.entry(*id).or_insert_with(|| value.clone());
+        }
+        self.names.extend(&other.names);
+        self
+    }
+
+    pub(crate) fn has(&self, need: &StateNeed) -> bool {
+        self.values.contains_key(&(need.id)())
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.names).finish()
+    }
+}
+
+/// A type that a tool cannot do without.
+#[derive(Debug, Clone, Copy)]
+pub struct StateNeed {
+    id: fn() -> TypeId,
+    name: fn() -> &'static str,
+}
+
+impl StateNeed {
+    /// The need for a `T`.
+    #[must_use]
+    pub const fn of<T: ?Sized + 'static>() -> Self {
+        Self { id: TypeId::of::<T>, name: type_name::<T> }
+    }
+
+    /// The name of the type.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        (self.name)()
+    }
+}
