@@ -43,6 +43,9 @@ pub use toolkit_core::*;
 #[doc = include_str!("docs/tool.md")]
 pub use toolkit_macros::tool;
 
+#[doc = include_str!("docs/tool_params.md")]
+pub use toolkit_macros::ToolParams;
+
 #[doc = include_str!("docs/toolset.md")]
 pub use toolkit_macros::toolset;
 
@@ -52,8 +55,8 @@ pub use toolkit_core::__private;
 /// What nearly every program with tools needs.
 pub mod prelude {
     pub use crate::{
-        ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolRegistry,
-        ToolResult, Toolset, tool, tools, toolset,
+        ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams,
+        ToolRegistry, ToolResult, Toolset, tool, tools, toolset,
     };
 }
 

@@ -174,3 +174,102 @@ async fn a_message_is_bounded_whatever_the_model_writes() {
         ErrorKind::InvalidArguments
     );
 }
+
+/// Takes numbers of several kinds.
+#[tool(namespace = "numbers")]
+fn numbers(
+    whole: Option<i64>,
+    list: Option<Vec<i32>>,
+    filter: Option<Filter>,
+    keyed: Option<HashMap<u32, bool>>,
+) -> String {
+    format!("{whole:?} {list:?} {:?} {keyed:?}", filter.map(|filter| filter.max))
+}
+
+async fn call_numbers(arguments: &str) -> Result<String, ToolError> {
+    let registry = ToolRegistry::from_tools(tools![numbers]).expect("one tool");
+    registry.call("numbers-numbers", arguments).await.map(|output| output.to_text().into_owned())
+}
+
+#[tokio::test]
+async fn whole_numbers_are_integers_and_nothing_is_rounded() {
+    for (arguments, expected) in [
+        (r#"{"whole": -0}"#, "Some(0) None None None"),
+        (r#"{"whole": "-0.0"}"#, "Some(0) None None None"),
+        (r#"{"whole": 1e17}"#, "Some(100000000000000000) None None None"),
+        (r#"{"whole": 9007199254740993.0}"#, "Some(9007199254740993) None None None"),
+        (r#"{"list": [1.0, 1e2, -0, 3]}"#, "None Some([1, 100, 0, 3]) None None"),
+        (r#"{"list": "[1.0]"}"#, "None Some([1]) None None"),
+        (r#"{"filter": {"field": "x", "max": 3.0}}"#, "None None Some(3) None"),
+        (r#"{"keyed": {"1": true}}"#, "None None None Some({1: true})"),
+    ] {
+        assert_eq!(call_numbers(arguments).await.expect(arguments), expected);
+    }
+    for arguments in [
+        r#"{"whole": 9007199254740992.5}"#,
+        r#"{"whole": 1.00000000000000000001}"#,
+        r#"{"whole": "0.99999999999999999999"}"#,
+        r#"{"whole": 1e400}"#,
+        r#"{"whole": 123456789012345678901}"#,
+        r#"{"list": [1.5]}"#,
+    ] {
+        let error = call_numbers(arguments).await.expect_err(arguments);
+        assert!(
+            error.message().contains("got number") || error.message().contains("out of range"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_fault_is_named_where_it_is() {
+    for (arguments, message) in [
+        (r#"{"keyed": {"1": "x"}}"#, "`keyed.1`: expected boolean, got string \"x\""),
+        (
+            r#"{"filter": "{\"field\": \"x\", \"max\": \"3\"}"}"#,
+            "`filter.max`: expected integer from 0 to 4294967295, got string \"3\"",
+        ),
+        (
+            r#"{"whole": 123456789012345678901}"#,
+            "`whole`: expected integer, got number 123456789012345678901",
+        ),
+        (r#"{"whole": null, "whole": 2}"#, "`whole`: given twice; give it once"),
+    ] {
+        let error = call_numbers(arguments).await.expect_err(arguments);
+        assert_eq!(error.message(), format!("Error validating JSON arguments: {message}"));
+    }
+}
+
+macro_rules! many {
+    ($($name:ident)*) => {
+        /// Takes more parameters than most.
+        #[tool(namespace = "numbers")]
+        #[allow(clippy::too_many_arguments)]
+        fn many($($name: u8),*) -> usize {
+            [$($name),*].iter().map(|n| usize::from(*n)).sum()
+        }
+
+        const MANY: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+many! {
+    p00 p01 p02 p03 p04 p05 p06 p07 p08 p09 p10 p11 p12 p13 p14 p15 p16 p17 p18 p19 p20 p21 p22 p23 p24 p25 p26 p27 p28
+    p29 p30 p31 p32 p33 p34 p35 p36 p37 p38 p39 p40 p41 p42 p43 p44 p45 p46 p47 p48 p49 p50 p51 p52 p53 p54 p55 p56 p57
+    p58 p59 p60 p61 p62 p63 p64 p65 p66 p67 p68 p69
+}
+
+#[tokio::test]
+async fn a_tool_may_have_any_number_of_parameters() {
+    let registry = ToolRegistry::from_tools(tools![many]).expect("one tool");
+    let all: Vec<String> = MANY.iter().map(|name| format!(r#""{name}": 1"#)).collect();
+    let output =
+        registry.call("numbers-many", &format!("{{{}}}", all.join(", "))).await.expect("all are there");
+    assert_eq!(output.to_text(), "70");
+    let error = registry
+        .call("numbers-many", &format!("{{{}}}", all[..64].join(", ")))
+        .await
+        .expect_err("six are missing");
+    assert_eq!(error.violations().len(), 6);
+    assert_eq!(error.violations()[5].path, "p69");
+}

@@ -272,3 +272,66 @@ proptest! {
         }
     }
 }
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("bomb");
+        }
+    }
+}
+
+/// Holds a bomb while it waits.
+#[tool(namespace = "bombs", timeout = "20ms")]
+async fn waits_with_bomb() {
+    let _bomb = Bomb;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
+/// Throws a bomb.
+#[tool(namespace = "bombs")]
+fn throws_bomb() {
+    std::panic::panic_any(Bomb);
+}
+
+/// Has a time limit.
+#[tool(namespace = "bombs", timeout = "20ms")]
+async fn yields() -> u8 {
+    tokio::task::yield_now().await;
+    1
+}
+
+fn bombs() -> Dispatcher {
+    let tools = tools![waits_with_bomb, throws_bomb, yields];
+    Dispatcher::new(ToolRegistry::from_tools(tools).expect("no collisions")).expect("no collisions")
+}
+
+#[tokio::test]
+async fn panics_while_dropping_stay_inside() {
+    let waits = ToolCall::new("1", "bombs-waits_with_bomb", "");
+    let throws = ToolCall::new("2", "bombs-throws_bomb", "");
+    let kinds = |results: &[ToolResult]| -> Vec<ErrorKind> {
+        results.iter().map(|result| result.outcome.as_ref().expect_err("it fails").kind()).collect()
+    };
+    let (one, other) = (bombs().dispatch([waits.clone()]).await, bombs().dispatch([throws.clone()]).await);
+    assert_eq!((kinds(&one), kinds(&other)), (vec![ErrorKind::TimedOut], vec![ErrorKind::Panicked]));
+    let both = bombs().dispatch([waits, throws]).await;
+    assert_eq!(kinds(&both), [ErrorKind::TimedOut, ErrorKind::Panicked]);
+}
+
+#[test]
+fn a_runtime_without_a_timer_is_reported() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let limited = ToolCall::new("1", "bombs-yields", "");
+    for calls in [vec![limited.clone()], vec![limited.clone(), limited]] {
+        let results = runtime.block_on(bombs().dispatch(calls));
+        for result in results {
+            let error = result.outcome.expect_err("there is no timer");
+            assert_eq!(error.kind(), ErrorKind::Panicked);
+            assert!(error.message().contains("timers are disabled"), "{error}");
+        }
+    }
+}

@@ -161,3 +161,40 @@ async fn message_and_brief_reach_the_program() {
     let output = call(kinds::output::tool(), "").await.expect("it returns");
     assert_eq!((output.message(), output.brief()), ("all went well", "ok"));
 }
+
+/// An error with a cause.
+#[derive(Debug)]
+struct Broken(std::num::ParseIntError);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the ticket cannot be read")
+    }
+}
+
+impl std::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test]
+async fn causes_are_told_and_texts_are_texts() {
+    #[tool(register = false)]
+    fn with_cause() -> Result<(), Broken> {
+        Err(Broken("x".parse::<u8>().expect_err("no number")))
+    }
+    #[tool(register = false)]
+    fn boxed_cause() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Err(Broken("x".parse::<u8>().expect_err("no number")).into())
+    }
+    #[tool(register = false)]
+    fn cow() -> Option<std::borrow::Cow<'static, str>> {
+        Some("plain".into())
+    }
+    for error in [call(with_cause::tool(), "").await, call(boxed_cause::tool(), "").await] {
+        let message = "Error running tool: the ticket cannot be read: invalid digit found in string";
+        assert_eq!(error.expect_err("it fails").message(), message);
+    }
+    assert_eq!(call(cow::tool(), "").await.expect("it returns").to_text(), "plain");
+}

@@ -119,3 +119,22 @@ fn no_noise_of_the_generator_is_left() {
         assert!(!text.contains(noise), "{noise} in {text}");
     }
 }
+
+#[test]
+fn what_is_said_about_a_parameter_does_not_hide_what_is_said_about_its_values() {
+    /// Warms.
+    ///
+    /// :param unit: The unit
+    #[tool(register = false)]
+    fn warm(
+        unit: Unit,
+        #[param(default = Some(5))] by: Option<i32>,
+        #[param(default = 0.1)] share: f32,
+    ) -> String {
+        format!("{} {by:?} {share}", matches!(unit, Unit::Celsius))
+    }
+    let parameters = warm::tool().definition().parameters.clone();
+    assert_eq!(parameters["properties"]["unit"]["description"], "The unit\n- `celsius`: As in Europe.");
+    assert_eq!(parameters["properties"]["by"]["type"], json!(["integer", "null"]));
+    assert_eq!(parameters["properties"]["share"]["default"].to_string(), "0.1");
+}

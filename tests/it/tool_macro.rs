@@ -204,3 +204,29 @@ async fn a_time_limit_in_the_attribute_holds() {
     let error = registry.call("slow_tool", "{}").await.expect_err("it is too slow");
     assert_eq!(error.message(), "Tool 'slow_tool' timed out after 0.02s");
 }
+
+#[tokio::test]
+async fn tools_are_made_by_other_macros() {
+    macro_rules! make {
+        ($name:ident, $arg:ty, $ret:ident, $default:expr) => {
+            #[tool(register = false)]
+            fn $name(first: $arg, #[param(default = $default)] second: String) -> $ret {
+                (first.len() + second.len()) as $ret
+            }
+        };
+    }
+    make!(by_text, &str, i64, "ab");
+    make!(by_list, &[u8], u8, "abc");
+    assert_eq!(call(&by_text::tool(), r#"{"first": "x"}"#).await, "3");
+    assert_eq!(call(&by_list::tool(), r#"{"first": [1, 2]}"#).await, "5");
+}
+
+#[tokio::test]
+async fn paths_are_lent_and_no_tools_are_a_list_too() {
+    #[tool(register = false)]
+    fn file_name(path: &std::path::Path) -> Option<String> {
+        Some(path.file_name()?.to_string_lossy().into_owned())
+    }
+    assert_eq!(call(&file_name::tool(), r#"{"path": "/a/b.txt"}"#).await, "b.txt");
+    assert!(ToolRegistry::from_tools(tools![]).expect("no collisions").is_empty());
+}

@@ -10,17 +10,17 @@ use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Tool, start};
+use crate::tool::{Tool, panic_text, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 /// Runs the calls that a model asks for.
 ///
 /// The calls of a batch run at the same time. Whatever happens to one (no such tool, wrong arguments,
 /// a failure, a panic, a time limit, cancellation), there is exactly one [`ToolResult`] for each call,
-/// and none disturbs the others. It needs a running tokio runtime; with more than one worker
+/// and none disturbs the others. It needs a running tokio runtime, with time enabled if there are time limits; with more than one worker
 /// thread, calls run in parallel.
 ///
 /// A time limit is the tool's own, else the dispatcher's, else the registry's; in any case at most the
@@ -140,7 +140,7 @@ impl Dispatcher {
         for (identity, mut task) in tasks {
             results.push(match (&mut task.0).await {
                 Ok(ended) => identity.result(ended),
-                Err(_) => identity.lost(),
+                Err(lost) => identity.lost(lost),
             });
         }
         results
@@ -219,10 +219,14 @@ impl Identity {
         ToolResult { position: self.position, duration, ..ToolResult::new(self.call_id, self.name, outcome) }
     }
 
-    /// The result of a call whose task was taken away from us, for instance by the runtime's end.
+    /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
+    /// even the guards did not catch.
     #[cold]
-    fn lost(self) -> ToolResult {
-        let error = ToolError::cancelled(&self.name);
+    fn lost(self, lost: JoinError) -> ToolResult {
+        let error = match lost.try_into_panic() {
+            Ok(payload) => ToolError::panicked(&self.name, panic_text(&*payload)),
+            Err(_) => ToolError::cancelled(&self.name),
+        };
         ToolResult { position: self.position, ..ToolResult::new(self.call_id, self.name, Err(error)) }
     }
 }

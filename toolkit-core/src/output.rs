@@ -4,7 +4,9 @@ mod content;
 mod convert;
 
 pub use content::{Content, JsonText, Media, MediaData, Resource};
-pub use convert::{ByConversion, ByDisplay, BySerialize, Failure, Infallible, Output, Unconvertible};
+pub use convert::{
+    ByConversion, ByDisplay, ByError, BySerialize, Failure, Infallible, Output, Unconvertible,
+};
 pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
 
 use serde_json::Value;

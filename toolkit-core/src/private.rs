@@ -8,13 +8,15 @@ pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::{Failure, Output, Unconvertible};
 pub use crate::registry::Registration;
-pub use crate::schema::Constraints;
+pub use crate::schema::{Constraints, type_name};
 pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture, Toolset, UnknownArguments};
-pub use inventory;
+pub use {inventory, schemars, serde};
 
 /// The traits whose methods are found where a type has no inherent ones. Nameless, so that they hide
 /// no name of the user.
 pub mod prelude {
     pub use crate::args::{DefaultValueBySerialize as _, ProbePlain as _};
-    pub use crate::output::{ByConversion as _, ByDisplay as _, BySerialize as _, Infallible as _};
+    pub use crate::output::{
+        ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _, Infallible as _,
+    };
 }

@@ -285,6 +285,10 @@ impl fmt::Debug for ToolRegistry {
 /// ```
 #[macro_export]
 macro_rules! tools {
+    () => {{
+        let none: [$crate::FunctionTool; 0] = [];
+        none
+    }};
     ($($tool:path),* $(,)?) => {
         [$(<$tool>::tool()),*]
     };

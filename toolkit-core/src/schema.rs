@@ -5,6 +5,7 @@ mod describe;
 mod faults;
 mod format;
 mod generate;
+mod integers;
 mod limits;
 mod tidy;
 mod walk;
@@ -13,7 +14,8 @@ pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
 pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing};
 pub(crate) use generate::SchemaBuilder;
-pub use generate::schema_of;
+pub use generate::{schema_of, type_name};
+pub(crate) use integers::with_integers;
 pub(crate) use limits::has_demands;
 pub use tidy::tidy;
 

@@ -11,7 +11,7 @@ pub use definition::ToolDefinition;
 pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
-pub(crate) use run::start;
+pub(crate) use run::{panic_text, start};
 pub use toolset::Toolset;
 
 use crate::context::{StateNeed, ToolContext};

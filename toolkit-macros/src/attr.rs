@@ -4,7 +4,7 @@ mod constraint;
 mod param;
 mod reader;
 
-pub(crate) use constraint::{Constraints, Demand};
+pub(crate) use constraint::Constraints;
 pub(crate) use param::{DefaultAttr, ParamAttr};
 
 use crate::diag::{Diag, hint};
@@ -13,7 +13,7 @@ use quote::{ToTokens, quote};
 use reader::{duration, each_argument, flag, list, number, pairs, path, text, texts};
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{Ident, LitStr, Path};
+use syn::{Attribute, Ident, LitStr, Path};
 
 /// The arguments of `#[tool(…)]`.
 #[derive(Default)]
@@ -157,5 +157,35 @@ impl ToolsetAttr {
             Ok(())
         });
         attr
+    }
+}
+
+/// The arguments of `#[tool_params(…)]` beside `#[derive(ToolParams)]`.
+#[derive(Default)]
+pub(crate) struct ParamsAttr {
+    pub(crate) krate: Option<Path>,
+}
+
+impl ParamsAttr {
+    pub(crate) fn read(attrs: &[Attribute], diag: &mut Diag) -> Self {
+        let mut read = Self::default();
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
+            let Ok(list) = attr.meta.require_list() else {
+                diag.error(
+                    attr,
+                    "write the argument in parentheses, as in `#[tool_params(crate = my::toolkit)]`",
+                );
+                continue;
+            };
+            each_argument(list.tokens.clone(), diag, |key, input, _| {
+                if key != "crate" {
+                    let message = format!("`#[tool_params]` has no argument `{key}`; there is `crate`");
+                    return Err(syn::Error::new(key.span(), message));
+                }
+                read.krate = Some(path(input)?);
+                Ok(())
+            });
+        }
+        read
     }
 }

@@ -7,9 +7,15 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
-use syn::{LitStr, Safety, Type};
+use syn::{LitStr, ReturnType, Safety, Type};
 
 const MAX_NAME_LENGTH: usize = 128;
+
+/// The hidden struct of the function's name would hide them from the signature.
+const PRIMITIVES: &[&str] = &[
+    "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+    "usize", "f32", "f64",
+];
 
 /// Checks every rule and reports every mistake. `None` if a part of the model cannot be made.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, owner: Option<&'a Type>, diag: &mut Diag) -> Option<Model<'a>> {
@@ -50,6 +56,18 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
         );
     } else if let Some(clause) = &sig.generics.where_clause {
         diag.error(clause, "a tool cannot have a `where` clause");
+    }
+    if let ReturnType::Type(_, ty) = &sig.output
+        && matches!(**ty, Type::Never(_))
+    {
+        diag.error(ty, "a tool that never returns has no result for the model");
+    }
+    if draft.attr.name.is_none() && PRIMITIVES.iter().any(|primitive| sig.ident == primitive) {
+        let message = format!(
+            "a tool's function cannot have the name of a primitive type; call it `{0}_tool` and write `#[tool(name = \"{0}\")]`",
+            sig.ident
+        );
+        diag.error(&sig.ident, message);
     }
     if let Safety::Unsafe(token) = &sig.safety {
         diag.error(token, "a tool cannot be `unsafe`: nobody checks its conditions before a model calls it");

@@ -141,7 +141,7 @@ fn read_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
         Some(inner) => (inner, true),
         None => (ty, false),
     };
-    let (ty, shared) = match (inner, only_argument(inner, "Arc")) {
+    let (ty, shared) = match (peel(inner), only_argument(inner, "Arc")) {
         (_, Some(inner)) => (inner, true),
         (Type::Reference(reference), None)
             if reference.mutability.is_none() && reference.lifetime.is_none() =>
@@ -161,7 +161,7 @@ fn read_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
 
 /// `T` of `name<T>`.
 fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
-    let Type::Path(TypePath { qself: None, path, .. }) = ty else { return None };
+    let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
     let last = path.segments.last().filter(|last| last.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     match arguments.args.first()? {
@@ -175,7 +175,7 @@ fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
         diag.error(ty, "every call has a context; take it as `&ToolContext`");
         return None;
     }
-    let Type::Reference(reference) = ty else {
+    let Type::Reference(reference) = peel(ty) else {
         return only_owned(ty, ty, diag).then(|| Source::Model { owned: Box::new(ty.clone()), lent: false });
     };
     if let Some(mutable) = &reference.mutability {
@@ -192,7 +192,7 @@ fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
         );
         return None;
     }
-    let inner = &*reference.elem;
+    let inner = peel(&reference.elem);
     if last_segment_is(inner, "ToolContext") {
         return Some(Source::Context);
     }
@@ -211,8 +211,17 @@ fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     Some(Source::Model { owned: Box::new(owned), lent: true })
 }
 
-fn last_segment_is(ty: &Type, name: &str) -> bool {
+/// The type without the invisible or visible parentheses that other macros put around it.
+fn peel(ty: &Type) -> &Type {
     match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        ty => ty,
+    }
+}
+
+fn last_segment_is(ty: &Type, name: &str) -> bool {
+    match peel(ty) {
         Type::Path(TypePath { qself: None, path, .. }) => {
             path.segments.last().is_some_and(|last| last.ident == name)
         }
@@ -258,7 +267,7 @@ fn owned_spelling(ty: &Type, whole: &Type) -> String {
 }
 
 fn is_context_reference(ty: &Type) -> bool {
-    match ty {
+    match peel(ty) {
         Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
         ty => last_segment_is(ty, "ToolContext"),
     }

@@ -10,6 +10,7 @@
 
 mod attr;
 mod check;
+mod derive;
 mod diag;
 mod docs;
 mod draft;
@@ -28,6 +29,11 @@ pub fn tool(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> pro
 #[proc_macro_attribute]
 pub fn toolset(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     toolset::expand_toolset(attr.into(), item.into()).into()
+}
+
+#[proc_macro_derive(ToolParams, attributes(param, tool_params, serde, schemars))]
+pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive::expand_params(item.into()).into()
 }
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {

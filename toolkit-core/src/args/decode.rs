@@ -5,6 +5,9 @@ use super::param::{Fill, Param};
 use crate::error::ToolError;
 use serde_json::Value;
 
+/// How many parameters can be marked as seen; tools with more are always decoded the slow way.
+const MARKS: usize = 64;
+
 /// How the arguments of a tool are judged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules<'a> {
@@ -53,6 +56,9 @@ fn decode_directly(
     rules: &Rules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Option<()> {
+    if params.len() > MARKS {
+        return None;
+    }
     let mut cursor = Cursor { text, at: 0 };
     let mut seen = 0_u64;
     let mut given = 0;

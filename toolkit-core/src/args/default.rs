@@ -27,7 +27,8 @@ pub trait DefaultValueBySerialize {
 
 impl<T: Serialize> DefaultValueBySerialize for DefaultValue<T> {
     fn to_value(&self) -> Option<Value> {
-        serde_json::to_value(&self.0).ok()
+        // By way of text, so that 0.1 as an `f32` is not 0.10000000149011612.
+        serde_json::to_string(&self.0).ok().and_then(|text| serde_json::from_str(&text).ok())
     }
 }
 

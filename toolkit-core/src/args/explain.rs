@@ -4,15 +4,17 @@ use super::decode::Rules;
 use super::param::{Fill, Param};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten};
-use crate::schema::{Fault, Step, broken_constraints, describe, faults, missing, value_in_words};
+use crate::schema::{
+    Fault, Step, broken_constraints, describe, faults, missing, value_in_words, with_integers,
+};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Integers of this size and less are exact in a double.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+/// No integer type has more digits.
+const LONGEST_INTEGER: usize = 39;
 
 #[cold]
 pub(super) fn decode(
@@ -36,47 +38,74 @@ pub(super) fn decode(
         Members::Other => return Err(not_an_object(text)),
     };
 
-    let mut violations = Vec::new();
-    let mut given = vec![false; params.len()];
+    let mut report = Report::default();
+    let mut seen = vec![false; params.len()];
+    let mut filled = vec![false; params.len()];
     for (name, value) in &members {
         let Some(index) = params.iter().position(|param| param.answers_to(name)) else {
             if rules.refuse_unknown {
-                violations.push(unknown(name, params));
+                report.add(|| unknown(name, params));
             }
             continue;
         };
-        let (Some(param), Some(slot), Some(given)) =
-            (params.get(index), slots.get_mut(index), given.get_mut(index))
-        else {
-            continue;
-        };
-        if *given {
-            violations.push(Violation::new(
-                param.name,
-                ViolationKind::Duplicate,
-                "given twice; give it once",
-            ));
+        let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
+        if seen.get_mut(index).is_some_and(|seen| std::mem::replace(seen, true)) {
+            report.add(|| Violation::new(param.name, ViolationKind::Duplicate, "given twice; give it once"));
             continue;
         }
         let value = value.get();
-        let property = property(param, rules.schema);
-        match fill(value, property, rules, *slot) {
+        match fill(value, param, rules, *slot) {
             Ok(taken) => {
-                *given = true;
+                mark(&mut filled, index);
                 if rules.demand_more(index) {
-                    violations.extend(broken(param, &taken, rules));
+                    report.extend(broken(param, &taken, rules));
                 }
             }
             Err(_) if value == "null" && !param.required => {}
             Err(error) => {
-                *given = true;
-                violations.extend(wrong_value(param, value, rules.schema, &error));
+                mark(&mut filled, index);
+                report.extend(wrong_value(param, value, rules.schema, &error));
             }
         }
     }
-    let missing = params.iter().zip(given).filter(|(param, given)| param.required && !given);
-    violations.extend(missing.map(|(param, _)| missing_parameter(param, rules.schema)));
-    if violations.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(violations)) }
+    let missing = params.iter().zip(filled).filter(|(param, filled)| param.required && !filled);
+    report.extend(missing.map(|(param, _)| missing_parameter(param, rules.schema)));
+    report.finish()
+}
+
+/// The faults of a call, in the order of the text. A hostile call may have any number of them.
+#[derive(Default)]
+struct Report {
+    violations: Vec<Violation>,
+    more: usize,
+}
+
+impl Report {
+    const MOST: usize = 64;
+
+    fn add(&mut self, violation: impl FnOnce() -> Violation) {
+        match self.violations.len() < Self::MOST {
+            true => self.violations.push(violation()),
+            false => self.more += 1,
+        }
+    }
+
+    fn extend(&mut self, violations: impl IntoIterator<Item = Violation>) {
+        violations.into_iter().for_each(|violation| self.add(|| violation));
+    }
+
+    fn finish(self) -> Result<(), ToolError> {
+        match self.violations.is_empty() {
+            true => Ok(()),
+            false => Err(ToolError::invalid_arguments_and_more(self.violations, self.more)),
+        }
+    }
+}
+
+fn mark(marks: &mut [bool], index: usize) {
+    if let Some(mark) = marks.get_mut(index) {
+        *mark = true;
+    }
 }
 
 enum Members<'a> {
@@ -126,11 +155,11 @@ fn object(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
 }
 
 /// Fills the slot with the value, or else with what the model may have meant, and returns what was
-/// taken: the contents of a string as the value, a number without a fraction as an integer, an allowed
-/// value in other letter case.
+/// taken: the contents of a string as the value, a number without a fraction as an integer (also inside
+/// the value), an allowed value in other letter case.
 fn fill<'a>(
     value: &'a str,
-    property: Option<&Value>,
+    param: &Param,
     rules: &Rules<'_>,
     slot: &mut dyn Fill,
 ) -> Result<Cow<'a, str>, serde_json::Error> {
@@ -141,18 +170,21 @@ fn fill<'a>(
     if !rules.coerce {
         return Err(error);
     }
+    let property = property(param, rules.schema);
     let inner = serde_json::from_str::<String>(value).ok();
-    let candidates = match inner {
-        Some(inner) => [integral(&inner), other_case(&inner, property), Some(inner)],
-        None => [integral(value), None, None],
-    };
-    let taken = candidates.into_iter().rev().flatten().find(|candidate| fills(candidate, slot));
+    let meant = inner.as_deref().unwrap_or(value);
+    let candidates: [&dyn Fn() -> Option<String>; 4] =
+        [&|| inner.clone(), &|| integral(meant), &|| other_case(inner.as_deref()?, property?), &|| {
+            mended(rules.schema, property?, meant)
+        }];
+    let taken =
+        candidates.iter().filter_map(|candidate| candidate()).find(|candidate| fills(candidate, slot));
     taken.map(Cow::Owned).ok_or(error)
 }
 
 /// The one allowed value that differs from the text in letter case only.
-fn other_case(text: &str, property: Option<&Value>) -> Option<String> {
-    let allowed = property?.get("enum")?.as_array()?.iter().filter_map(Value::as_str);
+fn other_case(text: &str, property: &Value) -> Option<String> {
+    let allowed = property.get("enum")?.as_array()?.iter().filter_map(Value::as_str);
     let mut alike = allowed.filter(|allowed| allowed.to_lowercase() == text.to_lowercase());
     let only = alike.next().filter(|_| alike.next().is_none())?;
     Some(Value::from(only).to_string())
@@ -163,10 +195,42 @@ fn fills(text: &str, slot: &mut dyn Fill) -> bool {
     whole && slot.fill(text).is_ok()
 }
 
+/// The integer that a decimal text is, digit by digit, so that nothing is rounded: `5.0`, `1e3`, `-0`.
 fn integral(text: &str) -> Option<String> {
-    let number: f64 = text.trim().parse().ok()?;
-    let looks_like_json = text.trim().starts_with(|c: char| c == '-' || c.is_ascii_digit());
-    (looks_like_json && number.fract() == 0.0 && number.abs() <= EXACT).then(|| format!("{number:.0}"))
+    let text = text.trim();
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{fraction}");
+    if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let shift = exponent.parse::<i32>().ok()? - i32::try_from(fraction.len()).ok()?;
+    let digits = match usize::try_from(shift) {
+        Ok(zeros) if zeros <= LONGEST_INTEGER => format!("{digits}{}", "0".repeat(zeros)),
+        Ok(_) => return None,
+        Err(_) => {
+            let kept = digits.len().saturating_sub(usize::try_from(shift.unsigned_abs()).ok()?);
+            let (kept, rest) = digits.split_at_checked(kept)?;
+            rest.bytes().all(|byte| byte == b'0').then(|| kept.to_owned())?
+        }
+    };
+    match digits.trim_start_matches('0') {
+        "" => Some("0".to_owned()),
+        digits if digits.len() <= LONGEST_INTEGER => Some(format!("{sign}{digits}")),
+        _ => None,
+    }
+}
+
+/// An array or object with every number without a fraction written as an integer where the schema
+/// wants one.
+fn mended(root: &Value, schema: &Value, text: &str) -> Option<String> {
+    if !text.trim_start().starts_with(['[', '{']) {
+        return None;
+    }
+    let mut value: Value = serde_json::from_str(text).ok()?;
+    let changed = with_integers(root, schema, &mut value);
+    changed.then(|| value.to_string())
 }
 
 fn not_an_object(text: &str) -> ToolError {
@@ -195,10 +259,10 @@ pub(super) fn keeps_to_schema(param: &Param, value: &str, rules: &Rules<'_>) -> 
 }
 
 fn broken(param: &Param, value: &str, rules: &Rules<'_>) -> Vec<Violation> {
-    let value = serde_json::from_str::<Value>(value).ok();
+    let parsed = serde_json::from_str::<Value>(value).ok();
     let faults = property(param, rules.schema)
-        .zip(value)
-        .map(|(property, value)| broken_constraints(rules.schema, property, &value));
+        .zip(parsed)
+        .map(|(property, parsed)| broken_constraints(rules.schema, property, &parsed, value));
     violations(param, faults.unwrap_or_default())
 }
 
@@ -210,13 +274,48 @@ fn violations(param: &Param, faults: Vec<Fault>) -> Vec<Violation> {
 /// Every fault that the schema shows; if it shows none, the type has a rule of its own, and the error
 /// of the decoder is all there is.
 fn wrong_value(param: &Param, value: &str, schema: &Value, error: &serde_json::Error) -> Vec<Violation> {
+    let meant = container_in_string(value);
+    let value = meant.as_deref().unwrap_or(value);
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults =
-        property(param, schema).zip(parsed).map(|(property, value)| faults(schema, property, &value));
-    match faults {
-        Some(faults) if !faults.is_empty() => violations(param, faults),
-        _ => vec![refused_by_type(param, value, error)],
+    let faults = property(param, schema)
+        .zip(parsed)
+        .map(|(property, parsed)| faults(schema, property, &parsed, value));
+    let mut faults = faults.unwrap_or_default();
+    if !is_about_members(error) {
+        without_other_names(&mut faults);
     }
+    match faults.is_empty() {
+        false => violations(param, faults),
+        true => vec![refused_by_type(param, value, error)],
+    }
+}
+
+/// An array or object that the model wrote into a string: the fault is inside.
+fn container_in_string(value: &str) -> Option<String> {
+    let inner = serde_json::from_str::<String>(value).ok()?;
+    let parsed = serde_json::from_str::<Value>(&inner).ok()?;
+    (parsed.is_object() || parsed.is_array()).then_some(inner)
+}
+
+fn is_about_members(error: &serde_json::Error) -> bool {
+    let said = error.to_string();
+    said.starts_with("unknown field") || said.starts_with("missing field")
+}
+
+/// A member that the schema does not know beside one that it misses may be the same under another name,
+/// which the type takes and the schema does not say.
+fn without_other_names(faults: &mut Vec<Fault>) {
+    let parents: Vec<Vec<Step>> =
+        faults.iter().filter(|fault| fault.kind == ViolationKind::Unknown).map(parent).collect();
+    faults.retain(|fault| match fault.kind {
+        ViolationKind::Unknown => false,
+        ViolationKind::Missing => !parents.contains(&parent(fault)),
+        _ => true,
+    });
+}
+
+fn parent(fault: &Fault) -> Vec<Step> {
+    fault.steps.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default()
 }
 
 fn refused_by_type(param: &Param, value: &str, error: &serde_json::Error) -> Violation {

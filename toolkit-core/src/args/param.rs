@@ -43,6 +43,8 @@ pub struct Param {
     pub(super) name: &'static str,
     /// Other names that are accepted.
     aliases: &'static [&'static str],
+    /// Whether its type is an `Option`.
+    optional: bool,
     /// Whether the model must give it.
     pub(super) required: bool,
     /// What the model reads about it; empty leaves the description of the type.
@@ -60,11 +62,20 @@ impl Param {
     #[must_use]
     pub const fn new(
         name: &'static str,
-        required: bool,
+        optional: bool,
         description: &'static str,
         schema: fn(&mut SchemaGenerator) -> Schema,
     ) -> Self {
-        Self { name, aliases: &[], required, description, schema, default: None, constrain: None }
+        Self {
+            name,
+            aliases: &[],
+            optional,
+            required: !optional,
+            description,
+            schema,
+            default: None,
+            constrain: None,
+        }
     }
 
     /// Sets other names that are accepted.
@@ -78,6 +89,7 @@ impl Param {
     #[must_use]
     pub const fn with_default(mut self, value: fn() -> Option<Value>, source: &'static str) -> Self {
         self.default = Some(ParamDefault { value, source });
+        self.required = false;
         self
     }
 
@@ -107,8 +119,9 @@ pub(crate) fn parameters_schema(params: &[Param], refuse_unknown: bool) -> (Valu
             constrain(&mut Constraints::new(schema));
         }
         demanding.push(has_demands(&schema));
+        let mut schema = decorated(schema, param);
         tidy(&mut schema);
-        properties.insert(param.name.to_owned(), decorated(schema, param));
+        properties.insert(param.name.to_owned(), schema);
     }
     let mut root = Map::new();
     root.insert("type".to_owned(), "object".into());
@@ -142,9 +155,28 @@ fn decorated(schema: Value, param: &Param) -> Value {
         schema.insert("description".to_owned(), description.into());
     }
     if let Some((Some(value), _)) = default {
+        if param.optional && !value.is_null() {
+            allow_null(&mut schema);
+        }
         schema.insert("default".to_owned(), value);
     }
     schema.into()
+}
+
+/// Where absence means something else, `null` must be said to be allowed.
+fn allow_null(schema: &mut Map<String, Value>) {
+    match schema.get_mut("type") {
+        Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),
+        Some(_) => {}
+        None => {
+            let plain = Value::Object(std::mem::take(schema));
+            let null = serde_json::json!({"type": "null"});
+            schema.insert("anyOf".to_owned(), vec![plain, null].into());
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.push(Value::Null);
+    }
 }
 
 /// Takes one argument. The only part of decoding that exists once for each type.

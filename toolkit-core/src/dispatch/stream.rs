@@ -47,7 +47,7 @@ impl ToolResultStream {
         while let Some(joined) = ready!(self.running.poll_join_next(waker)) {
             let result = match joined {
                 Ok(ended) => self.take(ended.position).map(|identity| identity.result(ended)),
-                Err(lost) => self.take_lost(lost.id()).map(Identity::lost),
+                Err(lost) => self.take_lost(lost.id()).map(|identity| identity.lost(lost)),
             };
             if result.is_some() {
                 return Poll::Ready(result);

@@ -52,6 +52,9 @@ pub enum BuildProblem {
 impl fmt::Display for BuildProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::DuplicateName { name, first, second } if first.is_some() && first == second => {
+                write!(f, "tool `{name}`, defined at {}, is registered twice", place(*first))
+            }
             Self::DuplicateName { name, first, second } => {
                 write!(
                     f,

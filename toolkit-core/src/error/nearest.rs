@@ -6,6 +6,9 @@ const ALIKE: f64 = 0.6;
 /// How alike a name is to one that it is a part of, as `read` is of `files-read`.
 const PART: f64 = 0.7;
 
+/// A longer name was not meant for any other.
+const LONGEST: usize = 256;
+
 /// A shorter part says nothing.
 const SHORTEST_PART: usize = 3;
 
@@ -18,6 +21,9 @@ const SHORTEST_PART: usize = 3;
 /// assert_eq!(toolkit_core::nearest("searchWeb", known), ["search_web"]);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
     let wanted = fold(name);
     let mut scored: Vec<(f64, &str)> = known
         .into_iter()
@@ -25,7 +31,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         .filter(|(score, _)| *score >= ALIKE)
         .collect();
     scored.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
-    scored.truncate(3);
+    // The same letters leave no doubt.
+    let certain = scored.first().is_some_and(|(score, _)| *score >= 1.0);
+    scored.truncate(if certain { 1 } else { 3 });
     scored.into_iter().map(|(_, known)| known).collect()
 }
 

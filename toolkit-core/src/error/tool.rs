@@ -99,15 +99,21 @@ impl ToolError {
     /// The arguments do not fit the parameters. All violations are in the message, up to sixteen.
     #[must_use]
     pub fn invalid_arguments(violations: Vec<Violation>) -> Self {
+        Self::invalid_arguments_and_more(violations, 0)
+    }
+
+    /// The same with violations that were only counted.
+    pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
+        let total = violations.len() + more;
         let mut message = "Error validating JSON arguments: ".to_owned();
         if let [only] = violations.as_slice() {
             message.push_str(&only.to_string());
         } else {
-            message.push_str(&format!("{} problems", violations.len()));
+            message.push_str(&format!("{total} problems"));
             for violation in violations.iter().take(LISTED) {
                 message.push_str(&format!("\n- {violation}"));
             }
-            if let Some(more @ 1..) = violations.len().checked_sub(LISTED) {
+            if let Some(more @ 1..) = total.checked_sub(LISTED) {
                 message.push_str(&format!("\n- and {more} more"));
             }
         }

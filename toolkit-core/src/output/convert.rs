@@ -7,9 +7,13 @@
 use super::{Content, JsonText, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// A type that says itself how it becomes a tool's output.
 ///
@@ -67,6 +71,29 @@ impl IntoToolOutput for String {
 impl IntoToolOutput for &str {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::text(self))
+    }
+}
+
+/// Texts of other types.
+macro_rules! are_text {
+    ($($ty:ty),*) => {
+        $(impl IntoToolOutput for $ty {
+            fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+                Ok(ToolOutput::text(self.to_string()))
+            }
+        })*
+    };
+}
+
+are_text!(Box<str>, Arc<str>, Rc<str>, Cow<'_, str>, &String, char);
+
+/// `None` is `null`.
+impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        match self {
+            Some(value) => value.into_tool_output(),
+            None => ToolOutput::json(&()).map_err(ToolError::invalid_output),
+        }
     }
 }
 
@@ -164,6 +191,53 @@ impl Failure<ToolError> {
     }
 }
 
+impl Failure<Box<dyn Error + Send + Sync>> {
+    /// The error's text with its causes.
+    #[must_use]
+    pub fn into_error(self) -> ToolError {
+        ToolError::failed(with_causes(&*self.0))
+    }
+}
+
+impl Failure<Box<dyn Error>> {
+    /// The error's text with its causes.
+    #[must_use]
+    pub fn into_error(self) -> ToolError {
+        ToolError::failed(with_causes(&*self.0))
+    }
+}
+
+/// `into_error` for errors that may have causes.
+pub trait ByError {
+    /// The error's text with its causes.
+    fn into_error(self) -> ToolError;
+}
+
+impl<E: Error> ByError for Failure<E> {
+    fn into_error(self) -> ToolError {
+        ToolError::failed(with_causes(&self.0))
+    }
+}
+
+/// No more causes of an error are told.
+const MOST_CAUSES: usize = 8;
+
+/// The text of an error and of its causes, less those that the text before repeats.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    for _ in 0..MOST_CAUSES {
+        let Some(error) = cause else { break };
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = error.source();
+    }
+    text
+}
+
 /// An error that a tool may return: anything that displays.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
@@ -175,19 +249,20 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// `into_error` for everything that is not a [`ToolError`].
+/// `into_error` for everything else that displays. It takes a reference, so that the others come first.
+#[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
     /// The error's text, with its causes where `{:#}` shows them.
-    fn into_error(self) -> ToolError
+    fn into_error(&self) -> ToolError
     where
         E: ErrorText;
 }
 
 impl<E> ByDisplay<E> for Failure<E> {
-    fn into_error(self) -> ToolError
+    fn into_error(&self) -> ToolError
     where
         E: ErrorText,
     {
-        ToolError::failed(self.0)
+        ToolError::failed(&self.0)
     }
 }

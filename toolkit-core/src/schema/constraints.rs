@@ -1,5 +1,6 @@
 //! Writing constraints into a schema.
 
+use schemars::Schema;
 use serde_json::{Map, Value};
 
 /// Writes constraints into the schema of a parameter or a field. What stands in the schema is what is
@@ -13,6 +14,11 @@ impl<'a> Constraints<'a> {
     /// Constraints of this schema.
     pub fn new(schema: &'a mut Map<String, Value>) -> Self {
         Self(schema)
+    }
+
+    /// Constraints of a generated schema. One that allows everything then begins to say something.
+    pub fn of(schema: &'a mut Schema) -> Self {
+        Self(schema.ensure_object())
     }
 
     /// The least number.

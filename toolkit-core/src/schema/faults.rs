@@ -4,7 +4,7 @@
 //! is no validator: a value without faults here may still be refused by a type with rules of its own.
 
 use super::describe::{describe, resolve, value_in_words};
-use super::limits::keeps_within;
+use super::limits::{keeps_within, matches};
 use crate::error::{ViolationKind, nearest};
 use serde_json::{Map, Value};
 
@@ -26,15 +26,17 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-/// The faults of a value, in the order of the value. `root` is where references of `schema` lead.
-pub(crate) fn faults(root: &Value, schema: &Value, value: &Value) -> Vec<Fault> {
-    let mut search = Search { root, steps: Vec::new(), found: Vec::new() };
+/// The faults of a value, in the order of the value; `raw` is its text. `root` is where references of `schema` lead.
+pub(crate) fn faults(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
+    let mut search = Search { root, raw, steps: Vec::new(), found: Vec::new() };
     search.look(schema, value);
     search.found
 }
 
 struct Search<'a> {
     root: &'a Value,
+    /// The text of the whole value, as it came.
+    raw: &'a str,
     steps: Vec<Step>,
     found: Vec<Fault>,
 }
@@ -69,14 +71,16 @@ impl<'a> Search<'a> {
     fn mismatch(&mut self, kind: ViolationKind, schema: &Map<String, Value>, value: &Value) {
         let expected = describe(self.root, &Value::Object(schema.clone()));
         let expected = expected.unwrap_or_else(|| "another value".to_owned());
-        let found = value_in_words(&value.to_string());
+        let found =
+            if self.steps.is_empty() { value_in_words(self.raw) } else { value_in_words(&value.to_string()) };
         self.add(kind, format!("expected {expected}, got {found}"));
     }
 
     /// If no branch fits, the faults of the branch that is meant; if none is, only that none fits.
     fn look_into_branches(&mut self, schema: &Map<String, Value>, branches: &'a [Value], value: &Value) {
         let in_branch = |branch: &'a Value| {
-            let mut search = Search { root: self.root, steps: self.steps.clone(), found: Vec::new() };
+            let mut search =
+                Search { root: self.root, raw: self.raw, steps: self.steps.clone(), found: Vec::new() };
             search.look(branch, value);
             search.found
         };
@@ -112,6 +116,14 @@ impl<'a> Search<'a> {
             self.steps.push(Step::Key(name.clone()));
             match (properties.and_then(|properties| properties.get(name)), others) {
                 (Some(property), _) => self.look(property, value),
+                (None, _) if schema.contains_key("patternProperties") => {
+                    let patterns = schema.get("patternProperties").and_then(Value::as_object);
+                    let mut matching =
+                        patterns.into_iter().flatten().filter(|(pattern, _)| matches(pattern, name));
+                    if let Some((_, property)) = matching.next() {
+                        self.look(property, value);
+                    }
+                }
                 (None, Some(Value::Bool(false))) => {
                     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
                     let hint = nearest(name, known).first().map(|meant| format!("; did you mean `{meant}`?"));
@@ -153,8 +165,8 @@ impl<'a> Search<'a> {
 
 /// The faults against constraints, which a typed decode does not see. Whatever else does not fit, the
 /// type has taken, for instance a member under another name.
-pub(crate) fn broken_constraints(root: &Value, schema: &Value, value: &Value) -> Vec<Fault> {
-    let mut found = faults(root, schema, value);
+pub(crate) fn broken_constraints(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
+    let mut found = faults(root, schema, value, raw);
     found.retain(|fault| fault.kind == ViolationKind::Constraint);
     found
 }
@@ -202,7 +214,7 @@ mod tests {
 
     #[track_caller]
     fn check(schema: &Value, value: &Value, expected: &[&str]) {
-        let found: Vec<String> = faults(schema, schema, value)
+        let found: Vec<String> = faults(schema, schema, value, &value.to_string())
             .into_iter()
             .map(|fault| {
                 let steps: String = fault
@@ -284,6 +296,6 @@ mod tests {
     fn the_number_of_faults_is_bounded() {
         let schema = json!({"type": "array", "items": {"type": "integer"}});
         let value = Value::from(vec!["x"; 1_000]);
-        assert_eq!(faults(&schema, &schema, &value).len(), MOST);
+        assert_eq!(faults(&schema, &schema, &value, "").len(), MOST);
     }
 }

@@ -5,6 +5,7 @@ use super::tidy::tidy;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The schema of a type, as a tool's parameter of that type shows it: draft 2020-12, everything
 /// inlined that is not recursive, and [tidied](tidy).
@@ -25,6 +26,15 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         builder.add_definitions(root);
     }
     schema
+}
+
+/// The name of a type with its arguments, as in `Page_of_Item`.
+#[must_use]
+pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'static, str> {
+    match arguments {
+        [] => Cow::Borrowed(name),
+        arguments => Cow::Owned(format!("{name}_of_{}", arguments.join("_and_"))),
+    }
 }
 
 /// Collects the schemas of several types that share their definitions.

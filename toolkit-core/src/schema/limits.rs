@@ -111,6 +111,11 @@ fn count_fits(schema: &Map<String, Value>, least: &str, most: &str, count: usize
     bound(least).is_none_or(|least| count >= least) && bound(most).is_none_or(|most| count <= most)
 }
 
+/// Whether a name matches the pattern of `patternProperties`.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    compiled(pattern).is_some_and(|pattern| pattern.is_match(name))
+}
+
 /// The compiled pattern; `None` if it is none. Programs have few patterns and check them often.
 fn compiled(pattern: &str) -> Option<Arc<Regex>> {
     static COMPILED: Mutex<Option<HashMap<String, Arc<Regex>>>> = Mutex::new(None);

@@ -145,10 +145,24 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     {
         schema.shift_remove("anyOf");
         for (keyword, value) in only {
-            schema.entry(keyword).or_insert(value);
+            match (keyword.as_str(), schema.get("description").and_then(Value::as_str)) {
+                ("description", Some(own)) => {
+                    let with_notes = keep_notes(own, value.as_str().unwrap_or_default());
+                    schema.insert(keyword, with_notes.into());
+                }
+                _ => {
+                    schema.entry(keyword).or_insert(value);
+                }
+            }
         }
     }
     changed
+}
+
+/// A description with what another one says about each value.
+fn keep_notes(description: &str, other: &str) -> String {
+    let notes = other.lines().filter(|line| line.starts_with("- `"));
+    std::iter::once(description).chain(notes).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

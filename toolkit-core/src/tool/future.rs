@@ -50,6 +50,11 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
+    /// A call whose outcome was taken.
+    pub(crate) fn spent() -> Self {
+        Self(State::Done(None))
+    }
+
     /// The outcome if the call is done, else the call.
     ///
     /// # Errors

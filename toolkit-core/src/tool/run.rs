@@ -53,14 +53,20 @@ impl Future for Running<'_> {
 
     fn poll(self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Outcome> {
         let Self { call, context, limit, stop } = self.get_mut();
-        match guarded(context, || Pin::new(call).poll(waker)) {
+        let ended = match guarded(context, || Pin::new(&mut *call).poll(waker)) {
             Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
                 let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));
-                stop.as_mut().poll(waker).map(Err)
+                // A runtime without a timer panics here.
+                match guarded(context, || stop.as_mut().poll(waker)) {
+                    Ok(Poll::Pending) => return Poll::Pending,
+                    Ok(Poll::Ready(error)) | Err(error) => error,
+                }
             }
-            Ok(poll) => poll,
-            Err(panicked) => Poll::Ready(Err(panicked)),
-        }
+            Ok(poll) => return poll,
+            Err(panicked) => panicked,
+        };
+        discard(std::mem::replace(call, ToolFuture::spent()));
+        Poll::Ready(Err(ended))
     }
 }
 
@@ -99,11 +105,22 @@ async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
 
 #[inline]
 fn guarded<T>(context: &ToolContext, work: impl FnOnce() -> T) -> Result<T, ToolError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .map_err(|payload| ToolError::panicked(context.tool_name().as_str(), panic_text(&*payload)))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let error = ToolError::panicked(context.tool_name().as_str(), panic_text(&*payload));
+        discard(payload);
+        error
+    })
 }
 
-fn panic_text(payload: &(dyn Any + Send)) -> &str {
+/// Drops a value of the tool's, which may panic once more. What that panic carries is not touched again.
+fn discard<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        std::mem::forget(payload);
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -3,7 +3,7 @@
 use super::reader::{list, text, value};
 use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use regex_lite::Regex;
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
@@ -19,8 +19,8 @@ pub(crate) struct Constraints {
     /// Calls of the methods of `Constraints` in the core, each a statement.
     pub(crate) calls: TokenStream,
     /// What the type must be for these constraints, and the word that demands it.
-    pub(crate) demands: Vec<(Demand, Ident)>,
-    pub(crate) items: Option<Box<Self>>,
+    demands: Vec<(Demand, Ident)>,
+    items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
     length: (Option<u64>, Option<u64>),
     pattern: Option<Regex>,
@@ -29,7 +29,7 @@ pub(crate) struct Constraints {
 
 /// What a type must be written as.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Demand {
+enum Demand {
     Number,
     Text,
     Countable,
@@ -210,12 +210,31 @@ impl Constraints {
         }
     }
 
+    /// Has the compiler look whether a type is what its constraints are for. Nothing is ever run.
+    pub(crate) fn assertions(&self, ty: &TokenStream) -> Vec<TokenStream> {
+        let mut assertions: Vec<TokenStream> = Vec::new();
+        for (demand, key) in &self.demands {
+            let assertion = match demand {
+                Demand::Number => "is_number",
+                Demand::Text => "is_text",
+                Demand::Countable => "is_countable",
+                Demand::Items => "has_items",
+            };
+            let assertion = Ident::new(assertion, key.span());
+            assertions.push(quote_spanned!(key.span()=> const _: fn() = __toolkit::#assertion::<#ty>;));
+        }
+        if let Some(items) = &self.items {
+            assertions.extend(items.assertions(&quote!(<#ty as __toolkit::Items>::Item)));
+        }
+        assertions
+    }
+
     fn demand(&mut self, demand: Demand, key: &Ident) {
         self.demands.push((demand, key.clone()));
     }
 
     fn call(&mut self, call: TokenStream) {
-        self.calls.extend(quote::quote_spanned!(call.span()=> __constraints.#call;));
+        self.calls.extend(quote_spanned!(call.span()=> __constraints.#call;));
     }
 }
 

@@ -5,7 +5,7 @@ use super::reader::{each_argument, set, text, value};
 use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::ParseStream;
-use syn::{Attribute, Expr, LitStr, Meta, Token};
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
 /// The arguments of all `#[param(…)]` attributes of one parameter or field.
 #[derive(Default)]
@@ -23,6 +23,20 @@ pub(crate) struct ParamAttr {
 pub(crate) enum DefaultAttr {
     OfType(Ident),
     Value(Box<Expr>),
+}
+
+impl DefaultAttr {
+    /// A literal text is what people write as the default of a `String`.
+    pub(crate) fn is_text(&self) -> bool {
+        fn is_text(value: &Expr) -> bool {
+            match value {
+                Expr::Group(group) => is_text(&group.expr),
+                Expr::Paren(paren) => is_text(&paren.expr),
+                value => matches!(value, Expr::Lit(ExprLit { lit: Lit::Str(_), .. })),
+            }
+        }
+        matches!(self, Self::Value(value) if is_text(value))
+    }
 }
 
 impl ParamAttr {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, LitBool, LitInt, LitStr, Path, Token, parenthesized};
+use syn::{Expr, Lit, LitBool, LitInt, LitStr, Path, Token, parenthesized};
 
 /// Reads `key …, key …`. A mistake in one argument does not hide those in the next.
 pub(super) fn each_argument(
@@ -16,7 +16,10 @@ pub(super) fn each_argument(
 ) {
     let parser = |input: ParseStream<'_>| {
         while !input.is_empty() {
-            let argument = Ident::parse_any(input).and_then(|key| read(&key, input, diag));
+            let key = Ident::parse_any(input).map_err(|error| {
+                syn::Error::new(error.span(), "expected a name and a value, as in `name = \"x\"`")
+            });
+            let argument = key.and_then(|key| read(&key, input, diag));
             let argument = argument.and_then(|()| end_of_argument(input));
             if let Err(error) = argument {
                 diag.push(error);
@@ -57,7 +60,8 @@ pub(super) fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 }
 
 pub(super) fn text(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    value(input)
+    input.parse::<Token![=]>()?;
+    input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a text in quotes"))
 }
 
 /// `path`, or the path in quotes as serde has it.
@@ -70,8 +74,10 @@ pub(super) fn path(input: ParseStream<'_>) -> syn::Result<Path> {
 }
 
 pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    let literal = text(input)?;
-    read_duration(&literal.value()).ok_or_else(|| {
+    input.parse::<Token![=]>()?;
+    let literal: Lit = input.parse()?;
+    let text = if let Lit::Str(text) = &literal { text.value() } else { String::new() };
+    read_duration(&text).ok_or_else(|| {
         syn::Error::new(
             literal.span(),
             r#"a time limit is a number above 0 and a unit, as in "5s", "500ms" or "2m""#,

@@ -124,12 +124,14 @@ fn outcome(model: &Model<'_>) -> TokenStream {
     let arguments = receiver.into_iter().chain(given);
     let owner = model.owner.map(|owner| quote!(<#owner>::));
     let call = quote!(#owner #function(#(#arguments),*) #wait);
-    let convert = quote_spanned!(span=> value.convert());
-    let into_error = quote_spanned!(span=> failure.into_error());
+    // One name for the pattern and its use: the type may come from another macro, with other hygiene.
+    let value = Ident::new("__value", span.resolved_at(Span::mixed_site()));
+    let convert = quote_spanned!(span=> #value.convert());
+    let into_error = quote_spanned!(span=> #value.into_error());
     quote! {
         match __toolkit::Output(#call).split() {
-            ::core::result::Result::Ok(value) => #convert,
-            ::core::result::Result::Err(failure) => ::core::result::Result::Err(#into_error),
+            ::core::result::Result::Ok(#value) => #convert,
+            ::core::result::Result::Err(#value) => ::core::result::Result::Err(#into_error),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! The list of parameters, and the functions that make their defaults.
 
-use crate::attr::{Constraints, DefaultAttr, Demand};
+use crate::attr::{Constraints, DefaultAttr};
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::Ident;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, Ident, Lit};
 
 pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     let defaults = model.params().enumerate().filter_map(|(index, param)| default_function(index, param));
     let params = model.params().enumerate().map(|(index, param)| describe(index, param));
     let assertions =
-        model.params().flat_map(|param| assertions(&param.owned.to_token_stream(), param.constraints));
+        model.params().flat_map(|param| param.constraints.assertions(&param.owned.to_token_stream()));
     quote! {
         #(#defaults)*
         #(#assertions)*
@@ -30,7 +30,7 @@ fn default_function(index: usize, param: &ParamModel<'_>) -> Option<TokenStream>
         DefaultAttr::OfType(word) => {
             quote_spanned!(word.span()=> <#ty as ::core::default::Default>::default())
         }
-        DefaultAttr::Value(value) if is_text(value) => {
+        DefaultAttr::Value(value) if param.default.is_some_and(DefaultAttr::is_text) => {
             quote_spanned!(value.span()=> ::core::convert::Into::into(#value))
         }
         DefaultAttr::Value(value) => value.to_token_stream(),
@@ -38,17 +38,11 @@ fn default_function(index: usize, param: &ParamModel<'_>) -> Option<TokenStream>
     Some(quote!(fn #ident() -> #ty { #value }))
 }
 
-/// A literal text is what people write as the default of a `String`.
-fn is_text(value: &Expr) -> bool {
-    matches!(value, Expr::Lit(ExprLit { lit: Lit::Str(_), .. }))
-}
-
 fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
     let ParamModel { owned, name, aliases, description, .. } = param;
     // What is wrong with the type is reported under the type.
     let schema = quote_spanned!(owned.span()=> __toolkit::Probe::<#owned>::schema);
     let optional = quote_spanned!(owned.span()=> __toolkit::Probe::<#owned>::OPTIONAL);
-    let required = if param.default.is_some() { quote!(false) } else { quote!(!#optional) };
     let aliases = (!aliases.is_empty()).then(|| quote!(.with_aliases(&[#(#aliases),*])));
     let default = param.default.map(|default| {
         let make = default_ident(index);
@@ -59,29 +53,10 @@ fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
         quote!(.with_default(|| __toolkit::DefaultValue(#make()).to_value(), #source))
     });
     let constraints = constraints(param.constraints);
-    quote!(__toolkit::Param::new(#name, #required, #description, #schema) #aliases #default #constraints)
+    quote!(__toolkit::Param::new(#name, #optional, #description, #schema) #aliases #default #constraints)
 }
 
 fn constraints(constraints: &Constraints) -> Option<TokenStream> {
     let calls = &constraints.calls;
     (!constraints.is_empty()).then(|| quote!(.with_constraints(|__constraints| { #calls })))
-}
-
-/// Has the compiler look whether a type is what its constraints are for. Nothing is ever run.
-fn assertions(ty: &TokenStream, constraints: &Constraints) -> Vec<TokenStream> {
-    let mut assertions: Vec<TokenStream> = Vec::new();
-    for (demand, key) in &constraints.demands {
-        let assertion = match demand {
-            Demand::Number => "is_number",
-            Demand::Text => "is_text",
-            Demand::Countable => "is_countable",
-            Demand::Items => "has_items",
-        };
-        let assertion = Ident::new(assertion, key.span());
-        assertions.push(quote_spanned!(key.span()=> const _: fn() = __toolkit::#assertion::<#ty>;));
-    }
-    if let Some(items) = &constraints.items {
-        assertions.extend(self::assertions(&quote!(<#ty as __toolkit::Items>::Item), items));
-    }
-    assertions
 }
