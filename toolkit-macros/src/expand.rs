@@ -137,7 +137,7 @@ pub(crate) fn stub(draft: &Draft<'_>) -> TokenStream {
 fn marker(vis: &Visibility, ident: &Ident) -> TokenStream {
     quote_spanned! {ident.span()=>
         #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations)]
+        #[allow(warnings)]
         #vis struct #ident {}
     }
 }
