@@ -15,7 +15,7 @@ fn every_mistake_is_explained() {
         return;
     }
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/ui/*.rs");
+    cases.compile_fail("ui/*.rs");
 }
 
 fn rustc_version() -> String {

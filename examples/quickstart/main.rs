@@ -7,7 +7,6 @@ mod report;
 use std::time::Duration;
 use toolkit::prelude::*;
 use toolkit::serde_json::Value;
-use toolkit::{schemars, serde};
 
 /// Add two integers.
 ///
@@ -39,7 +38,7 @@ async fn search_web(query: String, #[param(default = 5)] max_results: u32) -> Ve
     (1..=max_results).map(|n| format!("https://example.com/{page}/{n}")).collect()
 }
 
-#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(ToolParams)]
 #[serde(rename_all = "lowercase")]
 enum Unit {
     Celsius,
@@ -51,17 +50,17 @@ enum Unit {
 /// # Arguments
 ///
 /// * `city` - The city, in English
-/// * `unit` - The unit of the temperature
+/// * `unit` - The unit of the temperature; Celsius if not given
 #[tool]
-async fn get_weather(city: String, #[param(default = Unit::Celsius)] unit: Unit) -> String {
+async fn get_weather(city: String, unit: Option<Unit>) -> String {
     tokio::time::sleep(Duration::from_millis(20)).await;
-    match unit {
+    match unit.unwrap_or(Unit::Celsius) {
         Unit::Celsius => format!("{city}: clear, 21 °C"),
         Unit::Fahrenheit => format!("{city}: clear, 70 °F"),
     }
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[derive(ToolParams)]
 struct Order {
     /// Who pays.
     customer: String,
@@ -70,9 +69,10 @@ struct Order {
     express: bool,
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[derive(ToolParams)]
 struct Item {
     sku: String,
+    #[param(range = 1..)]
     quantity: u32,
 }
 

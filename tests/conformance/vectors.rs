@@ -25,7 +25,7 @@ impl<T, E: Display> Context<T> for Result<T, E> {
 
 /// The folder with the vector files.
 pub(crate) fn folder() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     workspace.join(env::var_os("TOOLKIT_VECTORS").unwrap_or_else(|| "../shared/vectors".into()))
 }
 

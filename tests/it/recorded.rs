@@ -7,7 +7,7 @@ use toolkit::serde_json::{self, Map, Value};
 /// `calls`: name and arguments of each.
 #[track_caller]
 fn check(file: &str, calls: &[(&str, &str)]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/data").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/data").join(file);
     let body: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let parsed = OpenAiChat.parse_calls(&body).unwrap();
     let found: Vec<_> = parsed.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();

@@ -114,7 +114,7 @@ async fn missing_states_are_all_reported_before_the_program_serves() {
     let error = Dispatcher::new(registry).expect_err("two states are missing");
     let text = error.to_string();
     assert_eq!(error.problems().len(), 2, "{text}");
-    assert!(text.contains("tool `stateful-look_up` (defined at tests/it/state.rs:"), "{text}");
+    assert!(text.contains(&format!("tool `stateful-look_up` (defined at {}:", file!())), "{text}");
     assert!(
         text.contains("needs a state of type `dyn it::state::Store`; give it with `registry.with_state(…)`"),
         "{text}"

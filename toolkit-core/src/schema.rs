@@ -17,6 +17,7 @@ pub(crate) use generate::SchemaBuilder;
 pub use generate::{schema_of, type_name};
 pub(crate) use integers::with_integers;
 pub(crate) use limits::has_demands;
+pub(crate) use tidy::keep_notes;
 pub use tidy::tidy;
 
 /// Marks an `enum` that is a constraint, not the list of a type's variants, until the schema is tidied.

@@ -1,7 +1,7 @@
 //! A parameter: what generated code says about it, and the slot its value is parsed into.
 
 use super::default::ParamDefault;
-use crate::schema::{Constraints, SchemaBuilder, has_demands, tidy};
+use crate::schema::{Constraints, SchemaBuilder, has_demands, keep_notes, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -119,9 +119,8 @@ pub(crate) fn parameters_schema(params: &[Param], refuse_unknown: bool) -> (Valu
             constrain(&mut Constraints::new(schema));
         }
         demanding.push(has_demands(&schema));
-        let mut schema = decorated(schema, param);
         tidy(&mut schema);
-        properties.insert(param.name.to_owned(), schema);
+        properties.insert(param.name.to_owned(), decorated(schema, param));
     }
     let mut root = Map::new();
     root.insert("type".to_owned(), "object".into());
@@ -152,6 +151,8 @@ fn decorated(schema: Value, param: &Param) -> Value {
         description.push_str(&format!("{gap}(default: {source})"));
     }
     if !description.is_empty() {
+        let of_type = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = keep_notes(&description, of_type);
         schema.insert("description".to_owned(), description.into());
     }
     if let Some((Some(value), _)) = default {

@@ -4,6 +4,7 @@ use super::constraint::Constraints;
 use super::reader::{each_argument, set, text, value};
 use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
@@ -26,6 +27,14 @@ pub(crate) enum DefaultAttr {
 }
 
 impl DefaultAttr {
+    /// The expression as its author wrote it, nearly.
+    pub(crate) fn source(&self) -> String {
+        match self {
+            Self::OfType(_) => "that of its type".to_owned(),
+            Self::Value(value) => value.to_token_stream().to_string().replace(" :: ", "::"),
+        }
+    }
+
     /// A literal text is what people write as the default of a `String`.
     pub(crate) fn is_text(&self) -> bool {
         fn is_text(value: &Expr) -> bool {

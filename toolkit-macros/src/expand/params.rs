@@ -46,10 +46,7 @@ fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
     let aliases = (!aliases.is_empty()).then(|| quote!(.with_aliases(&[#(#aliases),*])));
     let default = param.default.map(|default| {
         let make = default_ident(index);
-        let source = match default {
-            DefaultAttr::OfType(_) => "that of its type".to_owned(),
-            DefaultAttr::Value(value) => value.to_token_stream().to_string(),
-        };
+        let source = default.source();
         quote!(.with_default(|| __toolkit::DefaultValue(#make()).to_value(), #source))
     });
     let constraints = constraints(param.constraints);
