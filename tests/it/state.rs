@@ -92,7 +92,7 @@ async fn states_are_found_by_type_and_never_shown() {
         .with_shared_state(store)
         .with_shared_state(log.clone());
     let parameters = &registry.get("stateful-look_up").expect("it is there").definition().parameters;
-    assert_eq!(parameters["properties"].as_object().map(|properties| properties.len()), Some(1));
+    assert_eq!(parameters["properties"].as_object().map(serde_json::Map::len), Some(1));
     let dispatcher = Dispatcher::new(registry).expect("all states are there");
     let calls = [
         ToolCall::new("1", "stateful-look_up", r#"{"key": "x"}"#),
