@@ -96,12 +96,12 @@ async fn text_that_is_not_json_is_reported_with_its_position() {
     check_message(
         call("find_rows", r#"{"table": "t", "filters": [}"#).await,
         ErrorKind::InvalidJson,
-        "Error parsing JSON arguments: expected value at line 1 column 28",
+        "Error parsing JSON arguments: expected value at line 1 column 28; the arguments must be one JSON object",
     );
     check_message(
         call("ping", "{} {}").await,
         ErrorKind::InvalidJson,
-        "Error parsing JSON arguments: trailing characters at line 1 column 4",
+        "Error parsing JSON arguments: trailing characters at line 1 column 4; the arguments must be one JSON object",
     );
 }
 
@@ -269,4 +269,39 @@ async fn a_tool_may_have_any_number_of_parameters() {
         .expect_err("six are missing");
     assert_eq!(error.violations().len(), 6);
     assert_eq!(error.violations()[5].path, "p69");
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+enum Shape {
+    Circle(f64),
+    Square { side: f64 },
+}
+
+/// Takes a variant.
+#[tool(namespace = "numbers")]
+fn area(shape: Shape, letter: Option<char>) -> String {
+    let area = match shape {
+        Shape::Circle(radius) => radius * radius * 3.0,
+        Shape::Square { side } => side * side,
+    };
+    format!("{area} {letter:?}")
+}
+
+#[tokio::test]
+async fn variants_and_rules_of_types_are_explained() {
+    let registry = ToolRegistry::from_tools(tools![area]).expect("one tool");
+    for (arguments, message) in [
+        (r#"{}"#, "`shape`: required, but missing; expected object with `Circle` or object with `Square`"),
+        (
+            r#"{"shape": "Circle"}"#,
+            "`shape`: expected object with `Circle` or object with `Square`, got string \"Circle\"",
+        ),
+        (
+            r#"{"shape": {"Circle": 1}, "letter": "xx"}"#,
+            "`letter`: expected string of 1 character, got string \"xx\"",
+        ),
+    ] {
+        let error = registry.call("numbers-area", arguments).await.expect_err(arguments);
+        assert_eq!(error.message(), format!("Error validating JSON arguments: {message}"));
+    }
 }

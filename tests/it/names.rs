@@ -83,3 +83,17 @@ fn all_collisions_are_reported_at_once() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn a_model_reads_the_names_that_it_knows() {
+    let registry = ToolRegistry::from_tools(["fs.read", "fs.write"].map(Named::new)).expect("no collisions");
+    let dispatcher = Dispatcher::new(registry).expect("no collisions");
+    let calls = [ToolCall::new("1", "fs_reed", "{}"), ToolCall::new("2", "nothing like it", "{}")];
+    let results = dispatcher.dispatch(calls).await;
+    assert_eq!(results[0].to_text(), "Tool `fs_reed` not found; did you mean `fs_read`?");
+    assert_eq!(results[1].to_text(), "Tool `nothing like it` not found; there is `fs_read` or `fs_write`");
+    let token = toolkit::CancellationToken::new();
+    token.cancel();
+    let cancelled = dispatcher.dispatch_with([ToolCall::new("3", "fs_read", "{}")], token).await;
+    assert_eq!(cancelled[0].to_text(), "Tool 'fs_read' was cancelled before it finished");
+}

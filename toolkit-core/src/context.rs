@@ -17,13 +17,15 @@ pub struct ToolContext {
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
+    /// How the model spells the tool's name, if otherwise.
+    called_as: Option<Box<str>>,
 }
 
 impl ToolContext {
     /// The context of a call of this tool that has no id and cannot be cancelled.
     #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self { tool_name, call_id: None, cancellation: None, state: None }
+        Self { tool_name, call_id: None, cancellation: None, state: None, called_as: None }
     }
 
     /// Sets the provider's id of the call.
@@ -50,6 +52,17 @@ impl ToolContext {
     pub(crate) fn lent(mut self, state: Option<&Arc<State>>) -> Self {
         self.state = state.cloned();
         self
+    }
+
+    /// How the model spells the name; its messages use that spelling.
+    pub(crate) fn called_as(mut self, spelling: Option<Box<str>>) -> Self {
+        self.called_as = spelling;
+        self
+    }
+
+    /// The tool's name as the model knows it.
+    pub(crate) fn known_name(&self) -> &str {
+        self.called_as.as_deref().unwrap_or_else(|| self.tool_name.as_str())
     }
 
     /// What the program lends under this type; `None` if it lends none.

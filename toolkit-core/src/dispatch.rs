@@ -170,6 +170,8 @@ impl Dispatcher {
         let ToolCall { id, name, arguments, .. } = call;
         let call_id = id.clone();
         let state = self.registry.state().cloned();
+        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
+        let spelling = respelled.then(|| name.as_str().into());
         let run = async move {
             let started = Instant::now();
             let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
@@ -177,8 +179,10 @@ impl Dispatcher {
                 Ok(resolved) => resolved,
                 Err(error) => return ended(Err(error)),
             };
-            let mut context =
-                ToolContext::new(tool.definition().name.clone()).with_call_id(call_id).lent(state.as_ref());
+            let mut context = ToolContext::new(tool.definition().name.clone())
+                .with_call_id(call_id)
+                .called_as(spelling)
+                .lent(state.as_ref());
             if let Some(token) = cancellation {
                 context = context.with_cancellation(token);
             }

@@ -10,6 +10,6 @@ pub use build::{BuildError, BuildProblem, Location};
 pub use nearest::nearest;
 pub(crate) use tool::one_of;
 pub use tool::{ErrorKind, ToolError};
-pub(crate) use violation::shorten;
 pub use violation::{Violation, ViolationKind};
+pub(crate) use violation::{shorten, shorten_to};
 pub use wire::WireError;

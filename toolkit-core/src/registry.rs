@@ -7,7 +7,7 @@ pub use discover::Registration;
 
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
-use crate::name::{ToolName, check_name};
+use crate::name::{ToolName, WireNames, check_name};
 use crate::output::ToolOutput;
 use crate::tool::{Tool, ToolDefinition, Toolset, start};
 use crate::wire::{ApiFormat, Definitions};
@@ -176,6 +176,24 @@ impl ToolRegistry {
         self.views.definitions(self, format)
     }
 
+    /// The spellings of the names that a provider accepts, both ways, for requests and histories that the
+    /// program builds itself.
+    #[must_use]
+    pub fn wire_names(&self, format: ApiFormat) -> WireNames {
+        self.views.names(self, format)
+    }
+
+    /// The names of the tools in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter_definitions().map(|definition| definition.name.as_str())
+    }
+
+    /// Whether there is a tool of this name.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
     /// Calls one tool with the JSON text of its arguments and waits for it.
     ///
     /// The time limits of the tool and of the registry hold. For calls of a model, which come in
@@ -198,7 +216,12 @@ impl ToolRegistry {
     /// The error for a name that no tool has.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
-        ToolError::not_found(name, self.iter_definitions().map(|definition| definition.name.as_str()))
+        // The model knows the tools under names that every provider accepts.
+        let names = self.wire_names(ApiFormat::OpenAiChat);
+        ToolError::not_found(
+            name,
+            self.iter_definitions().map(|definition| names.spell(definition.name.as_str())),
+        )
     }
 
     fn insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {

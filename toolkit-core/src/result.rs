@@ -3,6 +3,7 @@
 use crate::call::CallId;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// What came of one call. Every call has exactly one.
@@ -26,6 +27,27 @@ impl ToolResult {
     #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { call_id, name: name.into(), position: 0, outcome, duration: Duration::ZERO }
+    }
+
+    /// What the model reads: the text of the output, or the message of the error.
+    #[must_use]
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match &self.outcome {
+            Ok(output) => output.to_text(),
+            Err(error) => Cow::Borrowed(error.message()),
+        }
+    }
+
+    /// The output, if the call succeeded.
+    #[must_use]
+    pub fn output(&self) -> Option<&ToolOutput> {
+        self.outcome.as_ref().ok()
+    }
+
+    /// The error, if the call failed.
+    #[must_use]
+    pub fn error(&self) -> Option<&ToolError> {
+        self.outcome.as_ref().err()
     }
 
     /// Whether the call failed.

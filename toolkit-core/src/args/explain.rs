@@ -3,7 +3,7 @@
 use super::decode::Rules;
 use super::param::{Fill, Param};
 use super::place;
-use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten};
+use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
     Fault, Step, broken_constraints, describe, faults, missing, value_in_words, with_integers,
 };
@@ -12,6 +12,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+
+/// How many characters of what serde says a message repeats.
+const SAID: usize = 200;
 
 /// No integer type has more digits.
 const LONGEST_INTEGER: usize = 39;
@@ -121,14 +124,18 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
     if trimmed.is_empty() {
         return Ok(Members::Absent);
     }
-    let value: &RawValue = serde_json::from_str(text).map_err(ToolError::invalid_json)?;
+    let value: &RawValue = serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let value = value.get();
     match value.as_bytes().first() {
-        Some(b'{') => object(value).map(Members::Object).map_err(ToolError::invalid_json),
-        Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(ToolError::invalid_json),
+        Some(b'{') => object(value).map(Members::Object).map_err(|error| not_json(&error)),
+        Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(|error| not_json(&error)),
         Some(b'n') => Ok(Members::Absent),
         _ => Ok(Members::Other),
     }
+}
+
+fn not_json(error: &serde_json::Error) -> ToolError {
+    ToolError::invalid_json(format_args!("{error}; the arguments must be one JSON object"))
 }
 
 /// The members in the order of the text, doubled names included.
@@ -322,7 +329,12 @@ fn refused_by_type(param: &Param, value: &str, error: &serde_json::Error) -> Vio
     let place = place::find(value, place::offset(value, error.line(), error.column()));
     let said = error.to_string();
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    let message = format!("{}, got {}", shorten(said), value_in_words(place.text));
+    // serde has said what it found where it speaks of an invalid type or value.
+    let found = match said.starts_with("invalid ") {
+        true => String::new(),
+        false => format!(", got {}", value_in_words(place.text)),
+    };
+    let message = format!("{}{found}", shorten_to(said, SAID));
     Violation::new(path(param, &place.steps), ViolationKind::WrongType, message)
 }
 

@@ -196,6 +196,20 @@ impl ToolError {
     }
 }
 
+/// The tool failed, for the reason given.
+impl From<&str> for ToolError {
+    fn from(reason: &str) -> Self {
+        Self::failed(reason)
+    }
+}
+
+/// The tool failed, for the reason given.
+impl From<String> for ToolError {
+    fn from(reason: String) -> Self {
+        Self::failed(reason)
+    }
+}
+
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())

@@ -31,6 +31,13 @@ impl Views {
             .find(|original| *original != spelling)
     }
 
+    pub(super) fn names(&self, registry: &ToolRegistry, format: ApiFormat) -> WireNames {
+        match self.names.get(format as usize) {
+            Some(names) => names.get_or_init(|| self.spell(registry, format)).clone(),
+            None => self.spell(registry, format),
+        }
+    }
+
     pub(super) fn definitions(&self, registry: &ToolRegistry, format: ApiFormat) -> Definitions {
         let render = || {
             let names = self.spell(registry, format);

@@ -19,7 +19,7 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Option<String> {
     if let Some(branches) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array()) {
         let mut words: Vec<String> = branches.iter().filter_map(|branch| describe(root, branch)).collect();
         words.dedup();
-        return (words.len() > 1 || branches.len() == 1).then(|| words.join(" or "));
+        return (!words.is_empty()).then(|| words.join(" or "));
     }
     match schema.get("type")? {
         Value::String(kind) => Some(kind_in_words(root, schema, kind)),
@@ -54,7 +54,20 @@ fn tag(schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
     let constant =
         properties.into_iter().flatten().find_map(|(name, property)| Some((name, property.get("const")?)));
-    constant.map(|(name, value)| format!(" with `{name}` {value}")).unwrap_or_default()
+    match (constant, only_member(schema)) {
+        (Some((name, value)), _) => format!(" with `{name}` {value}"),
+        (None, Some(name)) => format!(" with `{name}`"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The name of an externally tagged variant: the one member that must be there, and no other may be.
+fn only_member(schema: &Value) -> Option<&str> {
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    match schema.get("required")?.as_array()?.as_slice() {
+        [only] if closed => only.as_str(),
+        _ => None,
+    }
 }
 
 fn bounds(schema: &Value) -> String {

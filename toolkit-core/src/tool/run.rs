@@ -25,7 +25,7 @@ pub(crate) fn start<'a>(
     limit: Option<Duration>,
 ) -> Result<Outcome, Running<'a>> {
     if context.is_cancelled() {
-        return Ok(Err(ToolError::cancelled(context.tool_name().as_str())));
+        return Ok(Err(ToolError::cancelled(context.known_name())));
     }
     match guarded(context, || tool.call(arguments, context)) {
         Ok(call) => call.try_ready().map_err(|call| Running::new(call, context, limit)),
@@ -85,7 +85,7 @@ impl Limit {
 
 /// Waits until the call is cancelled or its time is over.
 async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
-    let name = context.tool_name().as_str();
+    let name = context.known_name();
     let mut cancelled = pin!(context.cancelled());
     let mut timed_out = pin!(async {
         match limit {
@@ -106,7 +106,7 @@ async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
 #[inline]
 fn guarded<T>(context: &ToolContext, work: impl FnOnce() -> T) -> Result<T, ToolError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let error = ToolError::panicked(context.tool_name().as_str(), panic_text(&*payload));
+        let error = ToolError::panicked(context.known_name(), panic_text(&*payload));
         discard(payload);
         error
     })
