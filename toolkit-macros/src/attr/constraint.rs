@@ -165,6 +165,8 @@ impl Constraints {
         while !content.is_empty() {
             let key: Ident = content.parse()?;
             if !items.read(&key, &content, diag)? {
+                // What follows is of an argument that does not exist.
+                content.parse::<TokenStream>()?;
                 let hint = hint(&key.to_string(), &known);
                 return Err(syn::Error::new(key.span(), format!("items have no constraint `{key}`{hint}")));
             }
@@ -224,7 +226,7 @@ impl Constraints {
             assertions.push(quote_spanned!(key.span()=> const _: fn() = __toolkit::#assertion::<#ty>;));
         }
         if let Some(items) = &self.items {
-            assertions.extend(items.assertions(&quote!(<#ty as __toolkit::Items>::Item)));
+            assertions.extend(items.assertions(&quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item)));
         }
         assertions
     }

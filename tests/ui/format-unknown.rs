@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn send(#[param(format = "e-mail")] to: String) -> String {
+    to
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(#[param(items(length = 1..))] query: String) -> String {
+    query
+}
+
+fn main() {}

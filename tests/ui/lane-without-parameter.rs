@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool(lane = "paht")]
+fn write(path: String) -> String {
+    path
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(#[param(length = 1..=5)] limit: Option<u32>) -> u32 {
+    limit.unwrap_or(5)
+}
+
+fn main() {}

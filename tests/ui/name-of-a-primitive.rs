@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn char(c: char) -> char {
+    c
+}
+
+fn main() {}

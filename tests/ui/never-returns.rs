@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn forever() -> ! {
+    loop {}
+}
+
+fn main() {}

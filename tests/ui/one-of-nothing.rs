@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn paint(#[param(one_of = [])] color: String) -> String {
+    color
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use toolkit::ToolParams;
+
+#[derive(ToolParams)]
+struct Pair(i64, i64);
+
+fn main() {}

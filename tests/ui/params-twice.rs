@@ -1,0 +1,10 @@
+use toolkit::ToolParams;
+
+#[derive(ToolParams, serde::Deserialize)]
+struct Filter {
+    name: String,
+}
+
+fn main() {
+    let _ = |Filter { name: _ }| ();
+}

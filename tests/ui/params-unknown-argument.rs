@@ -1,0 +1,9 @@
+use toolkit::ToolParams;
+
+#[derive(ToolParams)]
+struct Filter {
+    #[param(aliass = "title")]
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use toolkit::ToolParams;
+
+#[derive(ToolParams)]
+struct Filter {
+    #[param(range = 1..)]
+    name: String,
+}
+
+fn main() {}

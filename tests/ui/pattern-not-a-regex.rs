@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(#[param(pattern = "[a-z")] query: String) -> String {
+    query
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(#[param(range = 1..=5)] query: String) -> String {
+    query
+}
+
+fn main() {}

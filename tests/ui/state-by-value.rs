@@ -1,0 +1,11 @@
+use toolkit::tool;
+
+struct Db;
+
+#[tool]
+fn search(query: String, #[state] db: Db) -> String {
+    let Db = db;
+    query
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use toolkit::tool;
+
+struct Db;
+
+#[tool]
+fn search(query: String, #[state] #[param(description = "The database.")] db: &Db) -> String {
+    let Db = db;
+    query
+}
+
+fn main() {}

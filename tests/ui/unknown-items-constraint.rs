@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn search(#[param(items(lenght = 1..))] words: Vec<String>) -> usize {
+    words.len()
+}
+
+fn main() {}

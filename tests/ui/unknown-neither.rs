@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool(unknown = "allow")]
+fn search(query: String) -> String {
+    query
+}
+
+fn main() {}
