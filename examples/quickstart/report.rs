@@ -30,15 +30,29 @@ pub(crate) fn definitions(definitions: &Definitions) {
     println!("Definitions sent to the model ({} tools, {} bytes):", tools.len(), definitions.as_json().len());
     for tool in tools {
         let function = &tool["function"];
-        let description = function["description"].as_str().unwrap_or_default();
-        println!("\n  {} — {}", text(&function["name"]), description.lines().next().unwrap_or_default());
-        let required = function["parameters"]["required"].as_array();
-        for (name, property) in function["parameters"]["properties"].as_object().into_iter().flatten() {
-            let is_required =
-                required.is_some_and(|required| required.iter().any(|required| required == name));
-            let mark = if is_required { "" } else { "?" };
-            println!("      {name}{mark}: {property}");
-        }
+        println!("\n  {} — {}", text(&function["name"]), text(&function["description"]));
+        members(&function["parameters"], 3);
+    }
+    println!("\nOne of them as JSON:\n  {}", tools.first().unwrap_or(&Value::Null));
+}
+
+/// The members of an object schema, one a line, nested ones further in.
+fn members(schema: &Value, depth: usize) {
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let presence = match (required.iter().any(|required| required == name), property.get("default")) {
+            (true, _) => ", required".to_owned(),
+            (false, Some(default)) => format!(", default {default}"),
+            (false, None) => String::new(),
+        };
+        let kind = match property["enum"].as_array() {
+            Some(values) => values.iter().map(Value::to_string).collect::<Vec<_>>().join(" | "),
+            None => text(&property["type"]).to_owned(),
+        };
+        let note = property["description"].as_str().map(|note| format!(" — {note}")).unwrap_or_default();
+        println!("{:indent$}{name}: {kind}{presence}{note}", "", indent = depth * 2);
+        members(property, depth + 1);
+        members(&property["items"], depth + 1);
     }
 }
 
@@ -64,8 +78,13 @@ pub(crate) fn results(results: &[ToolResult]) {
 pub(crate) fn messages(messages: &[Value]) {
     println!("  Messages to send back:");
     for message in messages {
-        println!("    {message}");
+        println!("    {}", shortened(&message.to_string()));
     }
+}
+
+fn shortened(line: &str) -> String {
+    let short: String = line.chars().take(150).collect();
+    if short.len() < line.len() { short + "…" } else { short }
 }
 
 fn text(value: &Value) -> &str {
