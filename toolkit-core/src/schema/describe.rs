@@ -7,45 +7,77 @@ use serde_json::Value;
 /// How many allowed values a description lists.
 const LISTED: usize = 20;
 
+/// How many schemas one description looks at, and how deep. That of a schema that holds itself would
+/// else never end.
+const LOOKED_AT: usize = 64;
+const DEEPEST: usize = 4;
+
 /// What the schema expects, as in `integer from 0 to 255`; `None` if it has no simple words for it.
 pub(crate) fn describe(root: &Value, schema: &Value) -> Option<String> {
-    let schema = resolve(root, schema)?;
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return Some(one_of(values));
-    }
-    if let Some(value) = schema.get("const") {
-        return Some(value.to_string());
-    }
-    if let Some(branches) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array()) {
-        let mut words: Vec<String> = branches.iter().filter_map(|branch| describe(root, branch)).collect();
-        words.dedup();
-        return (!words.is_empty()).then(|| words.join(" or "));
-    }
-    match schema.get("type")? {
-        Value::String(kind) => Some(kind_in_words(root, schema, kind)),
-        Value::Array(kinds) => {
-            let kinds = kinds.iter().filter_map(Value::as_str);
-            let words: Vec<String> = kinds.map(|kind| kind_in_words(root, schema, kind)).collect();
-            Some(words.join(" or "))
-        }
-        _ => None,
-    }
+    Words { root, left: LOOKED_AT, depth: 0 }.describe(schema)
 }
 
-fn kind_in_words(root: &Value, schema: &Value, kind: &str) -> String {
-    match kind {
-        "integer" | "number" => format!("{kind}{}", bounds(schema)),
-        "string" => format!("string{}{}", count(schema, "Length", "character"), shape(schema)),
-        "array" => {
-            let count = count(schema, "Items", "item");
-            match schema.get("items").and_then(|items| describe(root, items)) {
-                Some(items) if count.is_empty() => format!("array of {items}"),
-                Some(items) => format!("array{count}, each {items}"),
-                None => format!("array{count}"),
-            }
+struct Words<'a> {
+    /// Where references lead.
+    root: &'a Value,
+    /// How many more schemas may be looked at.
+    left: usize,
+    /// How many hold the one that is looked at.
+    depth: usize,
+}
+
+impl Words<'_> {
+    fn describe(&mut self, schema: &Value) -> Option<String> {
+        if self.left == 0 || self.depth == DEEPEST {
+            return None;
         }
-        "object" => format!("object{}{}", tag(schema), count(schema, "Properties", "member")),
-        _ => kind.to_owned(),
+        self.left -= 1;
+        self.depth += 1;
+        let words = self.words(schema);
+        self.depth -= 1;
+        words
+    }
+
+    fn words(&mut self, schema: &Value) -> Option<String> {
+        let schema = resolve(self.root, schema)?;
+        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            return Some(one_of(values));
+        }
+        if let Some(value) = schema.get("const") {
+            return Some(value.to_string());
+        }
+        if let Some(branches) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
+        {
+            let mut words: Vec<String> = branches.iter().filter_map(|branch| self.describe(branch)).collect();
+            words.dedup();
+            return (!words.is_empty()).then(|| words.join(" or "));
+        }
+        match schema.get("type")? {
+            Value::String(kind) => Some(self.kind(schema, kind)),
+            Value::Array(kinds) => {
+                let kinds = kinds.iter().filter_map(Value::as_str);
+                let words: Vec<String> = kinds.map(|kind| self.kind(schema, kind)).collect();
+                Some(words.join(" or "))
+            }
+            _ => None,
+        }
+    }
+
+    fn kind(&mut self, schema: &Value, kind: &str) -> String {
+        match kind {
+            "integer" | "number" => format!("{kind}{}", bounds(schema)),
+            "string" => format!("string{}{}", count(schema, "Length", "character"), shape(schema)),
+            "array" => {
+                let count = count(schema, "Items", "item");
+                match schema.get("items").and_then(|items| self.describe(items)) {
+                    Some(items) if count.is_empty() => format!("array of {items}"),
+                    Some(items) => format!("array{count}, each {items}"),
+                    None => format!("array{count}"),
+                }
+            }
+            "object" => format!("object{}{}", tag(schema), count(schema, "Properties", "member")),
+            _ => kind.to_owned(),
+        }
     }
 }
 
@@ -166,5 +198,14 @@ mod tests {
     #[test]
     fn a_reference_to_itself_has_no_words() {
         check(&json!({"$ref": "#"}), None);
+    }
+
+    #[test]
+    fn a_schema_that_holds_itself_has_an_end() {
+        let list = json!({"type": "array", "items": {"$ref": "#"}});
+        check(&list, Some("array of array of array of array"));
+        let choice =
+            json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}]});
+        assert!(describe(&choice, &choice).is_none_or(|words| words.len() < 10_000));
     }
 }

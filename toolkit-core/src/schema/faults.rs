@@ -5,11 +5,12 @@
 
 use super::describe::{describe, resolve, value_in_words};
 use super::limits::{keeps_within, matches};
-use crate::error::{ViolationKind, nearest};
+use crate::error::{ViolationKind, nearest, shorten};
 use serde_json::{Map, Value};
+use std::ptr;
 
 /// No more faults are looked for in one value.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +29,22 @@ pub(crate) struct Fault {
 
 /// The faults of a value, in the order of the value; `raw` is its text. `root` is where references of `schema` lead.
 pub(crate) fn faults(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
-    let mut search = Search { root, raw, steps: Vec::new(), found: Vec::new() };
+    let mut search = Search { root, raw, steps: Vec::new(), open: Vec::new(), found: Vec::new() };
     search.look(schema, value);
     search.found
+}
+
+/// `prefix` and the way from there, as in `filters[2].max`.
+pub(crate) fn path(prefix: &str, steps: &[Step]) -> String {
+    let mut path = prefix.to_owned();
+    for step in steps {
+        match step {
+            Step::Key(key) if path.is_empty() => path.push_str(key),
+            Step::Key(key) => path.push_str(&format!(".{key}")),
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    path
 }
 
 struct Search<'a> {
@@ -38,6 +52,9 @@ struct Search<'a> {
     /// The text of the whole value, as it came.
     raw: &'a str,
     steps: Vec<Step>,
+    /// The schemas that are being looked at, each with the number of steps to its value. One that leads
+    /// to itself at the same value demands nothing more.
+    open: Vec<(usize, &'a Map<String, Value>)>,
     found: Vec<Fault>,
 }
 
@@ -47,6 +64,17 @@ impl<'a> Search<'a> {
             return;
         }
         let Some(Value::Object(schema)) = resolve(self.root, schema) else { return };
+        let depth = self.steps.len();
+        let here = self.open.iter().rev().take_while(|(steps, _)| *steps == depth);
+        if here.map(|(_, open)| *open).any(|open| ptr::eq(open, schema)) {
+            return;
+        }
+        self.open.push((depth, schema));
+        self.look_into(schema, value);
+        self.open.pop();
+    }
+
+    fn look_into(&mut self, schema: &'a Map<String, Value>, value: &Value) {
         if !is_of_its_kind(schema, value) {
             self.mismatch(ViolationKind::WrongType, schema, value);
             return;
@@ -70,17 +98,18 @@ impl<'a> Search<'a> {
 
     fn mismatch(&mut self, kind: ViolationKind, schema: &Map<String, Value>, value: &Value) {
         let expected = describe(self.root, &Value::Object(schema.clone()));
-        let expected = expected.unwrap_or_else(|| "another value".to_owned());
-        let found =
-            if self.steps.is_empty() { value_in_words(self.raw) } else { value_in_words(&value.to_string()) };
-        self.add(kind, format!("expected {expected}, got {found}"));
+        let message = match self.steps.is_empty() {
+            true => mismatch(expected, self.raw),
+            false => mismatch(expected, &value.to_string()),
+        };
+        self.add(kind, message);
     }
 
     /// If no branch fits, the faults of the branch that is meant; if none is, only that none fits.
     fn look_into_branches(&mut self, schema: &Map<String, Value>, branches: &'a [Value], value: &Value) {
         let in_branch = |branch: &'a Value| {
-            let mut search =
-                Search { root: self.root, raw: self.raw, steps: self.steps.clone(), found: Vec::new() };
+            let (steps, open) = (self.steps.clone(), self.open.clone());
+            let mut search = Search { root: self.root, raw: self.raw, steps, open, found: Vec::new() };
             search.look(branch, value);
             search.found
         };
@@ -125,10 +154,7 @@ impl<'a> Search<'a> {
                     }
                 }
                 (None, Some(Value::Bool(false))) => {
-                    let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
-                    let hint = nearest(name, known).first().map(|meant| format!("; did you mean `{meant}`?"));
-                    let message = format!("there is no such property{}", hint.unwrap_or_default());
-                    self.add(ViolationKind::Unknown, message);
+                    self.add(ViolationKind::Unknown, no_such_property(name, properties));
                 }
                 (None, Some(other)) => self.look(other, value),
                 (None, None) => {}
@@ -169,6 +195,19 @@ pub(crate) fn broken_constraints(root: &Value, schema: &Value, value: &Value, ra
     let mut found = faults(root, schema, value, raw);
     found.retain(|fault| fault.kind == ViolationKind::Constraint);
     found
+}
+
+/// The message for a value, given as its text, that is not what is expected.
+pub(super) fn mismatch(expected: Option<String>, value: &str) -> String {
+    let expected = expected.unwrap_or_else(|| "another value".to_owned());
+    format!("expected {expected}, got {}", value_in_words(value))
+}
+
+/// The message for a member that may not be there.
+pub(super) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
+    let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+    let hint = nearest(name, known).first().map(|meant| format!("; did you mean `{}`?", shorten(meant)));
+    format!("there is no such property{}", hint.unwrap_or_default())
 }
 
 /// The message for something that is required and absent.
@@ -216,17 +255,7 @@ mod tests {
     fn check(schema: &Value, value: &Value, expected: &[&str]) {
         let found: Vec<String> = faults(schema, schema, value, &value.to_string())
             .into_iter()
-            .map(|fault| {
-                let steps: String = fault
-                    .steps
-                    .iter()
-                    .map(|step| match step {
-                        Step::Key(key) => format!(".{key}"),
-                        Step::Index(index) => format!("[{index}]"),
-                    })
-                    .collect();
-                format!("{steps}: {}", fault.message)
-            })
+            .map(|fault| format!("{}: {}", path("", &fault.steps), fault.message))
             .collect();
         assert_eq!(found, expected);
     }
@@ -243,12 +272,12 @@ mod tests {
             &schema,
             &json!({"a": [1, -1, "2"], "d": 1, "c": ["", 0, 1]}),
             &[
-                ".a[1]: expected integer of at least 0, got number -1",
-                ".a[2]: expected integer of at least 0, got string \"2\"",
-                ".d: there is no such property",
-                ".c: expected array of 2 items, got array [\"\",0,1]",
-                ".c[1]: expected boolean, got number 0",
-                ".b: required, but missing; expected one of \"x\", \"y\"",
+                "a[1]: expected integer of at least 0, got number -1",
+                "a[2]: expected integer of at least 0, got string \"2\"",
+                "d: there is no such property",
+                "c: expected array of 2 items, got array [\"\",0,1]",
+                "c[1]: expected boolean, got number 0",
+                "b: required, but missing; expected one of \"x\", \"y\"",
             ],
         );
     }
@@ -260,11 +289,7 @@ mod tests {
             {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}},
         ]});
         check(&schema, &json!({"kind": "square", "side": 1}), &[]);
-        check(
-            &schema,
-            &json!({"kind": "square", "side": "1"}),
-            &[".side: expected number, got string \"1\""],
-        );
+        check(&schema, &json!({"kind": "square", "side": "1"}), &["side: expected number, got string \"1\""]);
         check(
             &schema,
             &json!({"kind": "line"}),
@@ -287,9 +312,14 @@ mod tests {
         check(
             &schema,
             &json!({"next": {"next": {"value": "x"}}}),
-            &[".next.next.value: expected integer, got string \"x\""],
+            &["next.next.value: expected integer, got string \"x\""],
         );
         check(&json!({"$ref": "#"}), &json!(1), &[]);
+        let itself = json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}], "type": "integer"});
+        check(&itself, &json!("x"), &[": expected integer, got string \"x\""]);
+        check(&itself, &json!(1), &[]);
+        let choice = json!({"anyOf": [{"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}]});
+        check(&choice, &json!([[1]]), &[]);
     }
 
     #[test]
