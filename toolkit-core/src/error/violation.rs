@@ -5,6 +5,9 @@ use std::fmt;
 /// How many characters of a name or value from the model a message repeats.
 const QUOTED: usize = 60;
 
+/// How many characters the message of one violation has at most.
+const LONGEST: usize = 1_000;
+
 /// One way in which the arguments of a call are wrong. Its text is written for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,10 +40,12 @@ pub enum ViolationKind {
 }
 
 impl Violation {
-    /// A fault at `path`.
+    /// A fault at `path`. A very long message is cut: schemas come from elsewhere too.
     #[must_use]
     pub fn new(path: impl Into<String>, kind: ViolationKind, message: impl Into<String>) -> Self {
-        Self { path: path.into(), kind, message: message.into() }
+        let message = message.into();
+        let message = if message.len() > LONGEST { shorten_to(&message, LONGEST) } else { message };
+        Self { path: path.into(), kind, message }
     }
 }
 
