@@ -4,6 +4,7 @@
 
 mod agreement;
 mod arguments;
+mod closures;
 mod constraints;
 mod dispatch;
 mod metadata;

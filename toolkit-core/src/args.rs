@@ -7,11 +7,15 @@
 mod decode;
 mod default;
 mod explain;
+mod fields;
 pub mod kinds;
+mod members;
 mod param;
 mod place;
+mod whole;
 
 pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, Slot, ToolParams};
+pub(crate) use whole::{Shape, decode_whole};

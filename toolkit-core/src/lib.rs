@@ -36,14 +36,15 @@ pub use name::{
     namespace_prefix, normalize, strip_namespace,
 };
 pub use output::{
-    Content, ErrorText, IntoToolOutput, JsonText, Media, MediaData, Resource, ToolOutput, ToolReturn,
+    Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource, ToolOutput,
+    ToolReturn,
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;
 pub use schema::{Constraints, schema_of, tidy};
 pub use tool::{
-    FunctionTool, Locality, Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, ToolTag, Toolset,
-    UnknownArguments,
+    ClosureTool, Deferred, FunctionTool, Immediate, Locality, Tool, ToolAnswer, ToolDefinition, ToolFuture,
+    ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
 };
 pub use wire::{ApiFormat, Definitions};
 

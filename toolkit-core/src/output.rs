@@ -2,12 +2,14 @@
 
 mod content;
 mod convert;
+mod outcome;
 
 pub use content::{Content, JsonText, Media, MediaData, Resource};
 pub use convert::{
     ByConversion, ByDisplay, ByError, BySerialize, Failure, Infallible, Output, Unconvertible,
 };
 pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
+pub use outcome::{IntoOutcome, Json};
 
 use serde_json::Value;
 use std::borrow::Cow;

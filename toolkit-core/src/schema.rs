@@ -12,8 +12,8 @@ mod walk;
 
 pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
-pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing};
-pub(crate) use generate::SchemaBuilder;
+pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing, path};
+pub(crate) use generate::{SchemaBuilder, judged_schema_of};
 pub use generate::{schema_of, type_name};
 pub(crate) use integers::with_integers;
 pub(crate) use limits::has_demands;

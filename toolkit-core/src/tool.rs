@@ -1,5 +1,7 @@
 //! Tools: what they say about themselves, and how one is run.
 
+mod answer;
+mod closure;
 mod definition;
 mod function;
 mod future;
@@ -7,6 +9,8 @@ mod metadata;
 mod run;
 mod toolset;
 
+pub use answer::{Deferred, Immediate, ToolAnswer};
+pub use closure::ClosureTool;
 pub use definition::ToolDefinition;
 pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
 pub use future::ToolFuture;

@@ -1,23 +1,46 @@
 //! The slow way, taken when something is wrong: coerce what can be meant, report everything else.
 
 use super::decode::Rules;
+use super::members::{Member, with_members};
 use super::param::{Fill, Param};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
-    Fault, Step, broken_constraints, describe, faults, missing, value_in_words, with_integers,
+    Fault, Step, broken_constraints, describe, faults, missing, path, value_in_words, with_integers,
 };
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// How many characters of what serde says a message repeats.
 const SAID: usize = 200;
 
 /// No integer type has more digits.
 const LONGEST_INTEGER: usize = 39;
+
+/// What has to be known about a parameter to explain what is wrong with it.
+pub(super) trait Parameter {
+    /// The name that the model sees.
+    fn name(&self) -> &str;
+    /// Whether the model must give it.
+    fn is_required(&self) -> bool;
+    /// Whether the model may use this name for it.
+    fn answers_to(&self, name: &str) -> bool;
+}
+
+impl Parameter for Param {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn is_required(&self) -> bool {
+        self.required
+    }
+
+    fn answers_to(&self, name: &str) -> bool {
+        self.answers_to(name)
+    }
+}
 
 #[cold]
 pub(super) fn decode(
@@ -26,34 +49,29 @@ pub(super) fn decode(
     rules: &Rules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
-    let unwrapped;
-    let members = match read_members(text)? {
-        Members::Object(members) => members,
-        Members::String(inner) => {
-            unwrapped = inner;
-            match read_members(&unwrapped) {
-                Ok(Members::Object(members)) => members,
-                Ok(Members::Absent) => Vec::new(),
-                _ => return Err(not_an_object(text)),
-            }
-        }
-        Members::Absent => Vec::new(),
-        Members::Other => return Err(not_an_object(text)),
-    };
+    with_members(text, |members| fill_slots(members, params, rules, slots))?.finish()
+}
 
+/// Fills the slots as well as can be, and reports what is wrong.
+pub(super) fn fill_slots<P: Parameter>(
+    members: &[Member<'_>],
+    params: &[P],
+    rules: &Rules<'_>,
+    slots: &mut [&mut dyn Fill],
+) -> Report {
     let mut report = Report::default();
     let mut seen = vec![false; params.len()];
     let mut filled = vec![false; params.len()];
-    for (name, value) in &members {
+    for (name, value) in members {
         let Some(index) = params.iter().position(|param| param.answers_to(name)) else {
             if rules.refuse_unknown {
-                report.add(|| unknown(name, params));
+                report.add(|| unknown(name, params.iter().map(Parameter::name)));
             }
             continue;
         };
         let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
         if seen.get_mut(index).is_some_and(|seen| std::mem::replace(seen, true)) {
-            report.add(|| Violation::new(param.name, ViolationKind::Duplicate, "given twice; give it once"));
+            report.add(|| given_twice(param.name()));
             continue;
         }
         let value = value.get();
@@ -64,44 +82,46 @@ pub(super) fn decode(
                     report.extend(broken(param, &taken, rules));
                 }
             }
-            Err(_) if value == "null" && !param.required => {}
+            Err(_) if value == "null" && !param.is_required() => {}
             Err(error) => {
                 mark(&mut filled, index);
-                report.extend(wrong_value(param, value, rules.schema, &error));
+                let property = property(param, rules.schema);
+                report.extend(wrong_value(param.name(), value, rules.schema, property, &error));
             }
         }
     }
-    let missing = params.iter().zip(filled).filter(|(param, filled)| param.required && !filled);
+    let missing = params.iter().zip(filled).filter(|(param, filled)| param.is_required() && !filled);
     report.extend(missing.map(|(param, _)| missing_parameter(param, rules.schema)));
-    report.finish()
+    report
 }
 
 /// The faults of a call, in the order of the text. A hostile call may have any number of them.
 #[derive(Default)]
-struct Report {
-    violations: Vec<Violation>,
+pub(super) struct Report {
+    pub(super) violations: Vec<Violation>,
     more: usize,
 }
 
 impl Report {
     const MOST: usize = 64;
 
-    fn add(&mut self, violation: impl FnOnce() -> Violation) {
+    pub(super) fn add(&mut self, violation: impl FnOnce() -> Violation) {
         match self.violations.len() < Self::MOST {
             true => self.violations.push(violation()),
             false => self.more += 1,
         }
     }
 
-    fn extend(&mut self, violations: impl IntoIterator<Item = Violation>) {
+    pub(super) fn extend(&mut self, violations: impl IntoIterator<Item = Violation>) {
         violations.into_iter().for_each(|violation| self.add(|| violation));
     }
 
-    fn finish(self) -> Result<(), ToolError> {
-        match self.violations.is_empty() {
-            true => Ok(()),
-            false => Err(ToolError::invalid_arguments_and_more(self.violations, self.more)),
-        }
+    pub(super) fn finish(self) -> Result<(), ToolError> {
+        if self.violations.is_empty() { Ok(()) } else { Err(self.into_error()) }
+    }
+
+    pub(super) fn into_error(self) -> ToolError {
+        ToolError::invalid_arguments_and_more(self.violations, self.more)
     }
 }
 
@@ -111,62 +131,12 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-enum Members<'a> {
-    Object(Vec<(String, &'a RawValue)>),
-    /// A JSON text within a JSON string, as some models write it.
-    String(String),
-    Absent,
-    Other,
-}
-
-fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
-    let trimmed = text.trim();
-    if trimmed.is_empty() {
-        return Ok(Members::Absent);
-    }
-    let value: &RawValue = serde_json::from_str(text).map_err(|error| not_json(&error))?;
-    let value = value.get();
-    match value.as_bytes().first() {
-        Some(b'{') => object(value).map(Members::Object).map_err(|error| not_json(&error)),
-        Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(|error| not_json(&error)),
-        Some(b'n') => Ok(Members::Absent),
-        _ => Ok(Members::Other),
-    }
-}
-
-fn not_json(error: &serde_json::Error) -> ToolError {
-    ToolError::invalid_json(format_args!("{error}; the arguments must be one JSON object"))
-}
-
-/// The members in the order of the text, doubled names included.
-fn object(text: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
-    struct InOrder;
-
-    impl<'de> Visitor<'de> for InOrder {
-        type Value = Vec<(String, &'de RawValue)>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut members = Vec::new();
-            while let Some(member) = map.next_entry()? {
-                members.push(member);
-            }
-            Ok(members)
-        }
-    }
-
-    serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
-}
-
 /// Fills the slot with the value, or else with what the model may have meant, and returns what was
 /// taken: the contents of a string as the value, a number without a fraction as an integer (also inside
 /// the value), an allowed value in other letter case.
 fn fill<'a>(
     value: &'a str,
-    param: &Param,
+    param: &impl Parameter,
     rules: &Rules<'_>,
     slot: &mut dyn Fill,
 ) -> Result<Cow<'a, str>, serde_json::Error> {
@@ -240,13 +210,13 @@ fn mended(root: &Value, schema: &Value, text: &str) -> Option<String> {
     changed.then(|| value.to_string())
 }
 
-fn not_an_object(text: &str) -> ToolError {
-    let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
-    ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
+pub(super) fn given_twice(name: &str) -> Violation {
+    Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-fn unknown(name: &str, params: &[Param]) -> Violation {
-    let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+/// `names` are those of the parameters.
+pub(super) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
+    let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
         ([meant, ..], _) => format!("there is no such parameter; did you mean `{meant}`?"),
         ([], []) => "there is no such parameter; this tool takes none".to_owned(),
@@ -255,9 +225,9 @@ fn unknown(name: &str, params: &[Param]) -> Violation {
     Violation::new(name, ViolationKind::Unknown, message)
 }
 
-fn missing_parameter(param: &Param, schema: &Value) -> Violation {
+fn missing_parameter(param: &impl Parameter, schema: &Value) -> Violation {
     let expected = property(param, schema).and_then(|property| describe(schema, property));
-    Violation::new(param.name, ViolationKind::Missing, missing(expected))
+    Violation::new(param.name(), ViolationKind::Missing, missing(expected))
 }
 
 /// Whether a value that was decoded keeps within the constraints of its schema.
@@ -265,35 +235,43 @@ pub(super) fn keeps_to_schema(param: &Param, value: &str, rules: &Rules<'_>) -> 
     broken(param, value, rules).is_empty()
 }
 
-fn broken(param: &Param, value: &str, rules: &Rules<'_>) -> Vec<Violation> {
+fn broken(param: &impl Parameter, value: &str, rules: &Rules<'_>) -> Vec<Violation> {
     let parsed = serde_json::from_str::<Value>(value).ok();
     let faults = property(param, rules.schema)
         .zip(parsed)
         .map(|(property, parsed)| broken_constraints(rules.schema, property, &parsed, value));
-    violations(param, faults.unwrap_or_default())
+    violations(param.name(), faults.unwrap_or_default())
 }
 
-fn violations(param: &Param, faults: Vec<Fault>) -> Vec<Violation> {
-    let violation = |fault: Fault| Violation::new(path(param, &fault.steps), fault.kind, fault.message);
-    faults.into_iter().map(violation).collect()
+/// The faults of a value that stands at `place`.
+pub(super) fn violations(place: &str, faults: Vec<Fault>) -> Vec<Violation> {
+    faults.into_iter().map(|fault| violation(place, fault)).collect()
+}
+
+pub(super) fn violation(place: &str, fault: Fault) -> Violation {
+    Violation::new(path(place, &fault.steps), fault.kind, fault.message)
 }
 
 /// Every fault that the schema shows; if it shows none, the type has a rule of its own, and the error
 /// of the decoder is all there is.
-fn wrong_value(param: &Param, value: &str, schema: &Value, error: &serde_json::Error) -> Vec<Violation> {
+pub(super) fn wrong_value(
+    place: &str,
+    value: &str,
+    root: &Value,
+    schema: Option<&Value>,
+    error: &serde_json::Error,
+) -> Vec<Violation> {
     let meant = container_in_string(value);
     let value = meant.as_deref().unwrap_or(value);
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults = property(param, schema)
-        .zip(parsed)
-        .map(|(property, parsed)| faults(schema, property, &parsed, value));
+    let faults = schema.zip(parsed).map(|(schema, parsed)| faults(root, schema, &parsed, value));
     let mut faults = faults.unwrap_or_default();
     if !is_about_members(error) {
         without_other_names(&mut faults);
     }
     match faults.is_empty() {
-        false => violations(param, faults),
-        true => vec![refused_by_type(param, value, error)],
+        false => violations(place, faults),
+        true => vec![refused_by_type(place, value, error)],
     }
 }
 
@@ -325,30 +303,20 @@ fn parent(fault: &Fault) -> Vec<Step> {
     fault.steps.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default()
 }
 
-fn refused_by_type(param: &Param, value: &str, error: &serde_json::Error) -> Violation {
-    let place = place::find(value, place::offset(value, error.line(), error.column()));
+/// What the decoder of a type said about a value that stands at `place`.
+fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Violation {
+    let found = place::find(value, place::offset(value, error.line(), error.column()));
     let said = error.to_string();
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
     // serde has said what it found where it speaks of an invalid type or value.
-    let found = match said.starts_with("invalid ") {
+    let got = match said.starts_with("invalid ") {
         true => String::new(),
-        false => format!(", got {}", value_in_words(place.text)),
+        false => format!(", got {}", value_in_words(found.text)),
     };
-    let message = format!("{}{found}", shorten_to(said, SAID));
-    Violation::new(path(param, &place.steps), ViolationKind::WrongType, message)
+    let message = format!("{}{got}", shorten_to(said, SAID));
+    Violation::new(path(place, &found.steps), ViolationKind::WrongType, message)
 }
 
-fn property<'a>(param: &Param, schema: &'a Value) -> Option<&'a Value> {
-    schema.get("properties")?.get(param.name)
-}
-
-fn path(param: &Param, steps: &[Step]) -> String {
-    let mut path = param.name.to_owned();
-    for step in steps {
-        match step {
-            Step::Key(key) => path.push_str(&format!(".{key}")),
-            Step::Index(index) => path.push_str(&format!("[{index}]")),
-        }
-    }
-    path
+fn property<'a>(param: &impl Parameter, schema: &'a Value) -> Option<&'a Value> {
+    schema.get("properties")?.get(param.name())
 }

@@ -47,6 +47,17 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// The schema of a tool's arguments is none, or not one that its arguments can have.
+    InvalidSchema {
+        /// The name of the tool.
+        tool: String,
+        /// Where in the schema, as in `#/properties/city/type`; `#` is the whole.
+        path: String,
+        /// What is wrong there, and what would be right.
+        message: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
 }
 
 impl fmt::Display for BuildProblem {
@@ -72,6 +83,10 @@ impl fmt::Display for BuildProblem {
             }
             Self::IllegalName { error, defined_at } => {
                 write!(f, "{error} (defined at {})", place(*defined_at))
+            }
+            Self::InvalidSchema { tool, path, message, defined_at } => {
+                let place = place(*defined_at);
+                write!(f, "the schema of tool `{tool}` is wrong at `{path}`: {message} (defined at {place})")
             }
         }
     }
@@ -106,6 +121,12 @@ impl BuildError {
 impl From<BuildProblem> for BuildError {
     fn from(problem: BuildProblem) -> Self {
         Self { problems: vec![problem] }
+    }
+}
+
+impl FromIterator<BuildProblem> for BuildError {
+    fn from_iter<I: IntoIterator<Item = BuildProblem>>(problems: I) -> Self {
+        Self { problems: problems.into_iter().collect() }
     }
 }
 

@@ -223,7 +223,7 @@ impl<E: Error> ByError for Failure<E> {
 const MOST_CAUSES: usize = 8;
 
 /// The text of an error and of its causes, less those that the text before repeats.
-fn with_causes(error: &dyn Error) -> String {
+pub(super) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     for _ in 0..MOST_CAUSES {

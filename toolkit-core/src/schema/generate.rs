@@ -19,13 +19,19 @@ use std::borrow::Cow;
 /// ```
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
+    judged_schema_of::<T>().0
+}
+
+/// The schema of a type, and whether it demands more than decoding ensures.
+pub(crate) fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::new();
     let mut schema = T::json_schema(builder.generator()).to_value();
+    let mut demanding = has_demands(&schema);
     tidy(&mut schema);
     if let Value::Object(root) = &mut schema {
-        builder.add_definitions(root);
+        demanding |= builder.add_definitions(root);
     }
-    schema
+    (schema, demanding)
 }
 
 /// The name of a type with its arguments, as in `Page_of_Item`.

@@ -1,0 +1,259 @@
+//! Closures as tools, with arguments of a type.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use toolkit::prelude::*;
+use toolkit::serde_json::json;
+use toolkit::{BuildProblem, ClosureTool, ErrorKind, FunctionTool, Json, UnknownArguments};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Search {
+    /// What is looked for.
+    query: String,
+    #[serde(default, alias = "limit")]
+    #[schemars(range(min = 1, max = 50))]
+    max_results: Option<u32>,
+    #[serde(default)]
+    tags: Vec<String>,
+    filter: Option<Filter>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Filter {
+    #[serde(alias = "at_least")]
+    min: i64,
+}
+
+fn search() -> ClosureTool {
+    FunctionTool::from_fn("search", "Searches.", |args: Search| async move {
+        let Search { query, max_results, tags, filter } = args;
+        format!("{query} {max_results:?} {tags:?} {:?}", filter.map(|filter| filter.min))
+    })
+    .unwrap()
+}
+
+async fn call(tool: &ClosureTool, arguments: &str) -> Result<String, String> {
+    let context = ToolContext::new(tool.definition().name.clone());
+    let outcome = tool.call(arguments, &context).await;
+    outcome.map(|output| output.to_text().into_owned()).map_err(|error| error.message().to_owned())
+}
+
+#[track_caller]
+fn refused(outcome: Result<String, String>, lines: &[&str]) {
+    let message = outcome.unwrap_err();
+    for line in lines {
+        assert!(message.contains(line), "{line}\nis not in\n{message}");
+    }
+}
+
+#[test]
+fn the_schema_is_that_of_the_type_and_forbids_what_it_would_ignore() {
+    assert_eq!(
+        search().definition().parameters,
+        json!({
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What is looked for."},
+                "max_results": {"type": "integer", "minimum": 1, "maximum": 50},
+                "tags": {"type": "array", "items": {"type": "string"}, "default": []},
+                "filter": {
+                    "type": "object", "properties": {"min": {"type": "integer"}}, "required": ["min"]
+                },
+            },
+            "required": ["query"],
+            "additionalProperties": false,
+        })
+    );
+    let open = search().with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
+    assert!(open.definition().parameters.get("additionalProperties").is_none());
+}
+
+#[tokio::test]
+async fn what_is_right_or_can_be_meant_is_taken() {
+    let tool = search();
+    for (arguments, text) in [
+        (r#"{"query": "rust"}"#, "rust None [] None"),
+        (r#"{"query": "rust", "max_results": 5, "filter": {"min": 1}}"#, "rust Some(5) [] Some(1)"),
+        (r#"{"query": "rust", "limit": 5}"#, "rust Some(5) [] None"),
+        (r#"{"query": "rust", "max_results": "5", "tags": "[\"a\"]"}"#, r#"rust Some(5) ["a"] None"#),
+        (r#"{"query": "rust", "max_results": 5.0, "tags": null}"#, "rust Some(5) [] None"),
+        (r#"{"query": "rust", "max_results": "5", "filter": {"at_least": 2}}"#, "rust Some(5) [] Some(2)"),
+        (r#""{\"query\": \"rust\"}""#, "rust None [] None"),
+    ] {
+        assert_eq!(call(&tool, arguments).await.as_deref(), Ok(text), "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn all_that_is_wrong_is_said_at_once() {
+    let tool = search();
+    refused(
+        call(&tool, r#"{"querry": 1, "max_results": "many", "filter": {"min": "x"}, "tags": [1, "a", 2]}"#)
+            .await,
+        &[
+            "Error validating JSON arguments: 6 problems",
+            "- `querry`: there is no such parameter; did you mean `query`?",
+            "- `max_results`: expected integer from 1 to 50, got string \"many\"",
+            "- `filter.min`: expected integer, got string \"x\"",
+            "- `tags[0]`: expected string, got number 1",
+            "- `tags[2]`: expected string, got number 2",
+            "- `query`: required, but missing; expected string",
+        ],
+    );
+    refused(
+        call(&tool, r#"{"query": "a", "max_results": 51}"#).await,
+        &["arguments: `max_results`: expected integer from 1 to 50, got number 51"],
+    );
+    refused(
+        call(&tool, r#"{"query": "a", "max_results": "51"}"#).await,
+        &["arguments: `max_results`: expected integer from 1 to 50, got "],
+    );
+    refused(
+        call(&tool, r#"{"query": "a", "sort": 1}"#).await,
+        &["arguments: `sort`: there is no such parameter; there is `query` or `max_results`"],
+    );
+    refused(call(&tool, r#"{"query": "a", "query": "b"}"#).await, &["arguments: `query`: given twice"]);
+    refused(call(&tool, "").await, &["arguments: `query`: required, but missing; expected string"]);
+    refused(call(&tool, "null").await, &["`query`: required, but missing"]);
+    refused(call(&tool, r#"["a"]"#).await, &["the arguments must be a JSON object, got array"]);
+    refused(call(&tool, r#"{"query": "#).await, &["Error parsing JSON arguments: EOF while parsing"]);
+}
+
+#[tokio::test]
+async fn coercion_and_the_refusal_of_unknown_names_can_be_turned_off() {
+    let strict = search().with_metadata(|metadata| metadata.with_coerce(false));
+    refused(call(&strict, r#"{"query": "a", "max_results": "5"}"#).await, &["expected integer from 1 to 50"]);
+    let open = search().with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
+    assert_eq!(call(&open, r#"{"query": "a", "sort": 1}"#).await.as_deref(), Ok("a None [] None"));
+    assert_eq!(
+        call(&open, r#"{"query": "a", "sort": 1, "max_results": "2"}"#).await.as_deref(),
+        Ok("a Some(2) [] None")
+    );
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Shape {
+    Circle { radius: f64 },
+    Square { side: f64 },
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Open {
+    first: u8,
+    #[serde(flatten)]
+    rest: BTreeMap<String, u8>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+#[derive(ToolParams)]
+struct Derived {
+    #[param(range = 1..=5, default = 3, alias = "stars")]
+    rating: u8,
+}
+
+#[tokio::test]
+async fn other_types_that_are_written_as_objects() {
+    let area = FunctionTool::from_fn("area", "", |shape: Shape| match shape {
+        Shape::Circle { radius } => 3.0 * radius * radius,
+        Shape::Square { side } => side * side,
+    })
+    .unwrap();
+    assert_eq!(call(&area, r#"{"kind": "square", "side": 2}"#).await.as_deref(), Ok("4.0"));
+    refused(
+        call(&area, r#"{"kind": "square", "side": "x"}"#).await,
+        &["`side`: expected number, got string"],
+    );
+    refused(call(&area, r#"{"kind": "line"}"#).await, &["expected object with `kind` \"circle\" or object"]);
+
+    let open = FunctionTool::from_fn("open", "", |open: Open| (open.first, open.rest)).unwrap();
+    assert_eq!(call(&open, r#"{"first": "1", "x": 2}"#).await.as_deref(), Ok(r#"[1,{"x":2}]"#));
+
+    let nothing = FunctionTool::from_fn("nothing", "", |_: Nothing| ()).unwrap();
+    for arguments in ["", "null", "{}", r#""{}""#] {
+        assert_eq!(call(&nothing, arguments).await.as_deref(), Ok("null"));
+    }
+    refused(call(&nothing, r#"{"a": 1}"#).await, &["`a`: there is no such parameter; this tool takes none"]);
+    let derived = FunctionTool::from_fn("derived", "", |derived: Derived| derived.rating).unwrap();
+    assert_eq!(call(&derived, r#"{"stars": 2}"#).await.as_deref(), Ok("2"));
+    assert_eq!(call(&derived, "{}").await.as_deref(), Ok("3"));
+    refused(
+        call(&derived, r#"{"rating": 6}"#).await,
+        &["`rating`: expected integer from 1 to 5, got number 6"],
+    );
+    refused(call(&derived, r#"{"rating": 1, "star": 2}"#).await, &["`star`: there is no such parameter"]);
+    let map = FunctionTool::from_fn("map", "", |map: BTreeMap<String, i8>| map.len()).unwrap();
+    assert_eq!(call(&map, r#"{"a": 1, "b": 2}"#).await.as_deref(), Ok("2"));
+    refused(
+        call(&map, r#"{"a": 1, "b": 200}"#).await,
+        &["`b`: expected integer from -128 to 127, got number 200"],
+    );
+}
+
+#[tokio::test]
+async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = calls.clone();
+    let tools = [
+        FunctionTool::from_fn("json", "", |_: Nothing| async { Json(json!({"a": 1})) })?,
+        FunctionTool::from_fn("fails", "", |_: Nothing| async { Err::<(), _>("it is closed") })?,
+        FunctionTool::from_fn("counts", "", move |_: Nothing| counted.fetch_add(1, Ordering::SeqCst))?,
+        FunctionTool::from_fn("denies", "", |_: Nothing| {
+            Err::<String, _>(ToolError::denied("denies", "no"))
+        })?,
+        FunctionTool::from_fn("panics", "", |_: Nothing| async move { panic!("oh") as i32 })?,
+        FunctionTool::from_fn("waits", "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60)))?
+            .with_timeout(Duration::from_millis(5)),
+        FunctionTool::from_fn_with("asks", "", |_: Nothing, context: ToolContext| async move {
+            context.call_id().map(ToString::to_string)
+        })?,
+    ];
+    let names = tools.clone().map(|tool| tool.definition().name.to_string());
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools(tools)?)?;
+    let results = dispatcher.dispatch(names.iter().map(|name| ToolCall::new(&**name, name, "{}"))).await;
+    let texts: Vec<String> = results
+        .iter()
+        .map(|result| match &result.outcome {
+            Ok(output) => output.to_text().into_owned(),
+            Err(error) => error.message().to_owned(),
+        })
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            r#"{"a":1}"#,
+            "Error running tool: it is closed",
+            "0",
+            "Tool 'denies' was denied: no",
+            "Tool 'panics' panicked: oh",
+            "Tool 'waits' timed out after 0.005s",
+            "asks",
+        ]
+    );
+    assert_eq!(results[3].outcome.as_ref().unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_a_tool_is_refused_with_the_place() {
+    let error = FunctionTool::from_fn("a b", "", |_: Nothing| ()).unwrap_err();
+    assert!(matches!(error.problems(), [BuildProblem::IllegalName { .. }]));
+    assert!(error.to_string().contains("closures.rs:"), "{error}");
+    let error = FunctionTool::from_fn("number", "", |number: i32| number).unwrap_err();
+    assert!(matches!(error.problems(), [BuildProblem::InvalidSchema { .. }]));
+    assert!(error.to_string().contains("must be written as an object; put them into a struct"), "{error}");
+    let tools = [
+        FunctionTool::from_fn("twice", "", |_: Nothing| ()).unwrap(),
+        FunctionTool::from_fn("twice", "", |_: Nothing| ()).unwrap(),
+    ];
+    let error = ToolRegistry::from_tools(tools).unwrap_err();
+    assert_eq!(error.to_string().matches("closures.rs:").count(), 2, "{error}");
+}

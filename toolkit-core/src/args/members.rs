@@ -1,0 +1,80 @@
+//! The members of the arguments, in the order of the text and unread.
+
+use crate::error::{ToolError, Violation, ViolationKind};
+use crate::schema::value_in_words;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// A member of an object: its name and its value, unread.
+pub(super) type Member<'a> = (String, &'a RawValue);
+
+enum Members<'a> {
+    Object(Vec<Member<'a>>),
+    /// A JSON text within a JSON string, as some models write it.
+    String(String),
+    Absent,
+    Other,
+}
+
+/// Hands on the members of the arguments. Nothing and `null` are no members, and an object may be
+/// written into a string.
+pub(super) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
+    match read_members(text)? {
+        Members::Object(members) => Ok(read(&members)),
+        Members::Absent => Ok(read(&[])),
+        Members::String(inner) => match read_members(&inner) {
+            Ok(Members::Object(members)) => Ok(read(&members)),
+            Ok(Members::Absent) => Ok(read(&[])),
+            _ => Err(not_an_object(text)),
+        },
+        Members::Other => Err(not_an_object(text)),
+    }
+}
+
+fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Ok(Members::Absent);
+    }
+    let value: &RawValue = serde_json::from_str(text).map_err(|error| not_json(&error))?;
+    let value = value.get();
+    match value.as_bytes().first() {
+        Some(b'{') => object(value).map(Members::Object).map_err(|error| not_json(&error)),
+        Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(|error| not_json(&error)),
+        Some(b'n') => Ok(Members::Absent),
+        _ => Ok(Members::Other),
+    }
+}
+
+pub(super) fn not_json(error: &serde_json::Error) -> ToolError {
+    ToolError::invalid_json(format_args!("{error}; the arguments must be one JSON object"))
+}
+
+/// The members in the order of the text, doubled names included.
+fn object(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {
+    struct InOrder;
+
+    impl<'de> Visitor<'de> for InOrder {
+        type Value = Vec<Member<'de>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = map.next_entry()? {
+                members.push(member);
+            }
+            Ok(members)
+        }
+    }
+
+    serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
+}
+
+pub(super) fn not_an_object(text: &str) -> ToolError {
+    let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
+    ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
+}

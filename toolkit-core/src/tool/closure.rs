@@ -1,0 +1,197 @@
+//! Tools that closures become, with arguments of a type.
+
+use super::{FunctionTool, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
+use crate::args::{Rules, Shape, ToolParams, decode_whole};
+use crate::context::ToolContext;
+use crate::error::{BuildError, BuildProblem, Location};
+use crate::name::ToolName;
+use std::fmt;
+use std::mem;
+use std::panic;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Decodes the arguments and calls the closure.
+type Call = dyn Fn(&str, &ToolContext, &Made) -> ToolFuture<'static> + Send + Sync;
+
+impl FunctionTool {
+    /// Makes a tool of a closure whose one parameter has a type of your own: the struct's fields are the
+    /// tool's parameters.
+    ///
+    /// The closure returns anything that is [`IntoOutcome`](crate::IntoOutcome), or a future of it. As
+    /// with `#[tool]`, calls are judged as a whole: all that is wrong is reported at once, what can be meant
+    /// is understood, and names that the struct does not have are refused, unless it takes them (with
+    /// `#[serde(flatten)]` into a map).
+    ///
+    /// ```
+    /// use toolkit_core::{FunctionTool, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let offset = 100; // closures may hold what they need
+    /// let add = FunctionTool::from_fn("add", "Adds.", move |Add { a, b }: Add| async move { a + b + offset })?;
+    /// let output = ToolRegistry::from_tools([add])?.call("add", r#"{"a": 1, "b": "2"}"#).await?;
+    /// assert_eq!(output.to_text(), "103");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] if the name is not legal, or `Args` is not written as an object.
+    #[track_caller]
+    pub fn from_fn<Args, F, Answer, When>(
+        name: &str,
+        description: impl Into<String>,
+        closure: F,
+    ) -> Result<ClosureTool, BuildError>
+    where
+        Args: ToolParams + 'static,
+        F: Fn(Args) -> Answer + Send + Sync + 'static,
+        Answer: ToolAnswer<When>,
+    {
+        let call = move |args: Args, _: &ToolContext| closure(args).into_call();
+        ClosureTool::make(name, description.into(), Answer::IS_ASYNC, call)
+    }
+
+    /// Like [`from_fn`](Self::from_fn), for a closure that wants to know about the call.
+    ///
+    /// ```
+    /// use toolkit_core::{FunctionTool, Tool, ToolContext};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Note { text: String }
+    ///
+    /// let note = FunctionTool::from_fn_with("note", "Notes.", |note: Note, context: ToolContext| {
+    ///     format!("{}: {}", context.tool_name(), note.text)
+    /// })?;
+    /// assert!(!note.definition().metadata.is_async);
+    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] if the name is not legal, or `Args` is not written as an object.
+    #[track_caller]
+    pub fn from_fn_with<Args, F, Answer, When>(
+        name: &str,
+        description: impl Into<String>,
+        closure: F,
+    ) -> Result<ClosureTool, BuildError>
+    where
+        Args: ToolParams + 'static,
+        F: Fn(Args, ToolContext) -> Answer + Send + Sync + 'static,
+        Answer: ToolAnswer<When>,
+    {
+        let call = move |args: Args, context: &ToolContext| closure(args, context.clone()).into_call();
+        ClosureTool::make(name, description.into(), Answer::IS_ASYNC, call)
+    }
+}
+
+/// The tool that a closure becomes; [`FunctionTool::from_fn`] makes it. Clones are cheap.
+#[derive(Clone)]
+pub struct ClosureTool {
+    made: Arc<Made>,
+    call: Arc<Call>,
+}
+
+#[derive(Debug, Clone)]
+struct Made {
+    definition: ToolDefinition,
+    shape: Shape,
+}
+
+impl Made {
+    fn rules(&self) -> Rules<'_> {
+        let ToolDefinition { parameters, metadata, .. } = &self.definition;
+        Rules {
+            schema: parameters,
+            demanding: &[],
+            refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
+            coerce: metadata.coerce,
+        }
+    }
+}
+
+impl ClosureTool {
+    #[track_caller]
+    fn make<Args: ToolParams + 'static>(
+        name: &str,
+        description: String,
+        is_async: bool,
+        closure: impl Fn(Args, &ToolContext) -> ToolFuture<'static> + Send + Sync + 'static,
+    ) -> Result<Self, BuildError> {
+        let defined_at = caller();
+        let name = legal_name(name, defined_at)?;
+        let (schema, shape) = Shape::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
+            tool: name.to_string(),
+            path: "#".to_owned(),
+            message: "the arguments of a closure must be written as an object; put them into a struct"
+                .to_owned(),
+            defined_at,
+        })?;
+        let mut definition = ToolDefinition::new(name, description, schema);
+        definition.metadata.is_async = is_async;
+        definition.metadata.defined_at = defined_at;
+        shape.close(&mut definition.parameters, true);
+        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_whole::<Args>(
+            text,
+            &made.shape,
+            &made.rules(),
+        ) {
+            Ok(args) => closure(args, context),
+            Err(error) => ToolFuture::ready(Err(error)),
+        };
+        Ok(Self { made: Arc::new(Made { definition, shape }), call: Arc::new(call) })
+    }
+
+    /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
+    #[must_use]
+    pub fn with_timeout(self, limit: Duration) -> Self {
+        self.with_metadata(|metadata| metadata.with_timeout(limit))
+    }
+
+    /// Gives the tool another name.
+    #[must_use]
+    pub fn with_name(mut self, name: ToolName) -> Self {
+        Arc::make_mut(&mut self.made).definition.name = name;
+        self
+    }
+
+    /// Changes what the model does not see.
+    #[must_use]
+    pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
+        let made = Arc::make_mut(&mut self.made);
+        made.definition.metadata = change(mem::take(&mut made.definition.metadata));
+        let refuse_unknown = made.rules().refuse_unknown;
+        made.shape.close(&mut made.definition.parameters, refuse_unknown);
+        self
+    }
+}
+
+impl Tool for ClosureTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.made.definition
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        (self.call)(arguments, context, &self.made)
+    }
+}
+
+impl fmt::Debug for ClosureTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClosureTool").field("definition", &self.made.definition).finish_non_exhaustive()
+    }
+}
+
+/// The place in the program that makes a tool.
+#[track_caller]
+pub(super) fn caller() -> Option<Location> {
+    let place = panic::Location::caller();
+    Some(Location { file: place.file(), line: place.line() })
+}
+
+pub(super) fn legal_name(name: &str, defined_at: Option<Location>) -> Result<ToolName, BuildProblem> {
+    ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at })
+}
