@@ -6,6 +6,8 @@
 
 mod decode;
 mod default;
+#[cfg(feature = "jsonschema")]
+mod dynamic;
 mod explain;
 mod fields;
 pub mod kinds;
@@ -16,6 +18,8 @@ mod whole;
 
 pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
+#[cfg(feature = "jsonschema")]
+pub(crate) use dynamic::DynamicArgs;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, Slot, ToolParams};
 pub(crate) use whole::{Shape, decode_whole};

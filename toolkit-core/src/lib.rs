@@ -42,6 +42,8 @@ pub use output::{
 pub use registry::ToolRegistry;
 pub use result::ToolResult;
 pub use schema::{Constraints, schema_of, tidy};
+#[cfg(feature = "jsonschema")]
+pub use tool::DynamicTool;
 pub use tool::{
     ClosureTool, Deferred, FunctionTool, Immediate, Locality, Tool, ToolAnswer, ToolDefinition, ToolFuture,
     ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,

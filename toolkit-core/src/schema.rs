@@ -8,6 +8,8 @@ mod generate;
 mod integers;
 mod limits;
 mod tidy;
+#[cfg(feature = "jsonschema")]
+mod validate;
 mod walk;
 
 pub use constraints::Constraints;
@@ -19,6 +21,8 @@ pub(crate) use integers::with_integers;
 pub(crate) use limits::has_demands;
 pub(crate) use tidy::keep_notes;
 pub use tidy::tidy;
+#[cfg(feature = "jsonschema")]
+pub(crate) use validate::{CompiledSchema, SchemaFault};
 
 /// Marks an `enum` that is a constraint, not the list of a type's variants, until the schema is tidied.
 const ONE_OF: &str = "x-one-of";

@@ -3,6 +3,8 @@
 mod answer;
 mod closure;
 mod definition;
+#[cfg(feature = "jsonschema")]
+mod dynamic;
 mod function;
 mod future;
 mod metadata;
@@ -12,6 +14,8 @@ mod toolset;
 pub use answer::{Deferred, Immediate, ToolAnswer};
 pub use closure::ClosureTool;
 pub use definition::ToolDefinition;
+#[cfg(feature = "jsonschema")]
+pub use dynamic::DynamicTool;
 pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};

@@ -1,0 +1,60 @@
+//! Tools that are known only at run time: their schemas come from text, as from a remote server or a file.
+//!
+//! Run with `cargo run --example dynamic --features jsonschema`. It needs no network and no key.
+
+#![allow(clippy::print_stdout)]
+
+use toolkit::prelude::*;
+use toolkit::serde_json::{self, Value};
+use toolkit::{DynamicTool, FunctionTool};
+
+const LISTED: &str = r#"[
+    {"name": "weather.forecast", "description": "The weather of the next days.", "schema": {
+        "type": "object", "required": ["city"], "additionalProperties": false, "properties": {
+            "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7},
+            "unit": {"enum": ["celsius", "fahrenheit"]}}}},
+    {"name": "sum", "description": "Sums numbers.", "schema": {"type": "array", "items": {"type": "number"}}}
+]"#;
+
+/// The arguments of a tool that is a closure.
+#[derive(ToolParams)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+const CALLS: [(&str, &str); 6] = [
+    ("weather.forecast", r#"{"city": "Oslo", "days": 3}"#),
+    ("weather.forecast", r#"{"town": "Oslo", "days": 9, "unit": "kelvin"}"#),
+    ("sum", "[1, 2, 3.5]"),
+    ("sum", r#"[1, "2"]"#),
+    ("add", r#"{"a": 1, "b": "2"}"#),
+    ("add", r#"{"a": "one", "c": 2}"#),
+];
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut registry = ToolRegistry::new();
+    for mut tool in serde_json::from_str::<Vec<Value>>(LISTED)? {
+        let name = tool["name"].as_str().unwrap_or_default().to_owned();
+        let description = tool["description"].as_str().unwrap_or_default().to_owned();
+        let (called, schema) = (name.clone(), tool["schema"].take());
+        let answer = move |args: Value| format!("{called} was called with {args}");
+        registry.register(DynamicTool::new(&name, description, schema, answer)?)?;
+    }
+    registry.register(FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| async move { a + b })?)?;
+
+    let calls = CALLS.iter().map(|(name, arguments)| ToolCall::new("call", *name, *arguments));
+    for (result, (_, arguments)) in Dispatcher::new(registry)?.dispatch(calls).await.iter().zip(CALLS) {
+        println!("{} {arguments}", result.name);
+        match &result.outcome {
+            Ok(output) => println!("  ✓ {}\n", output.to_text()),
+            Err(error) => println!("  ✗ {}\n", error.message().replace('\n', "\n    ")),
+        }
+    }
+    let wrong = serde_json::json!({"type": "object", "properties": {"city": {"type": "text"}}});
+    if let Err(error) = DynamicTool::new("wrong", "", wrong, |_: Value| ()) {
+        println!("{error}");
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! Accepted exactly if the validator accepts, with a reason for each refusal.
+
+use super::*;
+use crate::error::ErrorKind;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::json;
+
+fn read(schema: &Value, text: &str, coerce: bool) -> Result<Value, ToolError> {
+    DynamicArgs::new(schema).unwrap().read(text, schema, coerce)
+}
+
+fn search() -> Value {
+    json!({"type": "object", "required": ["query"], "additionalProperties": false, "properties": {
+        "query": {"type": "string"},
+        "count": {"type": "integer", "minimum": 1},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "filters": {"type": "array", "items": {"type": "object", "properties": {"max": {"type": "number"}}}},
+    }})
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once_and_in_the_words_for_typed_tools() {
+    let text = r#"{"querry": "a", "count": 0, "filters": [{}, {}, {"max": "x"}], "tags": "a"}"#;
+    let error = read(&search(), text, false).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "Error validating JSON arguments: 5 problems
+- `count`: expected integer of at least 1, got number 0
+- `filters[2].max`: expected number, got string \"x\"
+- `tags`: expected array of string, got string \"a\"
+- `querry`: there is no such parameter; did you mean `query`?
+- `query`: required, but missing; expected string"
+    );
+}
+
+#[test]
+fn nothing_is_the_empty_object_only_where_objects_are_accepted() {
+    let anything = json!({"type": "object"});
+    for text in ["", " \n", "null", "{}"] {
+        assert_eq!(read(&anything, text, false).unwrap(), json!({}), "{text:?}");
+    }
+    assert_eq!(read(&json!({"type": ["object", "null"]}), "null", false).unwrap(), json!(null));
+    for (schema, text, kind) in [
+        (json!({"type": "array"}), "", ErrorKind::InvalidJson),
+        (json!({"type": "array"}), "null", ErrorKind::InvalidArguments),
+        (anything.clone(), "{", ErrorKind::InvalidJson),
+        (anything.clone(), "{} {}", ErrorKind::InvalidJson),
+        (anything.clone(), "[]", ErrorKind::InvalidArguments),
+        (anything.clone(), r#""{}""#, ErrorKind::InvalidArguments),
+        (anything, r#"{"a": 1, "b": 2, "a": 3}"#, ErrorKind::InvalidArguments),
+    ] {
+        assert_eq!(read(&schema, text, false).unwrap_err().kind(), kind, "{schema} {text:?}");
+    }
+    let error = read(&json!({"type": "object"}), r#"{"a": 1, "b": 2, "a": 3, "a": 4}"#, false).unwrap_err();
+    assert!(error.message().ends_with(": `a`: given twice; give it once"), "{error}");
+}
+
+#[test]
+fn arrays_and_single_values() {
+    let pair =
+        json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2});
+    assert_eq!(read(&pair, r#"[1, "a"]"#, false).unwrap(), json!([1, "a"]));
+    let error = read(&pair, "[1, 2]", false).unwrap_err();
+    assert!(error.message().ends_with(": `[1]`: expected string, got number 2"), "{error}");
+    let number = json!({"type": "number", "maximum": 5});
+    assert_eq!(read(&number, "4.5", false).unwrap(), json!(4.5));
+    let error = read(&number, "6", false).unwrap_err();
+    assert!(error.message().ends_with(": expected number of at most 5, got number 6"), "{error}");
+}
+
+#[test]
+fn coercion_is_that_of_typed_tools_and_the_validator_judges_the_result() {
+    let schema = search();
+    for (text, meant) in [
+        (r#"{"query": "a", "count": "5"}"#, Some(json!({"query": "a", "count": 5}))),
+        (r#"{"query": "a", "count": "5.0"}"#, Some(json!({"query": "a", "count": 5}))),
+        (r#"{"query": "5", "tags": "[\"a\"]"}"#, Some(json!({"query": "5", "tags": ["a"]}))),
+        (r#"{"query": "a", "count": null}"#, Some(json!({"query": "a"}))),
+        (r#""{\"query\": \"a\"}""#, Some(json!({"query": "a"}))),
+        (r#"{"query": "a", "count": "0"}"#, None),
+        (r#"{"query": "a", "count": "5", "other": 1}"#, None),
+        (r#"{"query": null}"#, None),
+        (r#""{\"query\": \"a\", \"query\": \"b\"}""#, None),
+    ] {
+        assert!(read(&schema, text, false).is_err(), "{text}");
+        assert_eq!(read(&schema, text, true).ok(), meant, "{text}");
+    }
+    assert_eq!(read(&json!({"type": "array"}), r#""[1]""#, true).unwrap(), json!([1]));
+}
+
+#[test]
+fn messages_are_bounded_whatever_the_schema_and_the_arguments() {
+    let long = "x".repeat(2_000);
+    let properties: Map<String, Value> =
+        (0..1_000).map(|n| (format!("{long}{n}"), json!({"enum": [long, long]}))).collect();
+    let required: Vec<&String> = properties.keys().collect();
+    let schema = json!({"type": "object", "additionalProperties": false, "required": required,
+        "properties": properties});
+    for text in [json!({}), json!({ &long: 1 }), json!({ format!("{long}1"): long }), json!([long])] {
+        let error = read(&schema, &text.to_string(), false).unwrap_err();
+        assert!(error.message().len() < 20_000, "{} bytes", error.message().len());
+    }
+}
+
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = select(vec![
+        json!(true),
+        json!({"type": "string"}),
+        json!({"type": "integer"}),
+        json!({"type": ["number", "null"]}),
+        json!({"type": "boolean"}),
+        json!({"type": "integer", "minimum": 0, "exclusiveMaximum": 3}),
+        json!({"multipleOf": 2}),
+        json!({"type": "string", "minLength": 1, "pattern": "^a"}),
+        json!({"type": "string", "format": "date"}),
+        json!({"enum": ["a", 1, null, [1]]}),
+        json!({"const": 1.0}),
+        json!({"$ref": "#/$defs/tree"}),
+        json!({"not": {"type": "string"}}),
+    ]);
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        let list = prop::collection::vec(inner.clone(), 1..3);
+        prop_oneof![
+            (inner.clone(), 0_u8..3).prop_map(|(items, least)| json!({
+                "type": "array", "items": items, "minItems": least, "uniqueItems": least == 1
+            })),
+            list.clone().prop_map(|items| json!({"type": "array", "prefixItems": items, "items": false})),
+            list.clone().prop_map(|branches| json!({"anyOf": branches})),
+            list.clone().prop_map(|branches| json!({"oneOf": branches})),
+            list.prop_map(|branches| json!({"allOf": branches})),
+            inner.clone().prop_map(|names| json!({"type": "object", "propertyNames": names})),
+            object(inner),
+        ]
+    })
+}
+
+fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    let properties = prop::collection::btree_map("[a-c]", inner, 0..3);
+    let others = select(vec![json!(true), json!(false), json!({"type": "integer"})]);
+    (properties, prop::collection::btree_set("[a-c]", 0..2), others).prop_map(|(properties, required, others)| {
+        json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": others,
+        })
+    })
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = select(vec![
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(1),
+        json!(1.0),
+        json!(2),
+        json!(-3),
+        json!(0.5),
+        json!(1e300),
+        json!(""),
+        json!("a"),
+        json!("ab"),
+        json!("b"),
+        json!("2024-01-01"),
+        json!("5"),
+    ]);
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-d]", inner, 0..4).prop_map(|members| json!(members)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_024))]
+
+    #[test]
+    fn accepted_exactly_if_the_validator_accepts(schema in schema(), value in value()) {
+        let schema = json!({
+            "allOf": [schema],
+            "$defs": {"tree": {"type": "object", "properties": {"a": {"$ref": "#/$defs/tree"}}, "maxProperties": 2}},
+        });
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        // `null` may stand for no arguments, which is not the validator's business.
+        prop_assume!(validator.is_valid(&value) || !value.is_null());
+        match read(&schema, &value.to_string(), false) {
+            Ok(read) => {
+                prop_assert!(validator.is_valid(&value), "{schema}\n{value}");
+                prop_assert_eq!(&read, &value);
+            }
+            Err(error) => {
+                prop_assert!(!validator.is_valid(&value), "{schema}\n{value}\n{error}");
+                prop_assert!(!error.violations().is_empty());
+                prop_assert!(error.message().len() < 20_000);
+            }
+        }
+        // Coercion accepts more, and only what the validator accepts.
+        match read(&schema, &value.to_string(), true) {
+            Ok(read) => prop_assert!(validator.is_valid(&read)),
+            Err(_) => prop_assert!(!validator.is_valid(&value)),
+        }
+    }
+}

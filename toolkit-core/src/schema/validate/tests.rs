@@ -1,0 +1,177 @@
+//! What is said of values and of schemas.
+
+use super::super::faults::path;
+use super::*;
+use serde_json::json;
+
+#[track_caller]
+fn check(schema: &Value, value: &Value, expected: &[&str]) {
+    let compiled = CompiledSchema::new(schema).unwrap();
+    let found: Vec<String> = compiled
+        .faults(schema, value)
+        .iter()
+        .map(|fault| format!("{}: {}", path("", &fault.steps), fault.message))
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(compiled.accepts(value), expected.is_empty());
+}
+
+#[test]
+fn every_fault_is_told_with_its_path() {
+    let schema = json!({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
+        "a": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        "b": {"enum": ["x", "y"]},
+        "0": {"$ref": "#/$defs/range"},
+    }, "$defs": {"range": {"type": "object", "properties": {"max": {"type": "number", "exclusiveMaximum": 5}}}}});
+    check(&schema, &json!({"a": [1, 2.0], "b": "x"}), &[]);
+    check(
+        &schema,
+        &json!({"a": [1, -1, "2"], "c/d": 1, "0": {"max": 5}}),
+        &[
+            "a[1]: expected integer of at least 0, got number -1",
+            "a[2]: expected integer of at least 0, got string \"2\"",
+            "0.max: expected number, less than 5, got number 5",
+            "c/d: there is no such property",
+            "b: required, but missing; expected one of \"x\", \"y\"",
+        ],
+    );
+}
+
+/// Each keyword beside nothing else, which gives the description of the schema nothing to say.
+#[test]
+fn every_keyword_has_words() {
+    for (schema, value, expected) in [
+        (json!({"type": ["string", "null"]}), json!(1), ": expected string or null, got number 1"),
+        (json!({"const": 1}), json!(2), ": expected 1, got number 2"),
+        (json!({"minimum": 1}), json!(0), ": expected a number of at least 1, got number 0"),
+        (json!({"multipleOf": 2}), json!(3), ": expected a multiple of 2, got number 3"),
+        (
+            json!({"minLength": 2}),
+            json!("a"),
+            ": expected a string of at least 2 characters, got string \"a\"",
+        ),
+        (json!({"pattern": "^b"}), json!("a"), ": expected a string matching `^b`, got string \"a\""),
+        (json!({"maxItems": 1}), json!([1, 2]), ": expected an array of at most 1 items, got array [1,2]"),
+        (json!({"minProperties": 1}), json!({}), ": expected an object of at least 1 members, got object {}"),
+        (json!({"uniqueItems": true}), json!([1, 1]), ": expected array whose items differ, got array [1,1]"),
+        (
+            json!({"contains": {"type": "string"}}),
+            json!([1]),
+            ": expected array with string among its items, got array [1]",
+        ),
+        (json!({"not": {"type": "null"}}), json!(null), ": expected anything else than null, got null"),
+        (json!({"properties": {"a": false}}), json!({"a": 1}), "a: nothing may stand here"),
+        (
+            json!({"propertyNames": {"maxLength": 1}}),
+            json!({"ab": 1}),
+            "ab: this name is not allowed; expected a string of at most 1 characters",
+        ),
+        (json!({"dependentRequired": {"a": ["b"]}}), json!({"a": 1}), "b: required, but missing"),
+        (
+            json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}),
+            json!(1),
+            ": expected a value that fits exactly one of the alternatives, got number 1",
+        ),
+        (
+            json!({"$ref": "#/$defs/a", "maxLength": 1, "$defs": {"a": {"type": "string"}}}),
+            json!("ab"),
+            ": expected a string of at most 1 characters, got string \"ab\"",
+        ),
+        (json!({"unevaluatedProperties": false}), json!({"a": 1}), "a: there is no such property"),
+        (json!({"prefixItems": [true], "items": false}), json!([1, 2]), "[1]: nothing may stand here"),
+    ] {
+        check(&schema, &value, &[expected]);
+    }
+}
+
+#[test]
+fn the_branch_that_is_meant_is_explained() {
+    let schema = json!({"properties": {"shape": {"oneOf": [
+        {"type": "object", "required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}},
+        {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}},
+    ]}}});
+    check(&schema, &json!({"shape": {"kind": "square", "side": 1}}), &[]);
+    check(
+        &schema,
+        &json!({"shape": {"kind": "square", "side": "1"}}),
+        &["shape.side: expected number, got string \"1\""],
+    );
+    check(
+        &schema,
+        &json!({"shape": {"kind": "line"}}),
+        &[
+            r#"shape: expected object with `kind` "circle" or object with `kind` "square", got object {"kind":"line"}"#,
+        ],
+    );
+}
+
+#[test]
+fn the_number_of_faults_is_bounded_and_recursion_has_an_end() {
+    let schema = json!({"type": "array", "items": {"type": "integer"}});
+    let value = Value::from(vec!["x"; 1_000]);
+    assert_eq!(CompiledSchema::new(&schema).unwrap().faults(&schema, &value).len(), MOST);
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#"}], "type": "integer"}),
+        json!({"anyOf": [{"$ref": "#"}, {"type": "integer"}]}),
+        json!({"type": "array", "items": {"$ref": "#"}}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+    ] {
+        let compiled = CompiledSchema::new(&schema).unwrap();
+        let value = json!([["x"]]);
+        assert_eq!(compiled.accepts(&value), compiled.faults(&schema, &value).is_empty(), "{schema}");
+    }
+}
+
+#[track_caller]
+fn wrong(schema: &Value, expected: &[(&str, &str)]) {
+    let found = CompiledSchema::new(schema).unwrap_err();
+    let found: Vec<(&str, &str)> =
+        found.iter().map(|fault| (fault.path.as_str(), fault.message.as_str())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn schemas_that_are_none() {
+    wrong(
+        &json!({"type": "objct", "properties": {"a": {"type": "string", "minLength": -1}, "b": 5}}),
+        &[
+            ("#/properties/a/minLength", "expected a number of at least 0, got number -1"),
+            ("#/properties/b", "expected boolean or object, got number 5"),
+            (
+                "#/type",
+                r#"expected one of "array", "boolean", "integer", "null", "number", "object", "string" or array, got string "objct""#,
+            ),
+        ],
+    );
+    wrong(&json!("string"), &[("#", "expected boolean or object, got string \"string\"")]);
+    wrong(&json!({"pattern": "("}), &[("#/pattern", "\"(\" is no regex")]);
+    wrong(
+        &json!({"$schema": "https://example.com/own", "type": "object"}),
+        &[("#", "`https://example.com/own` is no known draft of JSON Schema")],
+    );
+}
+
+#[test]
+fn references_lead_nowhere_else() {
+    let fetched = "is another document, and nothing is fetched; put what is referred to into `$defs`";
+    for (reference, uri) in [
+        ("https://example.com/a.json#/$defs/b", "https://example.com/a.json"),
+        ("file:///etc/passwd", "file:///etc/passwd"),
+    ] {
+        wrong(
+            &json!({"properties": {"a/b": {"items": {"$ref": reference}}}}),
+            &[("#/properties/a~1b/items/$ref", &format!("`{uri}` {fetched}"))],
+        );
+    }
+    wrong(&json!({"allOf": [{"$ref": "#/$defs/none"}]}), &[("#/allOf/0/$ref", "there is no `#/$defs/none`")]);
+}
+
+#[test]
+fn older_drafts_are_known_by_their_name() {
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"n": {"type": "integer"}}, "items": [{"$ref": "#/definitions/n"}],
+    });
+    check(&schema, &json!(["x"]), &["[0]: expected integer, got string \"x\""]);
+}
