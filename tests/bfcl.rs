@@ -1,0 +1,89 @@
+//! Real questions with real schemas: each call is accepted or refused as a JSON Schema validator decides.
+//!
+//! The `*.jsonl` files are read from the folder that `TOOLKIT_BFCL` names; a line is a question with its
+//! tools and calls. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each
+//! valid call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter.
+//! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name.
+
+#[path = "bfcl/question.rs"]
+mod question;
+#[path = "bfcl/spoil.rs"]
+mod spoil;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use question::{Question, Tally};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    match check(&filters, &mut io::stdout().lock()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(problem) => {
+            let _ = writeln!(io::stderr(), "bfcl: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Checks the files and returns the number of calls that went another way than they should.
+fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
+    let mut say = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
+    let folder = folder();
+    if !folder.is_dir() {
+        say(format!("bfcl: skipped, no questions at {}", folder.display()))?;
+        return Ok(0);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let (mut passed, mut failed) = (0, 0);
+    for (name, path) in files(&folder)? {
+        if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
+            continue;
+        }
+        let mut tally = Tally::default();
+        let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+        for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+            let place = |error: String| format!("{name}:{}: {error}", line + 1);
+            let question = Question::read(text).map_err(place)?;
+            runtime.block_on(question.check(&mut tally)).map_err(place)?;
+        }
+        let calls = tally.agree + tally.differ;
+        say(format!("{name}: agree {} of {calls}", tally.agree))?;
+        say(format!(
+            "  {} calls refused, {} of {} spoiled ones",
+            tally.refused, tally.caught, tally.spoiled
+        ))?;
+        tally.faults.iter().take(20).map(|fault| format!("  {fault}")).try_for_each(&mut say)?;
+        passed += tally.agree + tally.caught;
+        failed += tally.differ + (tally.spoiled - tally.caught);
+    }
+    say(format!("\n{passed} passed, {failed} failed"))?;
+    Ok(failed)
+}
+
+fn folder() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    workspace.join(env::var_os("TOOLKIT_BFCL").unwrap_or_else(|| "../shared/bfcl".into()))
+}
+
+/// The files with questions, in the order of their names.
+fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            files.push((name, path));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
