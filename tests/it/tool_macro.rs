@@ -230,3 +230,50 @@ async fn paths_are_lent_and_no_tools_are_a_list_too() {
     assert_eq!(call(&file_name::tool(), r#"{"path": "/a/b.txt"}"#).await, "b.txt");
     assert!(ToolRegistry::from_tools(tools![]).expect("no collisions").is_empty());
 }
+
+/// A map.
+#[derive(ToolParams)]
+struct MapParams {
+    /// The city.
+    #[param(length = 1..)]
+    city: String,
+    #[param(rename = "max-results", alias = "limit", range = 1..=9, default = 3)]
+    max_results: u8,
+}
+
+#[tokio::test]
+async fn the_fields_of_a_flattened_parameter_are_the_arguments() {
+    /// Gets a map.
+    ///
+    /// :param city: Documented at the field
+    #[tool(register = false)]
+    async fn get_map(#[param(flatten)] params: MapParams, context: &ToolContext) -> String {
+        format!("{} {} {}", context.tool_name(), params.city, params.max_results)
+    }
+    let tool = get_map::tool();
+    assert_eq!(
+        tool.definition().parameters,
+        json!({
+            "type": "object",
+            "properties": {
+                "city": {"type": "string", "minLength": 1, "description": "The city."},
+                "max-results": {"type": "integer", "minimum": 1, "maximum": 9, "default": 3},
+            },
+            "required": ["city"],
+            "additionalProperties": false,
+        })
+    );
+    assert_eq!(call(&tool, r#"{"city": "Rome", "limit": 5}"#).await, "get_map Rome 5");
+    assert_eq!(call(&tool, r#"{"city": "Rome", "max-results": "4"}"#).await, "get_map Rome 4");
+    let refused = call(&tool, r#"{"city": "", "max-results": 10, "zoom": 1}"#).await;
+    for part in [
+        "3 problems",
+        "`city`: expected string of at least 1 character",
+        "`max-results`: expected integer from 1 to 9",
+        "`zoom`",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    let refused = call(&tool, "").await;
+    assert!(refused.contains("`city`: required, but missing"), "{refused}");
+}

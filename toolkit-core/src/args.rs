@@ -22,4 +22,5 @@ pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, Slot, ToolParams};
-pub(crate) use whole::{Shape, decode_whole};
+pub(crate) use whole::decode_whole;
+pub use whole::{Shape, whole};

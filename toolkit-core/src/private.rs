@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 pub use crate::args::kinds::{Items, has_items, is_countable, is_number, is_text};
-pub use crate::args::{Decode, DefaultValue, Describe, Fill, Param, Probe, Slot, Unwritable};
+pub use crate::args::{Decode, DefaultValue, Describe, Fill, Param, Probe, Shape, Slot, Unwritable, whole};
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::{Failure, Output, Unconvertible};

@@ -23,6 +23,7 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, owner: Option<&'a Type>, diag: &mu
     check_documentation(draft, diag);
     check_names_differ(draft, diag);
     check_lane(draft, diag);
+    check_flatten(draft, diag);
     let name = tool_name(draft, diag);
     let namespace = namespace(draft, diag);
     let arguments = draft.params.iter().map(|param| argument(draft, param, diag)).collect();
@@ -84,6 +85,10 @@ fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
     }
     let names: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    if draft.params.iter().any(|param| param.attr.flatten.is_some()) {
+        // What is documented are fields, which the macro cannot see.
+        return;
+    }
     for documented in &draft.docs.parsed.params {
         if draft.params.iter().any(|param| is_documented_as(param, &documented.name)) {
             continue;
@@ -94,9 +99,28 @@ fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
+/// Where the fields of one parameter are the arguments, there is no room for others.
+fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
+    let mut seen = draft.params.iter().filter(|param| matches!(param.source, Source::Model { .. }));
+    let Some(flatten) = draft.params.iter().find_map(|param| param.attr.flatten.as_ref()) else { return };
+    if seen.clone().count() > 1 {
+        diag.error(flatten, "with `flatten` the fields of this parameter are the arguments; put the other parameters into its type");
+    } else if let Some(param) = seen.next()
+        && !param.attr.is_only_flatten()
+    {
+        diag.error(
+            flatten,
+            "with `flatten` the parameter itself has no name, default or constraints; say it of its fields",
+        );
+    }
+}
+
 /// The lane is the value of a parameter.
 fn check_lane(draft: &Draft<'_>, diag: &mut Diag) {
     let Some(lane) = &draft.attr.lane else { return };
+    if draft.params.iter().any(|param| param.attr.flatten.is_some()) {
+        return;
+    }
     let names: Vec<String> =
         draft.params.iter().filter_map(|param| model_names(param).next()).map(|(name, _)| name).collect();
     if !names.contains(&lane.value()) {
@@ -222,6 +246,7 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
         description,
         default: param.attr.default.as_ref(),
         constraints: &param.attr.constraints,
+        flatten: param.attr.flatten.is_some(),
     }))
 }
 

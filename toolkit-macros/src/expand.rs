@@ -7,6 +7,7 @@ use crate::draft::Draft;
 use crate::model::Model;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{FnArg, Ident, Type, Visibility};
 
 /// The hidden struct of the function's name, its `tool()`, and the registration.
@@ -62,13 +63,17 @@ fn items(model: &Model<'_>) -> TokenStream {
     let needs: Vec<&Type> = model.states().filter(|(_, form)| !form.optional).map(|(ty, _)| ty).collect();
     let needs =
         (!needs.is_empty()).then(|| quote!(.with_state_needs(&[#(__toolkit::StateNeed::of::<#needs>()),*])));
+    let whole = model.whole().map(|whole| {
+        let ty = whole.owned;
+        quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
+    });
     quote! {
         #params
         #call
 
         static __TOOLKIT_TOOL: __toolkit::StaticTool =
             __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
-                #namespace #is_async #timeout #metadata #needs
+                #namespace #is_async #timeout #metadata #needs #whole
                 .with_location(::core::file!(), ::core::line!());
     }
 }

@@ -50,6 +50,8 @@ pub(crate) struct ParamModel<'a> {
     pub(crate) description: TokenStream,
     pub(crate) default: Option<&'a DefaultAttr>,
     pub(crate) constraints: &'a Constraints,
+    /// Whether its fields are the arguments.
+    pub(crate) flatten: bool,
 }
 
 impl Model<'_> {
@@ -58,6 +60,11 @@ impl Model<'_> {
             Argument::State { ty, form } => Some((*ty, *form)),
             Argument::Context | Argument::Param(_) => None,
         })
+    }
+
+    /// The parameter whose fields are the arguments; it is then the only one that the model sees.
+    pub(crate) fn whole(&self) -> Option<&ParamModel<'_>> {
+        self.params().find(|param| param.flatten)
     }
 
     pub(crate) fn params(&self) -> impl Iterator<Item = &ParamModel<'_>> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 /// What is known about the type besides its schema.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// The names that the type answers to; `None` if it takes others too.
     fields: Option<&'static [&'static str]>,
     /// Whether the type itself says nothing about other names, and ignores them.
@@ -31,6 +31,10 @@ impl Shape {
         if !is_of_object(&schema) {
             return None;
         }
+        if let Value::Object(root) = &mut schema {
+            // The tool is described, not the type of its arguments.
+            root.shift_remove("description");
+        }
         let fields = fields_of::<T>();
         let mut closable = fields.is_some();
         if let (true, Value::Object(root)) = (closable, &mut schema) {
@@ -38,6 +42,14 @@ impl Shape {
             closable = !root.contains_key("additionalProperties");
         }
         Some((schema, Self { fields, closable, demanding }))
+    }
+
+    /// The same for any type. One that is not written as an object is decoded from whatever comes.
+    pub(crate) fn of_any<T: ToolParams>() -> (Value, Self) {
+        Self::of::<T>().unwrap_or_else(|| {
+            let (schema, demanding) = judged_schema_of::<T>();
+            (schema, Self { fields: None, closable: false, demanding })
+        })
     }
 
     /// Has the schema forbid what the type would ignore, or takes that back.
@@ -70,6 +82,12 @@ impl Shape {
         let broken = value.map(|value| broken_constraints(rules.schema, rules.schema, &value, text));
         explain::violations("", broken.unwrap_or_default())
     }
+}
+
+/// The schema and the shape of a type whose fields are the arguments.
+#[must_use]
+pub fn whole<T: ToolParams>() -> (Value, Shape) {
+    Shape::of_any::<T>()
 }
 
 /// Decodes the arguments as one type, with the leniency and the messages of [`decode`](super::decode).

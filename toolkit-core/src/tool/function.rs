@@ -1,10 +1,11 @@
 //! The tool that a function becomes.
 
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{self, Fill, Param, Rules, parameters_schema};
+use crate::args::{self, Decode, Fill, Param, Rules, Shape, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::Location;
 use crate::name::{NameError, Separator, ToolName};
+use serde_json::Value;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -25,15 +26,29 @@ impl<'a> Invocation<'a> {
     /// Fills one slot for each parameter, or says what is wrong with the arguments.
     #[inline]
     pub fn decode(&self, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<ToolFuture<'a>> {
-        let metadata = &self.tool.made.definition.metadata;
-        let rules = Rules {
-            schema: &self.tool.made.definition.parameters,
+        let decoded = args::decode(self.arguments, params, &self.rules(), slots);
+        decoded.err().map(|error| ToolFuture::ready(Err(error)))
+    }
+
+    #[inline]
+    fn rules(&self) -> Rules<'a> {
+        let ToolDefinition { parameters, metadata, .. } = &self.tool.made.definition;
+        Rules {
+            schema: parameters,
             demanding: &self.tool.made.demanding,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
-        };
-        let decoded = args::decode(self.arguments, params, &rules, slots);
-        decoded.err().map(|error| ToolFuture::ready(Err(error)))
+        }
+    }
+
+    /// Decodes the arguments as the one type whose fields they are.
+    ///
+    /// # Errors
+    /// The call that says what is wrong with the arguments.
+    pub fn decode_whole<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
+        let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
+        args::decode_whole(self.arguments, shape, &self.rules())
+            .map_err(|error| ToolFuture::ready(Err(error)))
     }
 
     /// The value whose method is called.
@@ -74,6 +89,8 @@ pub struct StaticTool {
     defined_at: Option<Location>,
     describe: Option<fn(ToolMetadata) -> ToolMetadata>,
     state_needs: &'static [StateNeed],
+    /// The type whose fields are the arguments, in the place of `params`.
+    whole: Option<fn() -> (Value, Shape)>,
     /// Made when the tool is first asked for.
     made: OnceLock<Arc<Made>>,
 }
@@ -84,6 +101,8 @@ struct Made {
     definition: ToolDefinition,
     /// For each parameter, whether its schema demands more than decoding ensures.
     demanding: Vec<bool>,
+    /// What is known of the type whose fields are the arguments.
+    shape: Option<Shape>,
 }
 
 impl StaticTool {
@@ -107,6 +126,7 @@ impl StaticTool {
             defined_at: None,
             describe: None,
             state_needs: &[],
+            whole: None,
             made: OnceLock::new(),
         }
     }
@@ -153,6 +173,13 @@ impl StaticTool {
         self
     }
 
+    /// Sets the type whose fields are the arguments.
+    #[must_use]
+    pub const fn with_whole(mut self, whole: fn() -> (Value, Shape)) -> Self {
+        self.whole = Some(whole);
+        self
+    }
+
     /// What the registry sorts by before it knows the tools.
     pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &'static str) {
         (self.defined_at.map(|place| (place.file, place.line)), self.name)
@@ -176,10 +203,20 @@ impl StaticTool {
             metadata = describe(metadata);
         }
         let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
-        let (schema, demanding) = parameters_schema(self.params, refuse_unknown);
+        let (schema, demanding, shape) = match self.whole {
+            Some(whole) => {
+                let (mut schema, shape) = whole();
+                shape.close(&mut schema, refuse_unknown);
+                (schema, Vec::new(), Some(shape))
+            }
+            None => {
+                let (schema, demanding) = parameters_schema(self.params, refuse_unknown);
+                (schema, demanding, None)
+            }
+        };
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
-        Made { definition, demanding }
+        Made { definition, demanding, shape }
     }
 }
 

@@ -67,14 +67,16 @@ impl ParamAttr {
         read
     }
 
+    /// Whether nothing is said but `flatten`.
+    pub(crate) fn is_only_flatten(&self) -> bool {
+        let Self { default, description, rename, aliases, flatten: _, constraints } = self;
+        let named = rename.is_some() || !aliases.is_empty();
+        default.is_none() && description.is_none() && !named && constraints.is_empty()
+    }
+
     /// Whether nothing at all is said.
     pub(crate) fn is_empty(&self) -> bool {
-        self.default.is_none()
-            && self.description.is_none()
-            && self.rename.is_none()
-            && self.aliases.is_empty()
-            && self.flatten.is_none()
-            && self.constraints.is_empty()
+        self.is_only_flatten() && self.flatten.is_none()
     }
 
     fn read_arguments(&mut self, tokens: TokenStream, diag: &mut Diag) {

@@ -65,6 +65,16 @@ fn slot(index: usize, param: &ParamModel<'_>) -> Ident {
 }
 
 fn decode(model: &Model<'_>) -> TokenStream {
+    if let Some(whole) = model.whole() {
+        let (slot, ty) = (slot(0, whole), whole.owned);
+        let decode = quote_spanned!(ty.span()=> __call.decode_whole::<#ty>());
+        return quote! {
+            let #slot = match #decode {
+                ::core::result::Result::Ok(whole) => whole,
+                ::core::result::Result::Err(refused) => return refused,
+            };
+        };
+    }
     let slots: Vec<Ident> = model.params().enumerate().map(|(index, param)| slot(index, param)).collect();
     let new = model.params().zip(&slots).map(|(param, slot)| {
         let ty = param.owned;

@@ -8,6 +8,11 @@ use syn::Ident;
 use syn::spanned::Spanned;
 
 pub(super) fn expand(model: &Model<'_>) -> TokenStream {
+    if model.whole().is_some() {
+        return quote!(
+            static __TOOLKIT_PARAMS: &[__toolkit::Param] = &[];
+        );
+    }
     let defaults = model.params().enumerate().filter_map(|(index, param)| default_function(index, param));
     let params = model.params().enumerate().map(|(index, param)| describe(index, param));
     let assertions =
