@@ -71,6 +71,7 @@ pub mod inside {
     }
 
     /// Makes a set in a function.
+    #[must_use]
     pub fn local() -> impl tk::Toolset {
         /// Local.
         #[derive(Debug)]
