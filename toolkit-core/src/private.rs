@@ -12,6 +12,13 @@ pub use crate::schema::{Constraints, type_name};
 pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture, Toolset, UnknownArguments};
 pub use {inventory, schemars, serde};
 
+/// What the derive of `JsonSchema` counts on, for modules without a prelude.
+pub mod params {
+    pub use core::convert::{From as _, Into as _};
+    pub use core::default::Default as _;
+    pub use core::option::Option::Some;
+}
+
 /// The traits whose methods are found where a type has no inherent ones. Nameless, so that they hide
 /// no name of the user.
 pub mod prelude {

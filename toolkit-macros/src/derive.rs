@@ -7,10 +7,10 @@
 use crate::attr::{DefaultAttr, ParamAttr, ParamsAttr};
 use crate::diag::{Diag, hint};
 use crate::docs::Docs;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Field, Fields, Generics, Item, parse_quote};
+use syn::{Attribute, Expr, Field, Fields, Generics, Item, Token, Type, parenthesized, parse_quote};
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
@@ -32,7 +32,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
                 );
             }
             container.check_documented(item.fields.iter(), &mut diag);
-            container.mirror_fields(&mut item.fields, &mut helpers, &mut diag);
+            container.mirror_fields(&mut item.fields, &item.generics, &mut helpers, &mut diag);
+            if defaults_as_a_whole(&item.attrs) {
+                helpers.push(whole_default(&container.ident, &item.generics));
+            }
             item.ident = format_ident!("__Mirror");
             (container.ident, item.generics.clone(), container.krate, helpers)
         }
@@ -45,7 +48,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
                 let docs = Docs::read(&variant.attrs);
                 variant.attrs.retain(is_serdes);
                 describe(&mut variant.attrs, (!docs.is_empty()).then(|| docs.description()));
-                container.mirror_fields(&mut variant.fields, &mut helpers, &mut diag);
+                container.mirror_fields(&mut variant.fields, &item.generics, &mut helpers, &mut diag);
             }
             item.ident = format_ident!("__Mirror");
             (container.ident, item.generics.clone(), container.krate, helpers)
@@ -58,9 +61,13 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let implementations = implementations(&ident, &generics, diag.is_empty());
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
     diag.into_tokens(quote! {
-        #[allow(deprecated, dead_code, unused_qualifications, non_snake_case, clippy::all, clippy::pedantic)]
+        #[allow(
+            deprecated, dead_code, unused_imports, unused_qualifications, unreachable_pub, non_snake_case,
+            clippy::all, clippy::pedantic
+        )]
         const _: () = {
             use #krate::__private as __toolkit;
+            use __toolkit::params::*;
             #body
             #implementations
         };
@@ -110,8 +117,19 @@ impl Container {
         }
     }
 
-    fn mirror_fields(&self, fields: &mut Fields, helpers: &mut Vec<TokenStream>, diag: &mut Diag) {
+    fn mirror_fields(
+        &self,
+        fields: &mut Fields,
+        generics: &Generics,
+        helpers: &mut Vec<TokenStream>,
+        diag: &mut Diag,
+    ) {
+        let (_, ty_generics, _) = generics.split_for_impl();
+        let (ident, whole) = (&self.ident, ty_generics.to_token_stream());
         for field in fields {
+            // In the mirror, `Self` would be the mirror.
+            let ty = without_self(field.ty.to_token_stream(), &quote!(#ident #whole));
+            field.ty = Type::Verbatim(ty);
             self.mirror_field(field, helpers, diag);
         }
     }
@@ -168,6 +186,71 @@ impl Container {
 /// Whether an attribute is for the derives of the mirror.
 fn is_serdes(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
+}
+
+/// The tokens of a type with another type in the place of `Self`.
+fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut replaced = TokenStream::new();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(ident) if ident == "Self" => {
+                let is_path =
+                    matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+                replaced.extend(if is_path { quote!(<#this>) } else { this.clone() });
+            }
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), without_self(group.stream(), this));
+                inner.set_span(group.span());
+                replaced.extend([TokenTree::Group(inner)]);
+            }
+            token => replaced.extend([token]),
+        }
+    }
+    replaced
+}
+
+/// Whether `#[serde(default)]` stands on the whole type. `default = "path"` needs no help.
+fn defaults_as_a_whole(attrs: &[Attribute]) -> bool {
+    let mut found = false;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
+        // What serde does not understand, serde reports.
+        let _ = attr.parse_nested_meta(|meta| {
+            let has_value = meta.input.peek(Token![=]);
+            found |= meta.path.is_ident("default") && !has_value;
+            if has_value {
+                meta.value()?.parse::<Expr>()?;
+            } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
+                let list;
+                parenthesized!(list in meta.input);
+                list.parse::<TokenStream>()?;
+            }
+            Ok(())
+        });
+    }
+    found
+}
+
+/// `JsonSchema` reads the fields of `Self::default()`, which only the type itself has, so the mirror has a
+/// function of that name. `Deserialize` asks the mirror for the trait, and calls that of the type.
+fn whole_default(ident: &Ident, generics: &Generics) -> TokenStream {
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    quote! {
+        impl #impl_generics __Mirror #ty_generics #where_clause {
+            fn default() -> #ident #ty_generics
+            where
+                #ident #ty_generics: ::core::default::Default,
+            {
+                ::core::default::Default::default()
+            }
+        }
+
+        impl #impl_generics ::core::default::Default for __Mirror #ty_generics #where_clause {
+            fn default() -> Self {
+                loop {}
+            }
+        }
+    }
 }
 
 fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {

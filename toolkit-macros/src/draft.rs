@@ -212,7 +212,7 @@ fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
 }
 
 /// The type without the invisible or visible parentheses that other macros put around it.
-fn peel(ty: &Type) -> &Type {
+pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
         Type::Paren(paren) => peel(&paren.elem),

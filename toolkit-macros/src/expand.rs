@@ -87,7 +87,9 @@ pub(crate) fn toolset(
 ) -> TokenStream {
     let tools = models.iter().map(|model| {
         let (cfgs, items) = (&model.cfgs, items(model));
-        let bind = model.has_receiver.then(|| quote!(.with_receiver(self.clone())));
+        let bind = model
+            .has_receiver
+            .then(|| quote!(.with_receiver(<::std::sync::Arc<Self> as ::core::clone::Clone>::clone(&self))));
         quote! {
             #(#cfgs)*
             {
@@ -139,10 +141,11 @@ pub(crate) fn stub(draft: &Draft<'_>) -> TokenStream {
 }
 
 /// A struct of the function's name. If the name is taken, that is reported under the name.
+/// `warnings` are not all: a lint that the user denies by name is none.
 fn marker(vis: &Visibility, ident: &Ident) -> TokenStream {
     quote_spanned! {ident.span()=>
         #[doc(hidden)]
-        #[allow(warnings)]
+        #[allow(warnings, unused, nonstandard_style, missing_debug_implementations)]
         #vis struct #ident {}
     }
 }

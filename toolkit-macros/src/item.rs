@@ -21,10 +21,9 @@ impl FunctionItem {
 
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
         let function: Self = syn::parse2(item)?;
-        let mut body = function.body.clone().into_iter();
-        match body.next() {
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => Ok(function),
-            _ => Err(syn::Error::new_spanned(&function.sig, "a tool needs a body")),
+        match has_braces(&function.body) {
+            true => Ok(function),
+            false => Err(syn::Error::new_spanned(&function.sig, "a tool needs a body")),
         }
     }
 
@@ -40,6 +39,18 @@ impl FunctionItem {
             attrs.retain(|attr| !is_ours(attr));
         }
         function
+    }
+}
+
+/// Whether a body begins with a block, also one that another macro was given as `$body:block`.
+fn has_braces(body: &TokenStream) -> bool {
+    match body.clone().into_iter().next() {
+        Some(TokenTree::Group(group)) => match group.delimiter() {
+            Delimiter::Brace => true,
+            Delimiter::None => has_braces(&group.stream()),
+            Delimiter::Parenthesis | Delimiter::Bracket => false,
+        },
+        _ => false,
     }
 }
 

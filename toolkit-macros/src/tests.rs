@@ -4,7 +4,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 fn expand(attr: TokenStream, item: TokenStream) -> String {
-    let tokens = crate::expand_tool(attr, item);
+    readable(crate::expand_tool(attr, item))
+}
+
+fn readable(tokens: TokenStream) -> String {
     let file = syn::parse2(tokens).expect("the expansion is a list of items");
     prettyplease::unparse(&file)
 }
@@ -54,6 +57,124 @@ fn everything_a_function_can_say() {
             }
         },
     ));
+}
+
+#[test]
+fn asynchronous_with_values_of_its_own() {
+    insta::assert_snapshot!(expand(
+        quote!(timeout = "2s", read_only, tags("network"), register = false),
+        quote! {
+            /// Fetch a page.
+            ///
+            /// Args:
+            ///     address: Where it is
+            ///     tries: How often, at most
+            pub async fn fetch(address: String, tries: Option<u8>) -> Result<String, FetchError> {
+                client(address, tries).await
+            }
+        },
+    ));
+}
+
+#[test]
+fn states_and_context() {
+    insta::assert_snapshot!(expand(
+        quote!(),
+        quote! {
+            /// Look up.
+            async fn look_up(
+                #[state] db: &Db,
+                key: &str,
+                #[state] store: Arc<dyn Store>,
+                #[state] cache: Option<&Cache>,
+                context: &toolkit::ToolContext,
+            ) -> String {
+                find(db, key, store, cache, context).await
+            }
+        },
+    ));
+}
+
+#[test]
+fn constraints_of_every_kind() {
+    insta::assert_snapshot!(expand(
+        quote!(),
+        quote! {
+            fn constrained(
+                #[param(range = 1..=MOST, multiple_of = 5, default = 5)] count: u32,
+                #[param(length = 2..=4, pattern = "^[a-z]+$", format = "hostname")] name: &str,
+                #[param(one_of = ["red", "green"], examples = ["red"], deprecated)] color: Option<String>,
+                #[param(length = ..3, items(range = 0.0..1.0))] shares: Vec<f64>,
+            ) {
+            }
+        },
+    ));
+}
+
+#[test]
+fn methods_of_a_value() {
+    insta::assert_snapshot!(readable(crate::toolset::expand_toolset(
+        quote!(namespace = "Memory"),
+        quote! {
+            /// Remembers.
+            impl Counter {
+                fn new() -> Self {
+                    Self::default()
+                }
+
+                /// Add.
+                #[tool(idempotent = false)]
+                pub fn add(&self, #[param(default = 1)] by: i64) -> i64 {
+                    self.change(by)
+                }
+
+                /// Double.
+                #[tool]
+                async fn double(n: i64) -> i64 {
+                    n * 2
+                }
+            }
+        },
+    )));
+}
+
+#[test]
+fn parameters_in_a_struct() {
+    insta::assert_snapshot!(readable(crate::derive::expand_params(quote! {
+        /// Where and how far.
+        ///
+        /// :param city: The city
+        #[derive(Debug)]
+        #[serde(rename_all = "camelCase", default)]
+        pub struct Area<T> {
+            #[param(length = 1..=80)]
+            pub city: String,
+            /// How far around.
+            #[param(range = 0.0..=500.0, default = 10.0, alias = "r")]
+            radius: f64,
+            #[param(flatten)]
+            more: More<T>,
+            parts: Vec<Self>,
+        }
+    })));
+}
+
+#[test]
+fn parameters_in_an_enum() {
+    insta::assert_snapshot!(readable(crate::derive::expand_params(quote! {
+        /// What is looked for.
+        #[tool_params(crate = my::tools)]
+        #[serde(tag = "kind")]
+        enum Wanted {
+            /// Anything.
+            Any,
+            /// A place of a name.
+            Named {
+                #[param(pattern = "^[A-Z]", description = "The name")]
+                name: String,
+            },
+        }
+    })));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::{Draft, Place};
+use crate::draft::{Draft, Place, peel};
 use crate::item::FunctionItem;
 use crate::{check, expand};
 use proc_macro2::TokenStream;
@@ -77,7 +77,7 @@ fn is_mark(attr: &Attribute) -> bool {
 
 /// The name of the type, which is normalised later.
 fn own_name(ty: &Type) -> Option<LitStr> {
-    let Type::Path(TypePath { path, .. }) = ty else { return None };
+    let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;
     Some(LitStr::new(&ident.to_string(), ident.span()))
 }

@@ -1,6 +1,6 @@
 //! Constraints of a parameter: `range`, `length`, `pattern` and so on.
 
-use super::reader::{list, text, value};
+use super::reader::{list, text, ungrouped, value};
 use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -47,8 +47,8 @@ impl Constraints {
     /// Reads one constraint; `false` if the key is none.
     pub(crate) fn read(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<bool> {
         match key.to_string().as_str() {
-            "range" => self.read_range(key, value(input)?, diag),
-            "length" => self.read_length(key, value(input)?, diag),
+            "range" => self.read_range(key, ungrouped(value(input)?), diag),
+            "length" => self.read_length(key, ungrouped(value(input)?), diag),
             "pattern" => self.read_pattern(key, &text(input)?, diag),
             "format" => self.read_format(key, &text(input)?, diag),
             "multiple_of" => {
@@ -255,6 +255,7 @@ fn number(expr: &Expr) -> Option<f64> {
 fn whole_number(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Group(inner) => whole_number(&inner.expr),
         _ => None,
     }
 }

@@ -64,6 +64,14 @@ pub(super) fn text(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a text in quotes"))
 }
 
+/// The expression without the invisible parentheses that other macros put around `$x:expr`.
+pub(super) fn ungrouped(expr: Expr) -> Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(*group.expr),
+        expr => expr,
+    }
+}
+
 /// `path`, or the path in quotes as serde has it.
 pub(super) fn path(input: ParseStream<'_>) -> syn::Result<Path> {
     input.parse::<Token![=]>()?;
@@ -121,7 +129,7 @@ pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
 
 /// `key = [expr, expr]`.
 pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
-    match value::<Expr>(input)? {
+    match ungrouped(value(input)?) {
         Expr::Array(array) => Ok(array.elems.into_iter().collect()),
         other => Err(syn::Error::new_spanned(other, "expected a list, as in `[1, 2]`")),
     }

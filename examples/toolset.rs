@@ -1,0 +1,56 @@
+//! Methods as tools, and two values of one type beside each other, each in its namespace.
+//!
+//! Run with `cargo run --example toolset`.
+
+#![allow(clippy::print_stdout)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use toolkit::prelude::*;
+
+struct Account {
+    cents: AtomicI64,
+}
+
+/// An account.
+#[toolset]
+impl Account {
+    /// Pay in, and return the balance.
+    #[tool]
+    fn pay_in(&self, #[param(range = 1..=100_000)] cents: i64) -> i64 {
+        self.cents.fetch_add(cents, Ordering::Relaxed) + cents
+    }
+
+    /// Read the balance.
+    #[tool(read_only)]
+    fn balance(&self) -> i64 {
+        self.cents.load(Ordering::Relaxed)
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut registry = ToolRegistry::new();
+    for (namespace, cents) in [("household", 5_000), ("travel", 0)] {
+        let account = Arc::new(Account { cents: AtomicI64::new(cents) });
+        for tool in account.tools() {
+            registry.register(tool.in_namespace(namespace)?)?;
+        }
+    }
+    for definition in registry.iter_definitions() {
+        println!("{:<20} {}", definition.name, definition.description);
+    }
+
+    for (tool, arguments) in [
+        ("travel-pay_in", r#"{"cents": 1200}"#),
+        ("travel-pay_in", r#"{"cents": 0}"#),
+        ("travel-balance", "{}"),
+        ("household-balance", "{}"),
+    ] {
+        match registry.call(tool, arguments).await {
+            Ok(output) => println!("{tool} {arguments}: {}", output.to_text()),
+            Err(error) => println!("{tool} {arguments}: {}", error.message()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Types of the user, with all attributes of serde and all representations of enums.
+
+#![allow(dead_code, reason = "fields that are only shown count as dead")]
+
+use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
+use tk::{ToolParams, tool};
+
+/// A struct with every attribute.
+///
+/// :param plain: Documented above
+#[derive(Debug, Clone, Default, PartialEq, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Attributed {
+    plain: String,
+    /// With two words.
+    two_words: Option<u8>,
+    #[serde(rename = "type", alias = "kind", alias = "sort")]
+    r#type: String,
+    #[serde(skip)]
+    skipped: Option<std::time::Duration>,
+    #[serde(default = "seven")]
+    seven: u8,
+    #[serde(deserialize_with = "doubled")]
+    doubled: u32,
+    #[serde(with = "halved", skip_serializing)]
+    #[schemars(with = "u32")]
+    halved: u32,
+    #[serde(skip_deserializing)]
+    never_read: bool,
+}
+
+fn seven() -> u8 {
+    7
+}
+
+fn doubled<'de, D: tk::serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    <u32 as tk::serde::Deserialize>::deserialize(deserializer).map(|n| n * 2)
+}
+
+/// A module as serde's `with` has it.
+pub mod halved {
+    /// Reads a number.
+    ///
+    /// # Errors
+    /// What the deserializer says.
+    pub fn deserialize<'de, D: tk::serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        <u32 as tk::serde::Deserialize>::deserialize(deserializer).map(|n| n / 2)
+    }
+}
+
+/// Takes its other fields in.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+pub struct Flat {
+    own: u8,
+    #[param(flatten)]
+    common: Common,
+    #[serde(flatten)]
+    rest: BTreeMap<String, String>,
+}
+
+/// What others take in.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = "tk")]
+pub struct Common {
+    #[param(length = 1..)]
+    id: String,
+}
+
+/// Seen as its only field.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = ::tk)]
+#[serde(transparent)]
+pub struct Transparent {
+    inner: Common,
+}
+
+/// External, the usual.
+#[derive(Debug, Clone, PartialEq, ToolParams)]
+#[tool_params(crate = tk)]
+pub enum External {
+    /// No fields.
+    Unit,
+    /// One.
+    One(u8),
+    /// Two.
+    Two(u8, String),
+    /// Named.
+    Named {
+        /// A number.
+        #[param(range = 1..)]
+        n: u8,
+        /// A kind.
+        r#type: Option<String>,
+    },
+}
+
+/// Internal.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Internal {
+    /// No fields.
+    NoFields,
+    /// Named.
+    WithFields {
+        /// The first.
+        field_one: u8,
+        /// The second.
+        #[serde(default)]
+        field_two: Vec<String>,
+    },
+    /// Another type's fields.
+    Inner(Common),
+}
+
+/// Adjacent.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(tag = "t", content = "c")]
+pub enum Adjacent {
+    /// No fields.
+    Unit,
+    /// A number.
+    Number(i64),
+    /// Named.
+    Named {
+        /// A text.
+        text: String,
+    },
+}
+
+/// Untagged.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(untagged)]
+pub enum Untagged {
+    /// A number.
+    Number(i64),
+    /// A text.
+    Text(String),
+    /// Named.
+    Named {
+        /// A list.
+        list: Vec<Untagged>,
+    },
+}
+
+/// Words alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum Words {
+    /// The first.
+    #[default]
+    FirstWord,
+    /// The second.
+    #[serde(alias = "2nd")]
+    SecondWord,
+    /// Never read.
+    #[serde(skip)]
+    Hidden,
+    /// Any other.
+    #[serde(other)]
+    Other,
+}
+
+/// Of any items.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+pub struct Page<T, const SIZE: usize = 4>
+where
+    T: Clone,
+{
+    items: Vec<T>,
+    next: Option<Box<Page<T, SIZE>>>,
+}
+
+/// Of a type that is not there.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+pub struct Tagged<T: std::fmt::Debug + Default, U = String> {
+    value: U,
+    #[serde(skip)]
+    tag: PhantomData<T>,
+}
+
+/// One of two.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+pub enum Either<A, B> {
+    /// This.
+    Left(A),
+    /// That.
+    Right {
+        /// That.
+        that: B,
+    },
+}
+
+/// Holds itself.
+#[derive(Debug, Clone, ToolParams)]
+#[tool_params(crate = tk)]
+pub struct Tree {
+    #[param(length = 1..)]
+    name: String,
+    #[serde(default)]
+    children: Vec<Tree>,
+    parent: Option<Box<Self>>,
+    named: Option<HashMap<String, Tree>>,
+}
+
+/// Expressions hold expressions.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(rename_all = "lowercase")]
+pub enum Formula {
+    /// A number.
+    Number(f64),
+    /// A sum.
+    Sum(Vec<Formula>),
+    /// Less.
+    Less {
+        /// From this.
+        left: Box<Formula>,
+        /// This.
+        right: Box<Self>,
+    },
+}
+
+/// Words of the language.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+#[allow(non_camel_case_types)]
+pub struct r#struct {
+    r#fn: u8,
+    #[param(default = 3, range = 1..)]
+    r#enum: u8,
+}
+
+/// Takes structs.
+#[tool(crate = tk)]
+#[must_use]
+pub fn take_structs(
+    attributed: &Attributed,
+    flat: Option<Flat>,
+    transparent: Option<Transparent>,
+    raw: Option<r#struct>,
+) -> String {
+    format!("{attributed:?} {flat:?} {transparent:?} {raw:?}")
+}
+
+/// Takes enums.
+#[tool(crate = tk)]
+#[must_use]
+pub fn take_enums(
+    external: &[External],
+    internal: &[Internal],
+    adjacent: &[Adjacent],
+    untagged: &[Untagged],
+    #[param(default = Words::FirstWord)] words: Words,
+    #[param(default)] more: Vec<Words>,
+) -> String {
+    format!("{external:?} {internal:?} {adjacent:?} {untagged:?} {words:?} {more:?}")
+}
+
+/// Takes types with types.
+#[tool(crate = tk)]
+#[must_use]
+pub fn take_generics(
+    numbers: &Page<u8>,
+    words: Option<Page<Words, 2>>,
+    tagged: Option<Tagged<u8>>,
+    either: Option<Either<Page<String>, Tagged<u16, bool>>>,
+) -> String {
+    format!("{numbers:?} {words:?} {tagged:?} {either:?}")
+}
+
+/// Takes types that hold themselves.
+#[tool(crate = tk)]
+#[must_use]
+pub fn take_recursive(tree: &Tree, formula: Option<Formula>) -> String {
+    format!("{tree:?} {formula:?}")
+}

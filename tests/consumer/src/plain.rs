@@ -1,0 +1,168 @@
+//! Functions in modules and in functions, with names, states and a context.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tk::{FunctionTool, ToolContext, tool};
+
+/// Adds.
+///
+/// :param a: The first
+/// :param b: The second
+#[tool(crate = tk)]
+#[must_use]
+pub fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Modules in modules.
+pub mod outer {
+    /// The inner one.
+    pub mod inner {
+        /// Deep down.
+        #[tk::tool(crate = "tk", namespace = "Deep")]
+        #[must_use]
+        pub fn down(n: u8) -> u8 {
+            n
+        }
+
+        /// By the facade's third name.
+        #[tk::tool(crate = crate::kit, namespace = "Deep")]
+        pub(crate) fn third(n: Option<u8>) -> u8 {
+            n.unwrap_or(3)
+        }
+
+        /// Seen from above only.
+        #[tk::tool(crate = ::tk, namespace = "Deep")]
+        pub(super) async fn above(text: &str) -> String {
+            std::future::ready(text.to_uppercase()).await
+        }
+    }
+
+    /// Both the function and its tool come with one import.
+    #[must_use]
+    pub fn tools() -> Vec<tk::FunctionTool> {
+        use inner::{above, down, third};
+        vec![above::tool(), down::tool(), third::tool()]
+    }
+}
+
+/// The words of the language.
+///
+/// Args:
+///     type: The kind
+///     match: What it matches
+#[tool(crate = tk)]
+#[must_use]
+pub fn r#loop(r#type: &str, r#match: Option<String>, #[param(default = 2)] r#in: u8) -> String {
+    format!("{type} {match:?} {in}")
+}
+
+/// What the program lends.
+#[derive(Debug)]
+pub struct Db(pub &'static str);
+
+/// Lent as a trait.
+pub trait Store: Send + Sync {
+    /// Its name.
+    fn name(&self) -> String;
+}
+
+impl Store for Db {
+    fn name(&self) -> String {
+        self.0.to_owned()
+    }
+}
+
+/// Uses all that can be lent.
+#[tool(crate = tk)]
+pub async fn lent(
+    /// The key.
+    key: String,
+    #[state] db: &Db,
+    #[state] store: Arc<dyn Store>,
+    #[state] none: Option<&u8>,
+    #[state] none_shared: Option<Arc<u16>>,
+    context: &ToolContext,
+) -> String {
+    std::future::ready(()).await;
+    format!("{key} {} {} {none:?} {none_shared:?} {}", db.0, store.name(), context.tool_name())
+}
+
+/// Borrows everything.
+#[tool(crate = tk)]
+#[must_use]
+pub fn borrow(words: &[String], path: &Path, table: &BTreeMap<String, u8>) -> usize {
+    words.len() + path.components().count() + table.len()
+}
+
+/// Says all there is to say.
+#[tool(
+    crate = tk,
+    name = "All.Of-it",
+    title = "All",
+    tags("a", "b"),
+    retries = 2,
+    max_result_size = 100,
+    lane = "reply-to",
+    read_only,
+    destructive = false,
+    idempotent,
+    open_world = false,
+    defer = false,
+    search_hint = "all",
+    input_examples = [tk::serde_json::json!({"reply-to": "a@b.example"})],
+    strict = false,
+    unknown = "ignore",
+    coerce = false,
+    strict_docs,
+    meta(owner = "nobody")
+)]
+#[must_use]
+pub fn all_of_it(
+    /// Where to.
+    #[param(rename = "reply-to", alias = "to", alias = "address", format = "email")]
+    reply_to: &str,
+) -> String {
+    reply_to.to_owned()
+}
+
+/// Marked by the author.
+#[deprecated = "for the test"]
+#[tool(crate = tk)]
+#[must_use]
+pub fn old() -> u8 {
+    1
+}
+
+/// Not on this system.
+#[cfg(target_os = "none")]
+#[tool(crate = tk)]
+pub fn absent() {}
+
+/// Makes tools in functions.
+#[must_use]
+pub fn local() -> Vec<FunctionTool> {
+    /// Known here alone.
+    #[derive(Debug, tk::ToolParams)]
+    #[tool_params(crate = tk)]
+    struct Here {
+        #[param(default = 4)]
+        n: u8,
+    }
+
+    /// Local.
+    #[tool(crate = tk, register = false)]
+    fn add(here: Here) -> u8 {
+        let Here { n } = here;
+        n
+    }
+
+    let closure = || {
+        /// In a closure.
+        #[tool(crate = tk, register = false)]
+        fn deeper() {}
+        deeper::tool()
+    };
+    vec![add::tool(), closure()]
+}

@@ -1,0 +1,130 @@
+//! Everything that a tool may return.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+use tk::serde::Serialize;
+use tk::{Content, IntoToolOutput, JsonText, ToolError, ToolOutput, tool};
+
+/// Written as JSON.
+#[derive(Debug, Serialize)]
+#[serde(crate = "tk::serde", rename_all = "camelCase")]
+pub struct Report {
+    page_count: u8,
+    lines: Vec<String>,
+}
+
+/// Says itself what it is.
+#[derive(Debug)]
+pub struct Celsius(f64);
+
+impl IntoToolOutput for Celsius {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(format!("{} °C", self.0)))
+    }
+}
+
+/// Fails with a cause.
+#[derive(Debug)]
+pub struct Failed(std::num::ParseIntError);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no number")
+    }
+}
+
+impl Error for Failed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// An alias.
+type Fallible<T> = Result<T, Failed>;
+
+macro_rules! returns {
+    ($($name:ident() -> $ty:ty { $value:expr })*) => {
+        $(
+            /// Returns.
+            #[tool(crate = tk, namespace = "returns")]
+            #[allow(clippy::unnecessary_wraps)]
+            pub(crate) fn $name() -> $ty { $value }
+        )*
+    };
+}
+
+returns! {
+    text() -> String { "a".to_owned() }
+    static_text() -> &'static str { "a" }
+    letter() -> char { 'a' }
+    cow() -> Cow<'static, str> { Cow::Borrowed("a") }
+    boxed_text() -> Box<str> { "a".into() }
+    yes() -> bool { true }
+    number() -> f32 { 1.5 }
+    big() -> u128 { u128::MAX }
+    unit() -> () { () }
+    option() -> Option<String> { None }
+    option_number() -> Option<u8> { Some(1) }
+    list() -> Vec<u8> { vec![1] }
+    slice() -> &'static [u8] { &[1, 2] }
+    array() -> [&'static str; 2] { ["a", "b"] }
+    pair() -> (u8, String) { (1, "a".to_owned()) }
+    table() -> BTreeMap<u8, bool> { BTreeMap::from([(1, true)]) }
+    report() -> Report { Report { page_count: 1, lines: Vec::new() } }
+    boxed() -> Box<Report> { Box::new(Report { page_count: 2, lines: Vec::new() }) }
+    value() -> tk::serde_json::Value { tk::serde_json::json!({"a": 1}) }
+    celsius() -> Celsius { Celsius(1.5) }
+    output() -> ToolOutput { ToolOutput::text("a").with_brief("b") }
+    content() -> Content { Content::Text("a".to_owned()) }
+    contents() -> Vec<Content> { vec![Content::Text("a".to_owned())] }
+    opaque() -> impl Serialize { [1, 2] }
+    fallible_alias() -> Fallible<u8> { "x".parse().map_err(Failed) }
+    fallible_text() -> Result<String, String> { Err("no".to_owned()) }
+    fallible_static() -> Result<(), &'static str> { Err("no") }
+    fallible_box() -> Result<Report, Box<dyn Error>> { Err("no".into()) }
+    fallible_box_send() -> Result<Celsius, Box<dyn Error + Send + Sync>> { Err("no".into()) }
+    fallible_own() -> Result<Option<u8>, ToolError> { Err(ToolError::failed("no")) }
+    fallible_io() -> std::io::Result<Vec<String>> { Err(std::io::Error::other("no")) }
+    fallible_opaque() -> Result<impl Serialize, impl fmt::Display> { if true { Err("no") } else { Ok(1) } }
+    fallible_json() -> Result<JsonText, tk::serde_json::Error> { JsonText::new(&1) }
+    fallible_never() -> Result<u8, std::convert::Infallible> { Ok(1) }
+}
+
+/// Lends what it was lent.
+#[tool(crate = tk, namespace = "returns")]
+#[must_use]
+pub fn lent(text: &str) -> &str {
+    text.trim()
+}
+
+/// Lends what it was lent, later.
+#[tool(crate = tk, namespace = "returns")]
+pub async fn lent_later(text: &str, n: Option<usize>) -> Cow<'_, str> {
+    let n = std::future::ready(n.unwrap_or(1)).await;
+    Cow::Borrowed(&text[..n])
+}
+
+/// Nothing at all.
+#[tool(crate = tk, namespace = "returns")]
+pub fn nothing() {}
+
+/// Fails later.
+///
+/// # Errors
+/// Always.
+#[tool(crate = tk, namespace = "returns")]
+pub async fn fails_later(text: &str) -> Result<u8, Failed> {
+    std::future::ready(text).await.parse().map_err(Failed)
+}
+
+/// Uses what the language has.
+///
+/// # Errors
+/// Where it is no number.
+#[tool(crate = tk, namespace = "returns")]
+pub fn question(text: &str) -> Result<u8, Box<dyn Error + Send + Sync + 'static>> {
+    let number: u8 = text.parse()?;
+    Ok(number)
+}

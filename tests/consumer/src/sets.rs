@@ -1,0 +1,90 @@
+//! Methods as tools.
+
+use std::sync::Mutex;
+use tk::{ToolContext, toolset};
+
+/// Counts.
+#[derive(Debug, Default)]
+pub struct Counter {
+    count: Mutex<i64>,
+}
+
+/// Counts, and remembers.
+#[toolset(crate = tk)]
+impl Counter {
+    /// Not a tool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds.
+    ///
+    /// # Panics
+    /// If somebody else did.
+    ///
+    /// Args:
+    ///     by: How much
+    #[tool(idempotent = false)]
+    pub fn add(&self, #[param(default = 1, range = 0..=10)] by: i64) -> i64 {
+        let mut count = self.count.lock().unwrap();
+        *count += by;
+        *count
+    }
+
+    /// Reads.
+    #[tk::tool(name = "recall", read_only)]
+    pub(crate) async fn read(&self, context: &ToolContext) -> String {
+        std::future::ready(()).await;
+        format!("{} {:?}", context.tool_name(), self.count)
+    }
+
+    /// Private, and without a value.
+    #[tool(namespace = "elsewhere")]
+    fn double(n: i64) -> i64 {
+        n * 2
+    }
+
+    /// Takes a state and lends.
+    #[tool]
+    fn r#move(&self, #[state] _db: Option<&crate::plain::Db>, r#ref: &str) -> String {
+        format!("{ref} {:?}", self.count)
+    }
+}
+
+/// A set inside.
+pub mod inside {
+    use tk::toolset;
+
+    /// In a namespace of its own.
+    #[derive(Debug)]
+    pub struct Other<T>(pub T);
+
+    #[toolset(crate = crate::kit, namespace = "Own")]
+    impl Other<u8> {
+        /// Its value.
+        #[tool]
+        #[must_use]
+        pub const fn value(&self) -> u8 {
+            self.0
+        }
+    }
+
+    /// Makes a set in a function.
+    #[must_use]
+    pub fn local() -> impl tk::Toolset {
+        /// Local.
+        #[derive(Debug)]
+        struct Local;
+
+        #[toolset(crate = tk)]
+        impl Local {
+            /// Does nothing.
+            #[tool]
+            fn nothing(&self) {
+                let Self = self;
+            }
+        }
+        Local
+    }
+}

@@ -1,0 +1,188 @@
+//! The tools are found, and they run, without any runtime.
+
+use crate::{bare, kit, made, params, plain, sets};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use tk::serde_json::{Value, json};
+use tk::{ToolOutput, ToolRegistry, Toolset};
+
+/// Nothing here waits for anything.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+fn registry() -> ToolRegistry {
+    let store: Arc<dyn plain::Store> = Arc::new(plain::Db("store"));
+    let mut registry = ToolRegistry::discover()
+        .expect("no collisions")
+        .with_state(plain::Db("db"))
+        .with_state(7_u64)
+        .with_shared_state(store);
+    registry.register_all(Arc::new(sets::Counter::new())).expect("no collisions");
+    registry.register_all(Arc::new(sets::inside::Other(9))).expect("no collisions");
+    registry.register_all(Arc::new(sets::inside::local())).expect("no collisions");
+    registry.register_all(Arc::new(made::Made(5))).expect("no collisions");
+    registry.register_all(Arc::new(bare::Set)).expect("no collisions");
+    registry
+}
+
+fn call(name: &str, arguments: &Value) -> String {
+    let text = arguments.to_string();
+    match at_once(registry().call(name, &text)) {
+        Ok(output) => ToolOutput::to_text(&output).into_owned(),
+        Err(error) => format!("failed: {}", error.message()),
+    }
+}
+
+#[test]
+fn every_tool_is_found() {
+    let discovered = ToolRegistry::discover().expect("no collisions");
+    let names: Vec<&str> = discovered.iter_definitions().map(|tool| tool.name.as_str()).collect();
+    let returns = names.iter().filter(|name| name.starts_with("returns-")).count();
+    assert_eq!((returns, names.len()), (39, 63), "{names:?}");
+    assert_eq!(registry().len() - names.len(), 8);
+    let local: Vec<String> =
+        plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
+    assert_eq!(local, ["add", "deeper"]);
+    assert_eq!(plain::outer::tools().len(), 3);
+    assert_eq!(Arc::new(made::Made(1)).tools().len(), 1);
+}
+
+#[test]
+fn they_run() {
+    for (name, arguments, expected) in [
+        ("add", json!({"a": 1, "b": "2"}), "3"),
+        ("deep-down", json!({"n": 1}), "1"),
+        ("deep-third", json!({}), "3"),
+        ("deep-above", json!({"text": "a"}), "A"),
+        ("loop", json!({"type": "t", "in": 5}), "t None 5"),
+        ("lent", json!({"key": "k"}), "k db store None None lent"),
+        ("All.Of-it", json!({"to": "a@b.example", "more": 1}), "a@b.example"),
+        ("old", json!({}), "1"),
+        ("by_text", json!({"words": "abc"}), "6"),
+        ("by_list", json!({"bytes": [1]}), "none [1]"),
+        ("by_option", json!({"maybe": "x"}), "[1,2]"),
+        ("made-signed", json!({"signed": "a", "text": "b"}), "-5"),
+        (
+            "take_made",
+            json!({"record": {"type": 2}, "choice": "second-one"}),
+            "Record { left: -1, type: Some(2.0) } SecondOne",
+        ),
+        ("made-plus", json!({}), "15"),
+        ("counter-add", json!({"by": 3}), "3"),
+        ("counter-move", json!({"ref": "r"}), "r Mutex { data: 0, poisoned: false, .. }"),
+        ("elsewhere-double", json!({"n": 4}), "8"),
+        ("own-value", json!({}), "9"),
+        ("set-run", json!({"n": 2}), "2"),
+        (
+            "bare-everything",
+            json!({"text": "a", "bytes": [1], "area": {"more": 3}}),
+            "a [1] x [] Here Some(Area { size: 2, name: \"none\", rest: [], skipped: None, more: Generic { more: Some(3) } }) Some(7) bare-everything",
+        ),
+        (
+            "bare-others",
+            json!({"tagged": {"tag": "There", "far": 1}, "untagged": 5}),
+            "There { far: 1 } Some(Number(5))",
+        ),
+        ("returns-lent", json!({"text": " a "}), "a"),
+        ("returns-report", json!({}), r#"{"pageCount":1,"lines":[]}"#),
+        (
+            "returns-fallible_alias",
+            json!({}),
+            "failed: Error running tool: no number: invalid digit found in string",
+        ),
+        (
+            "returns-fails_later",
+            json!({"text": "x"}),
+            "failed: Error running tool: no number: invalid digit found in string",
+        ),
+        ("returns-opaque", json!({}), "[1,2]"),
+    ] {
+        assert_eq!(call(name, &arguments), expected, "{name}");
+    }
+}
+
+#[test]
+fn types_of_the_user_are_read_as_serde_says() {
+    let attributed = json!({"plain": "p", "twoWords": 2, "sort": "s", "doubled": 2, "halved": 2});
+    let text = call(
+        "take_structs",
+        &json!({
+            "attributed": attributed,
+            "flat": {"own": 1, "id": "i", "x": "y"},
+            "transparent": {"id": "t"},
+            "raw": {"fn": 1},
+        }),
+    );
+    assert_eq!(
+        text,
+        concat!(
+            r#"Attributed { plain: "p", two_words: Some(2), type: "s", skipped: None, seven: 7, doubled: 4, halved: 1, never_read: false } "#,
+            r#"Some(Flat { own: 1, common: Common { id: "i" }, rest: {"x": "y"} }) "#,
+            r#"Some(Transparent { inner: Common { id: "t" } }) Some(struct { fn: 1, enum: 3 })"#,
+        )
+    );
+    let text = call(
+        "take_enums",
+        &json!({
+            "external": ["Unit", {"Two": [1, "a"]}, {"Named": {"n": 1}}],
+            "internal": [{"type": "no_fields"}, {"type": "with_fields", "fieldOne": 1}, {"type": "inner", "id": "i"}],
+            "adjacent": [{"t": "Number", "c": 1}, {"t": "Unit"}],
+            "untagged": [1, "a", {"list": [2]}],
+            "more": ["2nd", "SECOND_WORD"],
+        }),
+    );
+    assert_eq!(
+        text,
+        concat!(
+            r#"[Unit, Two(1, "a"), Named { n: 1, type: None }] "#,
+            r#"[NoFields, WithFields { field_one: 1, field_two: [] }, Inner(Common { id: "i" })] "#,
+            r#"[Number(1), Unit] [Number(1), Text("a"), Named { list: [Number(2)] }] FirstWord [SecondWord, SecondWord]"#,
+        )
+    );
+    let text = call(
+        "take_generics",
+        &json!({"numbers": {"items": [1], "next": {"items": []}}, "tagged": {"value": "v"}}),
+    );
+    assert!(
+        text.starts_with("Page { items: [1], next: Some(Page { items: [], next: None }) } None Some("),
+        "{text}"
+    );
+    let text = call(
+        "take_recursive",
+        &json!({
+            "tree": {"name": "a", "parent": {"name": "b"}, "named": {"c": {"name": "c"}}},
+            "formula": {"less": {"left": {"number": 1}, "right": {"sum": [{"number": 2}]}}},
+        }),
+    );
+    assert!(text.ends_with("Some(Less { left: Number(1.0), right: Sum([Number(2.0)]) })"), "{text}");
+}
+
+#[test]
+fn constraints_are_checked() {
+    for (name, arguments, path) in [
+        ("constrained", json!({"digits": [], "count": 51}), "`count`"),
+        ("constrained", json!({"digits": [10]}), "`digits[0]`"),
+        ("constrained", json!({"digits": [], "grid": [[3]]}), "`grid[0][0]`"),
+        ("constrained_fields", json!({"fields": {"count": 0}}), "`fields.count`"),
+        ("constrained_fields", json!({"fields": {"the-slug": "A"}}), "`fields.the-slug`"),
+        ("constrained_fields", json!({"fields": {"address": "1.2.3"}}), "`fields.address`"),
+        ("made-small", json!({"small": "c", "text": "bb"}), "`small`"),
+        ("take_made", json!({"record": {"left": 6}, "choice": "first-one"}), "`record.left`"),
+        (
+            "take_recursive",
+            json!({"tree": {"name": "a", "children": [{"name": ""}]}}),
+            "`tree.children[0].name`",
+        ),
+        ("take_structs", json!({"attributed": {"seventh": 1}}), "attributed"),
+    ] {
+        let text = call(name, &arguments);
+        assert!(text.starts_with("failed: ") && text.contains(path), "{name}: {text}");
+    }
+    assert!(!call("constrained_fields", &json!({"fields": {}})).starts_with("failed: "));
+    assert_eq!(params::Attributed::default(), params::Attributed::default());
+}
