@@ -50,14 +50,14 @@ fn check_message(result: Result<String, ToolError>, kind: ErrorKind, message: &s
 
 #[tokio::test]
 async fn every_violation_is_in_one_message() {
-    let arguments = r#"{"tabel": "t", "filters": [{"max": "1"}, {"field": "b", "max": -1}],
+    let arguments = r#"{"tabel": "t", "filters": [{"max": "one"}, {"field": "b", "max": -1}],
         "order": "upwards", "limit": 300, "limit": 3, "weights": {"a": "heavy"}}"#;
     let error = call("find_rows", arguments).await.expect_err("the arguments are wrong");
     assert_eq!(
         error.message(),
         "Error validating JSON arguments: 9 problems\n\
          - `tabel`: there is no such parameter; did you mean `table`?\n\
-         - `filters[0].max`: expected integer from 0 to 4294967295, got string \"1\"\n\
+         - `filters[0].max`: expected integer from 0 to 4294967295, got string \"one\"\n\
          - `filters[0].field`: required, but missing; expected string\n\
          - `filters[1].max`: expected integer from 0 to 4294967295, got number -1\n\
          - `order`: expected one of \"ascending\", \"descending\", got string \"upwards\"\n\
@@ -201,6 +201,8 @@ async fn whole_numbers_are_integers_and_nothing_is_rounded() {
         (r#"{"list": [1.0, 1e2, -0, 3]}"#, "None Some([1, 100, 0, 3]) None None"),
         (r#"{"list": "[1.0]"}"#, "None Some([1]) None None"),
         (r#"{"filter": {"field": "x", "max": 3.0}}"#, "None None Some(3) None"),
+        (r#"{"filter": {"field": "x", "max": "3"}}"#, "None None Some(3) None"),
+        (r#"{"list": ["1", 2]}"#, "None Some([1, 2]) None None"),
         (r#"{"keyed": {"1": true}}"#, "None None None Some({1: true})"),
     ] {
         assert_eq!(call_numbers(arguments).await.expect(arguments), expected);
@@ -223,8 +225,8 @@ async fn the_fault_is_named_where_it_is() {
     for (arguments, message) in [
         (r#"{"keyed": {"1": "x"}}"#, "`keyed.1`: expected boolean, got string \"x\""),
         (
-            r#"{"filter": "{\"field\": \"x\", \"max\": \"3\"}"}"#,
-            "`filter.max`: expected integer from 0 to 4294967295, got string \"3\"",
+            r#"{"filter": "{\"field\": \"x\", \"max\": \"three\"}"}"#,
+            "`filter.max`: expected integer from 0 to 4294967295, got string \"three\"",
         ),
         (
             r#"{"whole": 123456789012345678901}"#,

@@ -5,8 +5,8 @@ mod describe;
 mod faults;
 mod format;
 mod generate;
-mod integers;
 mod limits;
+mod meant;
 mod tidy;
 #[cfg(feature = "jsonschema")]
 mod validate;
@@ -17,8 +17,8 @@ pub(crate) use describe::{describe, value_in_words};
 pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing, path};
 pub(crate) use generate::{SchemaBuilder, judged_schema_of};
 pub use generate::{schema_of, type_name};
-pub(crate) use integers::with_integers;
 pub(crate) use limits::has_demands;
+pub(crate) use meant::as_meant;
 pub(crate) use tidy::keep_notes;
 pub use tidy::tidy;
 #[cfg(feature = "jsonschema")]

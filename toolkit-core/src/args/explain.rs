@@ -6,7 +6,7 @@ use super::param::{Fill, Param};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
-    Fault, Step, broken_constraints, describe, faults, missing, path, value_in_words, with_integers,
+    Fault, Step, as_meant, broken_constraints, describe, faults, missing, path, value_in_words,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -86,7 +86,7 @@ pub(super) fn fill_slots<P: Parameter>(
             Err(error) => {
                 mark(&mut filled, index);
                 let property = property(param, rules.schema);
-                report.extend(wrong_value(param.name(), value, rules.schema, property, &error));
+                report.extend(wrong_value(param.name(), value, rules, property, &error));
             }
         }
     }
@@ -199,14 +199,13 @@ fn integral(text: &str) -> Option<String> {
     }
 }
 
-/// An array or object with every number without a fraction written as an integer where the schema
-/// wants one.
+/// An array or object with what is inside it as it may be meant.
 fn mended(root: &Value, schema: &Value, text: &str) -> Option<String> {
     if !text.trim_start().starts_with(['[', '{']) {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
-    let changed = with_integers(root, schema, &mut value);
+    let changed = as_meant(root, schema, &mut value);
     changed.then(|| value.to_string())
 }
 
@@ -257,11 +256,15 @@ pub(super) fn violation(place: &str, fault: Fault) -> Violation {
 pub(super) fn wrong_value(
     place: &str,
     value: &str,
-    root: &Value,
+    rules: &Rules<'_>,
     schema: Option<&Value>,
     error: &serde_json::Error,
 ) -> Vec<Violation> {
-    let meant = container_in_string(value);
+    let root = rules.schema;
+    let inner = container_in_string(value);
+    let value = inner.as_deref().unwrap_or(value);
+    // What would be understood is no fault.
+    let meant = schema.filter(|_| rules.coerce).and_then(|schema| mended(root, schema, value));
     let value = meant.as_deref().unwrap_or(value);
     let parsed = serde_json::from_str::<Value>(value).ok();
     let faults = schema.zip(parsed).map(|(schema, parsed)| faults(root, schema, &parsed, value));

@@ -191,7 +191,7 @@ impl Relaxed {
     /// The type has refused the text. What the schema shows to be wrong with it says more than `error`.
     fn refuse(mut self, rules: &Rules<'_>, error: &serde_json::Error) -> ToolError {
         if self.report.violations.is_empty() {
-            self.report.extend(explain::wrong_value("", &self.text, rules.schema, Some(rules.schema), error));
+            self.report.extend(explain::wrong_value("", &self.text, rules, Some(rules.schema), error));
         }
         self.report.into_error()
     }

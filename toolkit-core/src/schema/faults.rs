@@ -233,7 +233,7 @@ fn is_allowed(schema: &Map<String, Value>, value: &Value) -> bool {
         && schema.get("const").is_none_or(|constant| constant == value)
 }
 
-fn is_of_kind(value: &Value, kind: &str) -> bool {
+pub(super) fn is_of_kind(value: &Value, kind: &str) -> bool {
     match kind {
         "null" => value.is_null(),
         "boolean" => value.is_boolean(),

@@ -1,0 +1,94 @@
+//! Values inside a value as they may be meant: whole numbers as integers, and what stands in a string.
+
+use super::describe::resolve;
+use super::faults::is_of_kind;
+use serde_json::Value;
+
+/// Doubles are exact up to here.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Turns `5.0` into `5` wherever the schema allows integers only, and `"5"` into `5` wherever it allows
+/// no texts, and says whether anything changed.
+pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool {
+    let Some(schema) = resolve(root, schema) else { return false };
+    let inside = |keyword: &str| schema.get(keyword).filter(|inside| inside.is_object());
+    let mut changed = match ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array()) {
+        Some(branches) => branches.iter().filter(|branch| as_meant(root, branch, value)).count() > 0,
+        None => false,
+    };
+    match value {
+        Value::Number(number) if wants_integer(schema) => {
+            let whole = number
+                .as_f64()
+                .filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() < EXACT);
+            if let Some(whole) = whole {
+                *value = Value::from(whole as i64);
+                changed = true;
+            }
+        }
+        Value::String(text)
+            if kinds(schema).next().is_some() && !kinds(schema).any(|kind| kind == "string") =>
+        {
+            if let Ok(mut inner) = serde_json::from_str::<Value>(text) {
+                as_meant(root, schema, &mut inner);
+                if kinds(schema).any(|kind| is_of_kind(&inner, kind)) {
+                    *value = inner;
+                    changed = true;
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                let tuple = schema.get("prefixItems").and_then(|schemas| schemas.get(index));
+                if let Some(schema) = tuple.or_else(|| inside("items")) {
+                    changed |= as_meant(root, schema, item);
+                }
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                let property = schema.get("properties").and_then(|properties| properties.get(name));
+                if let Some(schema) = property.or_else(|| inside("additionalProperties")) {
+                    changed |= as_meant(root, schema, member);
+                }
+            }
+        }
+        _ => {}
+    }
+    changed
+}
+
+fn kinds(schema: &Value) -> impl Iterator<Item = &str> {
+    let (one, many) = match schema.get("type") {
+        Some(Value::String(kind)) => (Some(kind.as_str()), None),
+        Some(Value::Array(kinds)) => (None, Some(kinds.iter().filter_map(Value::as_str))),
+        _ => (None, None),
+    };
+    one.into_iter().chain(many.into_iter().flatten())
+}
+
+fn wants_integer(schema: &Value) -> bool {
+    kinds(schema).any(|kind| kind == "integer") && !kinds(schema).any(|kind| kind == "number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_does_not_fit_changes() {
+        let schema = json!({"type": "object", "properties": {
+            "a": {"type": "array", "items": {"type": "integer"}},
+            "b": {"type": "number"},
+            "e": {"type": ["boolean", "null"]},
+            "f": {"type": "string"},
+            "c": {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"n": {"type": "integer"}}}]},
+        }});
+        let mut value =
+            json!({"a": [1.0, -0.0, 2.5, 3], "b": 1.0, "c": {"n": "4.0"}, "d": 1.0, "e": "true", "f": "1"});
+        assert!(as_meant(&schema, &schema, &mut value));
+        assert_eq!(value.to_string(), r#"{"a":[1,0,2.5,3],"b":1.0,"c":{"n":4},"d":1.0,"e":true,"f":"1"}"#);
+        assert!(!as_meant(&schema, &schema, &mut value));
+    }
+}
