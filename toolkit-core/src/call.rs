@@ -1,10 +1,18 @@
 //! What the model asks for: one call of a tool, and which tools it may choose.
 
+mod choice;
+mod extras;
+
+pub use choice::{ToolChoice, ToolUse};
+pub use extras::ProviderExtras;
+
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// The id that a provider gave to a call, kept as it came. Clones are cheap.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
 impl CallId {
@@ -18,6 +26,12 @@ impl CallId {
 impl<T: Into<Arc<str>>> From<T> for CallId {
     fn from(id: T) -> Self {
         Self(id.into())
+    }
+}
+
+impl From<CallId> for String {
+    fn from(id: CallId) -> Self {
+        (*id.0).to_owned()
     }
 }
 
@@ -60,7 +74,8 @@ impl fmt::Debug for CallId {
 /// The arguments of a call as the model wrote them: text that should be a JSON object.
 ///
 /// It is kept as text until a tool decodes it, so nothing is lost and nothing is parsed twice.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RawArguments(String);
 
 impl RawArguments {
@@ -85,7 +100,7 @@ impl<T: Into<String>> From<T> for RawArguments {
 /// let call = ToolCall::new("call_890123", "get_weather", r#"{"city": "Beijing"}"#);
 /// assert_eq!(call.id.as_str(), "call_890123");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The provider's id. What goes back to the provider carries the same.
@@ -95,14 +110,24 @@ pub struct ToolCall {
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
     /// The position of the call in the model's message, if the provider states one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
+    /// What else the provider said about the call and wants back with it.
+    #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
+    pub extras: ProviderExtras,
 }
 
 impl ToolCall {
     /// A call without a stated position.
     #[must_use]
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
-        Self { id: id.into(), name: name.into(), arguments: arguments.into(), index: None }
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            index: None,
+            extras: ProviderExtras::default(),
+        }
     }
 
     /// States the position of the call in the model's message.
@@ -111,26 +136,11 @@ impl ToolCall {
         self.index = Some(index);
         self
     }
-}
 
-/// Which tools the model may or must call.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum ToolChoice {
-    /// The model decides.
-    #[default]
-    Auto,
-    /// No tool may be called.
-    None,
-    /// At least one tool must be called.
-    Required,
-    /// This tool must be called.
-    Tool(String),
-    /// Only these tools may be called.
-    Allowed {
-        /// Their names.
-        names: Vec<String>,
-        /// Whether one of them must be called.
-        required: bool,
-    },
+    /// Sets what the provider wants back with the call.
+    #[must_use]
+    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
+        self.extras = extras;
+        self
+    }
 }

@@ -4,7 +4,7 @@ mod stream;
 
 pub use stream::ToolResultStream;
 
-use crate::call::{CallId, ToolCall};
+use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
@@ -167,7 +167,7 @@ impl Dispatcher {
             Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
             None => Err(self.registry.not_found(&call.name)),
         };
-        let ToolCall { id, name, arguments, .. } = call;
+        let ToolCall { id, name, arguments, extras, .. } = call;
         let call_id = id.clone();
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
@@ -192,7 +192,7 @@ impl Dispatcher {
             };
             ended(running.await)
         };
-        (Identity { position, call_id: id, name }, run)
+        (Identity { position, call_id: id, name, extras }, run)
     }
 
     fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
@@ -209,6 +209,7 @@ struct Identity {
     position: usize,
     call_id: CallId,
     name: String,
+    extras: ProviderExtras,
 }
 
 /// How a call ended.
@@ -220,7 +221,8 @@ struct Ended {
 
 impl Identity {
     fn result(self, Ended { outcome, duration, .. }: Ended) -> ToolResult {
-        ToolResult { position: self.position, duration, ..ToolResult::new(self.call_id, self.name, outcome) }
+        let Self { position, call_id, name, extras } = self;
+        ToolResult { position, duration, extras, ..ToolResult::new(call_id, name, outcome) }
     }
 
     /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
@@ -231,7 +233,8 @@ impl Identity {
             Ok(payload) => ToolError::panicked(&self.name, panic_text(&*payload)),
             Err(_) => ToolError::cancelled(&self.name),
         };
-        ToolResult { position: self.position, ..ToolResult::new(self.call_id, self.name, Err(error)) }
+        let position = self.position;
+        self.result(Ended { position, outcome: Err(error), duration: Duration::ZERO })
     }
 }
 

@@ -25,7 +25,7 @@ mod wire;
 pub mod __private;
 
 pub use args::{ToolParams, kinds};
-pub use call::{CallId, RawArguments, ToolCall, ToolChoice};
+pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolUse};
 pub use context::{State, StateNeed, ToolContext};
 pub use dispatch::{Dispatcher, ToolResultStream};
 pub use error::{
@@ -41,14 +41,17 @@ pub use output::{
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;
-pub use schema::{Constraints, schema_of, tidy};
+pub use schema::{Constraints, ConvertedSchema, SchemaDialect, SchemaLoss, schema_of, tidy};
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    ClosureTool, Deferred, FunctionTool, Immediate, Locality, Tool, ToolAnswer, ToolDefinition, ToolFuture,
-    ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
+    ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer, ToolDefinition,
+    ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
 };
-pub use wire::{ApiFormat, Definitions};
+pub use wire::{
+    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, LimitExceeded, NotStrict,
+    StreamAccumulator, StreamEnd, StreamEvent, StrictTools, UnknownApiFormat,
+};
 
 pub use tokio_util::sync::CancellationToken;
 pub use {schemars, serde, serde_json};

@@ -4,6 +4,7 @@ mod normalize;
 mod wire;
 
 pub use normalize::normalize;
+pub(crate) use wire::fnv1a;
 pub use wire::{NameRule, WireNames};
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! What came of one call.
 
-use crate::call::CallId;
+use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::borrow::Cow;
@@ -20,13 +20,22 @@ pub struct ToolResult {
     pub outcome: Result<ToolOutput, ToolError>,
     /// How long the tool ran; zero if it did not.
     pub duration: Duration,
+    /// What the provider said about the call and wants back with its result.
+    pub extras: ProviderExtras,
 }
 
 impl ToolResult {
     /// The result of a call that took no time.
     #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
-        Self { call_id, name: name.into(), position: 0, outcome, duration: Duration::ZERO }
+        let extras = ProviderExtras::default();
+        Self { call_id, name: name.into(), position: 0, outcome, duration: Duration::ZERO, extras }
+    }
+
+    /// The result of this call, which took no time: for programs that answer calls themselves.
+    #[must_use]
+    pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
+        Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
     /// What the model reads: the text of the output, or the message of the error.

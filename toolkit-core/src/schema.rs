@@ -2,6 +2,7 @@
 
 mod constraints;
 mod describe;
+mod dialect;
 mod faults;
 mod format;
 mod generate;
@@ -14,6 +15,7 @@ mod walk;
 
 pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
+pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};
 pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing, path};
 pub(crate) use generate::{SchemaBuilder, judged_schema_of};
 pub use generate::{schema_of, type_name};

@@ -13,7 +13,7 @@ mod toolset;
 
 pub use answer::{Deferred, Immediate, ToolAnswer};
 pub use closure::ClosureTool;
-pub use definition::ToolDefinition;
+pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
 pub use dynamic::DynamicTool;
 pub use function::{CallFn, FunctionTool, Invocation, StaticTool};

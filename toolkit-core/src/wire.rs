@@ -3,18 +3,35 @@
 //! Each provider's API has one room. A room sees definitions, calls and results, never a registry,
 //! and does no IO.
 
+mod anthropic;
+mod api;
+mod declaration;
 mod definitions;
+mod google;
+mod history;
+mod ids;
+mod limits;
+mod media;
 mod openai_chat;
+mod openai_responses;
 mod path;
+mod stream;
+mod strict;
 
-pub use definitions::Definitions;
+pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools};
+pub(crate) use definitions::{Fragment, Renderer};
+pub use limits::LimitExceeded;
+pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
+pub use strict::NotStrict;
 
-use crate::call::{ToolCall, ToolChoice};
+use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
 use crate::result::ToolResult;
 use crate::tool::ToolDefinition;
-use serde_json::Value;
+use api::Api;
+use serde_json::{Map, Value};
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,24 +42,33 @@ use std::str::FromStr;
 ///
 /// let format: ApiFormat = "openai-chat".parse()?;
 /// assert_eq!(format, ApiFormat::OpenAiChat);
-/// # Ok::<(), toolkit_core::WireError>(())
+/// # Ok::<(), toolkit_core::UnknownApiFormat>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ApiFormat {
     /// Chat Completions of OpenAI, and of the many servers that speak it.
     OpenAiChat,
+    /// Responses of OpenAI.
+    OpenAiResponses,
+    /// Messages of Anthropic.
+    Anthropic,
+    /// `generateContent` of Google's Gemini.
+    Google,
 }
 
 impl ApiFormat {
     /// Every format.
-    pub const ALL: [Self; 1] = [Self::OpenAiChat];
+    pub const ALL: [Self; 4] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Google];
 
     /// The name of the format, as in `openai_chat`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai_chat",
+            Self::OpenAiResponses => "openai_responses",
+            Self::Anthropic => "anthropic",
+            Self::Google => "google",
         }
     }
 
@@ -51,28 +77,52 @@ impl ApiFormat {
     pub const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::OpenAiChat => &["openai-chat"],
+            Self::OpenAiResponses => &["openai-responses", "open_responses", "open-responses"],
+            Self::Anthropic => &[],
+            Self::Google => &["google-genai"],
+        }
+    }
+
+    fn api(self) -> &'static dyn Api {
+        match self {
+            Self::OpenAiChat => &openai_chat::OpenAiChat,
+            Self::OpenAiResponses => &openai_responses::OpenAiResponses,
+            Self::Anthropic => &anthropic::Anthropic,
+            Self::Google => &google::Google,
         }
     }
 
     /// Which tool names the API accepts.
     #[must_use]
-    pub const fn name_rule(self) -> NameRule {
-        match self {
-            Self::OpenAiChat => openai_chat::NAMES,
-        }
+    pub fn name_rule(self) -> NameRule {
+        self.api().names()
     }
 
-    /// The list that a request carries as its `tools`.
+    /// The list that a request carries as its `tools`, in the given order, with a report of what the
+    /// API cannot say.
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName, WireNames};
+    ///
+    /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", serde_json::json!({"type": "object"}));
+    /// let tools = ApiFormat::Anthropic.encode_definitions(
+    ///     [&now],
+    ///     &WireNames::default(),
+    ///     &DefinitionOptions::default(),
+    /// );
+    /// assert_eq!(tools.to_value()[0]["name"], "now");
+    /// assert!(tools.report().is_clean());
+    /// # Ok::<(), toolkit_core::NameError>(())
+    /// ```
     #[must_use]
     pub fn encode_definitions<'a>(
         self,
         definitions: impl IntoIterator<Item = &'a ToolDefinition>,
         names: &WireNames,
-    ) -> Vec<Value> {
-        let encode = match self {
-            Self::OpenAiChat => openai_chat::encode_definition,
-        };
-        definitions.into_iter().map(|definition| encode(definition, names)).collect()
+        options: &DefinitionOptions,
+    ) -> Definitions {
+        let definitions: Vec<&ToolDefinition> = definitions.into_iter().collect();
+        Renderer::new(self, &definitions, names, options).render_all()
     }
 
     /// Reads definitions back: a list of tools, one tool, or a request with its `tools`.
@@ -93,27 +143,38 @@ impl ApiFormat {
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
     /// [legal](crate::check_name).
     pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        match self {
-            Self::OpenAiChat => openai_chat::parse_definitions(payload),
-        }
+        self.api().parse_definitions(payload)
     }
 
-    /// What a request carries as its `tool_choice`.
-    #[must_use]
-    pub fn encode_choice(self, choice: &ToolChoice, names: &WireNames) -> Value {
-        match self {
-            Self::OpenAiChat => openai_chat::encode_choice(choice, names),
-        }
-    }
-
-    /// Reads a `tool_choice` back; `null` is [`ToolChoice::Auto`], as if it had been left out.
+    /// The tools of a payload that [`parse_definitions`](Self::parse_definitions) leaves out because the
+    /// provider runs them (web search, code execution and the like), as they came.
     ///
     /// # Errors
-    /// [`WireError`] if the value is not one of the format's choices.
-    pub fn parse_choice(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
-        match self {
-            Self::OpenAiChat => openai_chat::parse_choice(choice, names),
-        }
+    /// [`WireError`] if the payload holds no tools.
+    pub fn hosted_tools(self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        self.api().hosted_tools(payload)
+    }
+
+    /// The fields of a request that say how the model may use its tools: `tool_choice` and
+    /// `parallel_tool_calls`, or what the API has in their place.
+    ///
+    /// What an API has no words for is said as nearly as it can be: a set of allowed tools as the
+    /// choice without the set, calls one at a time not at all.
+    #[must_use]
+    pub fn encode_tool_use(self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+        self.api().encode_tool_use(wanted, names)
+    }
+
+    /// Reads those fields of a request back. A request without them is [`ToolUse::default`].
+    ///
+    /// # Errors
+    /// [`WireError`] if a field is not what the format says.
+    pub fn parse_tool_use(
+        self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolUse, WireError> {
+        self.api().parse_tool_use(request, names)
     }
 
     /// The calls that a response asks for, in the order of the response. It takes a whole response
@@ -121,7 +182,7 @@ impl ApiFormat {
     ///
     /// Names are spelled as the provider knows them; [`ToolRegistry::get`](crate::ToolRegistry::get)
     /// understands that. Ids and the text of the arguments stay as they came. A call without an id
-    /// gets one that no other call of the payload has: `call_0` and so on, always the same.
+    /// gets one that no other call of the payload has, and for the same payload always the same.
     ///
     /// A call that cannot be used (no name, arguments that are not JSON) is still in the list:
     /// dispatching it gives a result that tells the model what was wrong.
@@ -141,9 +202,7 @@ impl ApiFormat {
     /// [`WireError`] if the payload is not what the format says. If the provider reported an error
     /// instead of an answer, its text is part of it.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-        match self {
-            Self::OpenAiChat => openai_chat::parse_calls(payload),
-        }
+        self.api().parse_calls(payload)
     }
 
     /// The model's own messages of a response, to be put back into the history before the results.
@@ -157,9 +216,7 @@ impl ApiFormat {
     /// # Errors
     /// [`WireError`] if the payload is not what the format says.
     pub fn assistant_messages(self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        match self {
-            Self::OpenAiChat => openai_chat::assistant_messages(payload),
-        }
+        self.api().assistant_messages(payload)
     }
 
     /// The messages of a model that asks for these calls, for a history that is made rather than received.
@@ -168,9 +225,7 @@ impl ApiFormat {
     /// by [`assistant_messages`](Self::assistant_messages).
     #[must_use]
     pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        match self {
-            Self::OpenAiChat => vec![openai_chat::encode_calls(calls, names)],
-        }
+        self.api().encode_calls(calls, names)
     }
 
     /// The messages that answer the calls, in the order of the results.
@@ -180,9 +235,31 @@ impl ApiFormat {
     /// sounds and files in Chat Completions) is named there and follows in a message after them.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
-        match self {
-            Self::OpenAiChat => openai_chat::encode_results(results),
-        }
+        self.api().encode_results(results)
+    }
+
+    /// Reads results back: one message, one item, or a list of them. What is no result is left out.
+    ///
+    /// # Errors
+    /// [`WireError`] if a result is not what the format says.
+    pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        self.api().parse_results(payload)
+    }
+
+    /// Makes a history sendable again: a call that was never answered gets an answer that says so, and
+    /// an answer whose call is gone is taken out. All else stays as it is.
+    ///
+    /// Providers refuse a request whose history has a call without its answer, as it is left behind by
+    /// a cancelled turn, a crash, or a history that was cut.
+    #[must_use]
+    pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
+        self.api().repair_history(history)
+    }
+
+    /// Reads a streamed response.
+    #[must_use]
+    pub fn accumulator(self) -> StreamAccumulator {
+        StreamAccumulator::new(self, self.api().accumulator())
     }
 }
 
@@ -193,14 +270,26 @@ impl fmt::Display for ApiFormat {
 }
 
 impl FromStr for ApiFormat {
-    type Err = WireError;
+    type Err = UnknownApiFormat;
 
-    fn from_str(text: &str) -> Result<Self, WireError> {
+    fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
         let known =
             Self::ALL.into_iter().find(|format| format.name() == text || format.aliases().contains(&text));
-        known.ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.into_iter().map(Self::name).collect();
-            WireError::new(format!("API format '{text}'"), format!("one of {}", names.join(", ")))
-        })
+        known.ok_or_else(|| UnknownApiFormat(text.to_owned()))
     }
 }
+
+/// A text that names no [`ApiFormat`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownApiFormat(String);
+
+impl fmt::Display for UnknownApiFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = ApiFormat::ALL.into_iter().map(ApiFormat::name).collect();
+        let aliases: Vec<&str> = ApiFormat::ALL.iter().flat_map(|format| format.aliases()).copied().collect();
+        let (names, aliases) = (names.join(", "), aliases.join(", "));
+        write!(f, "Unknown provider: '{}'. Supported: {names} (aliases: {aliases})", self.0)
+    }
+}
+
+impl Error for UnknownApiFormat {}

@@ -23,11 +23,13 @@ impl NameRule {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    fn plain(&self, name: &str) -> String {
+    /// The name, each refused character replaced by `_`; it may still be too long, or empty.
+    pub(crate) fn plain(&self, name: &str) -> String {
         replace_illegal(name, |c| self.accepts_char(c))
     }
 
-    fn hashed(&self, name: &str, salt: u64) -> String {
+    /// The name, legal, with a digest of the whole at its end.
+    pub(crate) fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
         let room = self.max_length.saturating_sub(digest.len() + 1);
         let mut spelled = self.plain(name);
@@ -123,7 +125,7 @@ pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> Strin
 }
 
 /// FNV-1a, so that spellings are the same in every process and on every machine.
-fn fnv1a(text: &str, salt: u64) -> u64 {
+pub(crate) fn fnv1a(text: &str, salt: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ salt;
     text.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

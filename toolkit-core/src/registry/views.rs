@@ -3,7 +3,7 @@
 use super::ToolRegistry;
 use crate::name::WireNames;
 use crate::tool::Tool;
-use crate::wire::{ApiFormat, Definitions};
+use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
 use std::sync::{Arc, OnceLock};
 
 /// Views of the tools. A registry that changes gets new, empty ones.
@@ -42,7 +42,7 @@ impl Views {
         let render = || {
             let names = self.spell(registry, format);
             let definitions = self.sorted(registry).iter().map(Tool::definition);
-            Definitions::new(&format.encode_definitions(definitions, &names))
+            format.encode_definitions(definitions, &names, &DefinitionOptions::default())
         };
         match self.definitions.get(format as usize) {
             Some(rendered) => rendered.get_or_init(render).clone(),

@@ -60,6 +60,9 @@ pub struct ToolMetadata {
     pub input_examples: Vec<Value>,
     /// Whether the provider should hold the model to the schema.
     pub strict: Option<bool>,
+    /// Who may call the tool, in the words of the provider, as in `direct` and `programmatic`; empty
+    /// leaves it to the provider.
+    pub allowed_callers: Vec<String>,
     /// Whether the model should say why it calls the tool.
     pub think: Option<bool>,
     /// What happens to arguments that the tool does not have.
@@ -97,6 +100,7 @@ impl Default for ToolMetadata {
             search_hint: String::new(),
             input_examples: Vec::new(),
             strict: None,
+            allowed_callers: Vec::new(),
             think: None,
             unknown: UnknownArguments::Refuse,
             coerce: true,
@@ -170,6 +174,13 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_tags<T: AsRef<str>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags.extend(tags.into_iter().map(|tag| ToolTag::from(tag.as_ref())));
+        self
+    }
+
+    /// Says who may call the tool, in the words of the provider.
+    #[must_use]
+    pub fn with_allowed_callers<T: Into<String>>(mut self, callers: impl IntoIterator<Item = T>) -> Self {
+        self.allowed_callers.extend(callers.into_iter().map(Into::into));
         self
     }
 

@@ -1,26 +1,204 @@
 //! The rendered `tools` of a request, made once and shared.
 
+use super::declaration::Spelling;
+use super::strict::{self, NotStrict};
+use super::{ApiFormat, LimitExceeded, limits};
+use crate::name::WireNames;
+use crate::schema::SchemaLoss;
+use crate::tool::ToolDefinition;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
+
+/// How definitions are written for a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct DefinitionOptions {
+    /// Which tools the provider holds to their schemas.
+    pub strict: StrictTools,
+    /// Whether Gemini gets plain JSON Schema (`parametersJsonSchema`), which says all that ours say, in
+    /// the place of its own subset (`parameters`), which every one of its models and APIs understands.
+    pub json_schema: bool,
+}
+
+impl DefinitionOptions {
+    /// Sets which tools the provider holds to their schemas.
+    #[must_use]
+    pub fn with_strict(mut self, strict: StrictTools) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Sets whether Gemini gets plain JSON Schema.
+    #[must_use]
+    pub fn with_json_schema(mut self, json_schema: bool) -> Self {
+        self.json_schema = json_schema;
+        self
+    }
+}
+
+/// Which tools the provider holds to their schemas (`strict: true`).
+///
+/// Providers limit how much of that one request may hold, so it is decided for all tools together. A
+/// tool that cannot be strict is written plainly, and [reported](DefinitionReport::not_strict).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum StrictTools {
+    /// Those that [say so](crate::ToolMetadata::strict).
+    #[default]
+    Marked,
+    /// All that the provider takes, except those that refuse.
+    All,
+    /// None.
+    Never,
+}
+
+/// What became of the definitions on their way to a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct DefinitionReport {
+    /// Meaning that the provider has no words for.
+    pub losses: Vec<DefinitionLoss>,
+    /// Tools that should be strict and are not.
+    pub not_strict: Vec<NotStrict>,
+    /// Limits of the provider that the request breaks: it would be refused.
+    pub limits: Vec<LimitExceeded>,
+}
+
+impl DefinitionReport {
+    /// Whether everything was said as it was meant and will be accepted.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.losses.is_empty() && self.not_strict.is_empty() && self.limits.is_empty()
+    }
+}
+
+impl fmt::Display for DefinitionReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let losses = self.losses.iter().map(ToString::to_string);
+        let not_strict = self.not_strict.iter().map(ToString::to_string);
+        let limits = self.limits.iter().map(ToString::to_string);
+        let lines: Vec<String> = limits.chain(not_strict).chain(losses).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// Meaning of one tool's definition that the provider has no words for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DefinitionLoss {
+    /// The tool's name.
+    pub tool: String,
+    /// What is gone; the path is that in the definition, as in `/parameters/properties/city`.
+    pub loss: SchemaLoss,
+}
+
+impl fmt::Display for DefinitionLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tool `{}`: {}", self.tool, self.loss)
+    }
+}
+
+/// One definition, rendered. It holds as long as the name is spelled and the tool is strict as then.
+#[derive(Debug)]
+pub(crate) struct Fragment {
+    spelled: Box<str>,
+    strict: bool,
+    json: String,
+    losses: Vec<SchemaLoss>,
+}
+
+/// Renders the definitions of one request.
+pub(crate) struct Renderer<'a> {
+    format: ApiFormat,
+    names: &'a WireNames,
+    options: &'a DefinitionOptions,
+    definitions: &'a [&'a ToolDefinition],
+    plan: strict::Plan,
+}
+
+impl<'a> Renderer<'a> {
+    pub(crate) fn new(
+        format: ApiFormat,
+        definitions: &'a [&'a ToolDefinition],
+        names: &'a WireNames,
+        options: &'a DefinitionOptions,
+    ) -> Self {
+        Self { format, names, options, definitions, plan: strict::plan(format, definitions, options.strict) }
+    }
+
+    /// Whether a fragment that was rendered before is what the tool at `index` needs now.
+    pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
+        let Some(definition) = self.definitions.get(index) else { return false };
+        fragment.strict == self.plan.is_strict(index)
+            && *fragment.spelled == *self.names.spell(definition.name.as_str())
+    }
+
+    pub(crate) fn fragment(&self, index: usize) -> Fragment {
+        let definition = self.definitions[index];
+        let strict = self.plan.is_strict(index);
+        let api = self.format.api();
+        let dialect = api.dialect(strict, self.options.json_schema);
+        let encoded = api.encode_definition(definition, &Spelling { names: self.names, strict, dialect });
+        Fragment {
+            spelled: self.names.spell(definition.name.as_str()).into(),
+            strict,
+            json: encoded.json.to_string(),
+            losses: encoded.losses,
+        }
+    }
+
+    pub(crate) fn render_all(&self) -> Definitions {
+        let fragments: Vec<Fragment> =
+            (0..self.definitions.len()).map(|index| self.fragment(index)).collect();
+        self.assemble(&fragments)
+    }
+
+    /// The list of the fragments, one for each definition.
+    pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
+        let mut json = String::from("[]");
+        if !fragments.is_empty() {
+            let (before, after) = self.format.api().frame();
+            let fragments: Vec<&str> =
+                fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
+            json = format!("{before}{}{after}", fragments.join(","));
+        }
+        let mut report = DefinitionReport {
+            limits: limits::check(self.format, self.definitions, &self.plan),
+            not_strict: self.plan.refused(),
+            ..DefinitionReport::default()
+        };
+        for (definition, fragment) in self.definitions.iter().zip(fragments) {
+            report.losses.extend(fragment.borrow().losses.iter().map(|loss| DefinitionLoss {
+                tool: definition.name.as_str().to_owned(),
+                loss: loss.clone(),
+            }));
+        }
+        Definitions::new(json, report)
+    }
+}
 
 /// The list that a request carries as its `tools`, rendered once. Clones are cheap, and serialising
 /// it into a request copies the text.
 #[derive(Clone)]
-pub struct Definitions(Arc<RawValue>);
+pub struct Definitions {
+    json: Arc<RawValue>,
+    report: Arc<DefinitionReport>,
+}
 
 impl Definitions {
-    pub(crate) fn new(tools: &[Value]) -> Self {
-        let rendered = serde_json::value::to_raw_value(tools).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Self(rendered.into())
+    fn new(json: String, report: DefinitionReport) -> Self {
+        let json = RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self { json: json.into(), report: Arc::new(report) }
     }
 
     /// The list as JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        self.0.get()
+        self.json.get()
     }
 
     /// The list as a value, for programs that build their requests of values.
@@ -28,11 +206,17 @@ impl Definitions {
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_json()).unwrap_or_default()
     }
+
+    /// What the provider cannot say, would refuse, or does not hold the model to.
+    #[must_use]
+    pub fn report(&self) -> &DefinitionReport {
+        &self.report
+    }
 }
 
 impl Serialize for Definitions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.json.serialize(serializer)
     }
 }
 

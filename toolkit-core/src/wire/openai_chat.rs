@@ -7,19 +7,81 @@ mod call;
 mod calls;
 mod choice;
 mod definitions;
-mod history;
 mod response;
 mod results;
+#[cfg(test)]
+mod tests;
 
-pub(super) use calls::{assistant_messages, encode_calls, parse_calls};
-pub(super) use choice::{encode_choice, parse_choice};
-pub(super) use definitions::{encode_definition, parse_definitions};
-pub(super) use results::encode_results;
-
-use crate::name::NameRule;
+use super::api::Api;
+use super::declaration::{EncodedDefinition, Spelling};
+use super::stream::Accumulate;
+use crate::call::{ToolCall, ToolUse};
+use crate::error::WireError;
+use crate::name::{NameRule, WireNames};
+use crate::result::ToolResult;
+use crate::schema::SchemaDialect;
+use crate::tool::ToolDefinition;
+use serde_json::{Map, Value};
 
 /// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
 pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-" };
 
-#[cfg(test)]
-mod tests;
+pub(super) struct OpenAiChat;
+
+impl Api for OpenAiChat {
+    fn names(&self) -> NameRule {
+        NAMES
+    }
+
+    fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
+        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
+    }
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        definitions::encode_definition(definition, how)
+    }
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        definitions::parse_definitions(payload)
+    }
+
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        todo!()
+    }
+
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+        choice::encode_tool_use(wanted, names)
+    }
+
+    fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+        choice::parse_tool_use(request, names)
+    }
+
+    fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
+        calls::parse_calls(payload)
+    }
+
+    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        calls::assistant_messages(payload)
+    }
+
+    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+        vec![calls::encode_calls(calls, names)]
+    }
+
+    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
+        results::encode_results(results)
+    }
+
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        todo!()
+    }
+
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        todo!()
+    }
+
+    fn accumulator(&self) -> Box<dyn Accumulate> {
+        todo!()
+    }
+}

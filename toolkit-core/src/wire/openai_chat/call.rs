@@ -1,11 +1,11 @@
 //! One call as it stands in a payload: read into ours, and made fit for the next request.
 
-use super::history;
+use super::NAMES;
 use super::response::Fields;
 use crate::call::{CallId, ToolCall};
+use crate::wire::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// An element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
 /// input}`. The older `function_call` is `{name, arguments}` without the rest, which is read as well.
@@ -63,7 +63,7 @@ impl<'a> WireCall<'a> {
             call.shift_remove("arguments");
         }
         let mut function = nested.cloned().unwrap_or_default();
-        function.insert("name".to_owned(), history::name(self.name()).into());
+        function.insert("name".to_owned(), history::name(NAMES, self.name()).into());
         function.insert("arguments".to_owned(), history::arguments(&self.arguments()).into());
         function
     }
@@ -71,7 +71,7 @@ impl<'a> WireCall<'a> {
     /// Free text is acceptable whatever it is, as long as it is text.
     fn history_custom(self, custom: &Value) -> Fields {
         let mut custom = custom.as_object().cloned().unwrap_or_default();
-        custom.insert("name".to_owned(), history::name(self.name()).into());
+        custom.insert("name".to_owned(), history::name(NAMES, self.name()).into());
         let input = custom.entry("input").or_insert_with(|| "".into());
         if !input.is_string() {
             *input = input.to_string().into();
@@ -110,20 +110,4 @@ impl<'a> WireCall<'a> {
             Some(value) => Cow::Owned(value.to_string()),
         }
     }
-}
-
-/// The id of every call: the provider's own, and where it gave none a generated one that no other
-/// call of the payload has. The same payload always gets the same ids.
-pub(super) fn ids<'a>(calls: impl IntoIterator<Item = WireCall<'a>>) -> Vec<CallId> {
-    let given: Vec<Option<Cow<'a, str>>> = calls.into_iter().map(WireCall::id).collect();
-    let taken: HashSet<&str> = given.iter().flatten().map(|id| &**id).collect();
-    let numbered = (0_u64..).map(|number| format!("call_{number}"));
-    let mut generated = numbered.filter(|id| !taken.contains(id.as_str()));
-    given
-        .iter()
-        .map(|id| match id {
-            Some(id) => CallId::from(&**id),
-            None => CallId::from(generated.next().unwrap_or_default()),
-        })
-        .collect()
 }

@@ -1,26 +1,27 @@
 //! The calls of a response, the messages they came in, and calls written back into a history.
 
-use super::call::{WireCall, ids};
-use super::history;
+use super::NAMES;
+use super::call::WireCall;
 use super::response::{Fields, Message, messages};
 use crate::call::{CallId, ToolCall};
 use crate::error::WireError;
 use crate::name::WireNames;
+use crate::wire::{history, ids};
 use serde_json::{Value, json};
 
-pub(in crate::wire) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
+pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let messages = messages(payload)?;
     let calls = all_calls(&messages);
     Ok(calls.zip(all_ids(&messages)).map(|(call, id)| call.to_call(id)).collect())
 }
 
-pub(in crate::wire) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
+pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
     let messages = messages(payload)?;
     let mut ids = all_ids(&messages).into_iter();
     Ok(messages.iter().map(|message| to_history(message, &mut ids)).collect())
 }
 
-pub(in crate::wire) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Value {
+pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Value {
     // The service refuses an empty list of calls.
     if calls.is_empty() {
         return json!({"role": "assistant", "content": ""});
@@ -31,7 +32,7 @@ pub(in crate::wire) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Va
 
 fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
     json!({"id": call.id.as_str(), "type": "function", "function": {
-        "name": history::name(names.spell(&call.name)),
+        "name": history::name(NAMES, names.spell(&call.name)),
         "arguments": history::arguments(call.arguments.as_str()),
     }})
 }
@@ -41,7 +42,7 @@ fn all_calls<'a>(messages: &[Message<'a>]) -> impl Iterator<Item = WireCall<'a>>
 }
 
 fn all_ids(messages: &[Message<'_>]) -> Vec<CallId> {
-    ids(all_calls(messages))
+    ids::complete(all_calls(messages).map(|call| (call.0, call.id())))
 }
 
 fn to_history(message: &Message<'_>, ids: &mut impl Iterator<Item = CallId>) -> Value {

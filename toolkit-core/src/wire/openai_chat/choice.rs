@@ -1,12 +1,31 @@
 //! The `tool_choice` of a request.
 
-use crate::call::ToolChoice;
+use crate::call::{ToolChoice, ToolUse};
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::path::{element, field};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-pub(in crate::wire) fn encode_choice(choice: &ToolChoice, names: &WireNames) -> Value {
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("tool_choice".to_owned(), encode_choice(&wanted.choice, names));
+    if let Some(parallel) = wanted.parallel {
+        fields.insert("parallel_tool_calls".to_owned(), parallel.into());
+    }
+    fields
+}
+
+pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+    let choice = parse_choice(request.get("tool_choice").unwrap_or(&Value::Null), names)?;
+    let parallel = match request.get("parallel_tool_calls") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(parallel)) => Some(*parallel),
+        Some(_) => return Err(WireError::new("parallel_tool_calls", "true or false")),
+    };
+    Ok(ToolUse { choice, parallel })
+}
+
+fn encode_choice(choice: &ToolChoice, names: &WireNames) -> Value {
     match choice {
         ToolChoice::Auto => json!("auto"),
         ToolChoice::None => json!("none"),
@@ -24,7 +43,7 @@ fn encode_function(name: &str, names: &WireNames) -> Value {
     json!({"type": "function", "function": {"name": names.spell(name)}})
 }
 
-pub(in crate::wire) fn parse_choice(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
+fn parse_choice(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
     match choice {
         // What a request without the field means as soon as it has tools.
         Value::Null => Ok(ToolChoice::Auto),

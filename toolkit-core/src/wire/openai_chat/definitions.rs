@@ -1,45 +1,28 @@
 //! The `tools` of a request.
 
 use crate::error::WireError;
-use crate::name::{ToolName, WireNames};
 use crate::tool::ToolDefinition;
-use crate::wire::path::{element, field};
+use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::wire::path::field;
 use serde_json::{Map, Value, json};
 
-pub(in crate::wire) fn encode_definition(definition: &ToolDefinition, names: &WireNames) -> Value {
-    json!({"type": "function", "function": {
-        "name": names.spell(definition.name.as_str()),
+pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+    let (parameters, losses) = how.parameters(definition);
+    let json = json!({"type": "function", "function": {
+        "name": how.names.spell(definition.name.as_str()),
         "description": definition.description,
-        "parameters": definition.parameters,
-    }})
+        "parameters": parameters,
+    }});
+    EncodedDefinition { json, losses }
 }
 
-pub(in crate::wire) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-    match payload {
-        Value::Array(tools) => parse_list(tools, ""),
-        Value::Object(fields) if is_tool(fields) => Ok(parse_tool(payload, "")?.into_iter().collect()),
-        Value::Object(request) => match request.get("tools") {
-            Some(Value::Array(tools)) => parse_list(tools, "tools"),
-            Some(Value::Null) => Ok(Vec::new()),
-            None if request.contains_key("messages") => Ok(Vec::new()),
-            Some(_) => Err(WireError::new("tools", "a list of tools")),
-            None => Err(not_definitions()),
-        },
-        _ => Err(not_definitions()),
-    }
+pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+    let tools = listed_tools(payload, is_tool, "messages")?;
+    tools.into_iter().filter_map(|(path, tool)| parse_tool(tool, &path).transpose()).collect()
 }
 
 fn is_tool(fields: &Map<String, Value>) -> bool {
     fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
-}
-
-fn not_definitions() -> WireError {
-    WireError::new("", "a list of tools, one tool, or a request with `tools`")
-}
-
-fn parse_list(tools: &[Value], path: &str) -> Result<Vec<ToolDefinition>, WireError> {
-    let tools = tools.iter().enumerate();
-    tools.filter_map(|(index, tool)| parse_tool(tool, &element(path, index)).transpose()).collect()
 }
 
 /// `None` for a tool that is not a function: `custom` ones take free text, others run at the service.
@@ -51,42 +34,19 @@ fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireEr
     let Some(function) = tool.get("function").and_then(Value::as_object) else {
         return Err(WireError::new(path, "the name, description and parameters of a function"));
     };
-    let name = parse_name(function, &path)?;
-    let description = parse_description(function, &path)?;
-    let parameters = parse_parameters(function, &path)?;
-    Ok(Some(ToolDefinition::new(name, description, parameters)))
-}
-
-fn parse_name(function: &Map<String, Value>, path: &str) -> Result<ToolName, WireError> {
-    let path = field(path, "name");
-    let Some(name) = function.get("name").and_then(Value::as_str) else {
-        return Err(WireError::new(path, "a tool name"));
-    };
-    ToolName::new(name)
-        .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
-}
-
-fn parse_description<'a>(function: &'a Map<String, Value>, path: &str) -> Result<&'a str, WireError> {
-    match function.get("description") {
-        None | Some(Value::Null) => Ok(""),
-        Some(Value::String(description)) => Ok(description),
-        Some(_) => Err(WireError::new(field(path, "description"), "a text")),
-    }
-}
-
-/// Leaving the parameters out means that there are none, says the API reference.
-fn parse_parameters(function: &Map<String, Value>, path: &str) -> Result<Value, WireError> {
-    match function.get("parameters") {
-        None | Some(Value::Null) => Ok(json!({"type": "object", "properties": {}})),
-        Some(schema @ Value::Object(_)) => Ok(schema.clone()),
-        Some(_) => Err(WireError::new(field(path, "parameters"), "a JSON Schema object")),
-    }
+    parse_named(function, &path, "parameters").map(Some)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::{ToolName, WireNames};
+    use crate::schema::SchemaDialect;
     use crate::wire::openai_chat::NAMES;
+
+    fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
+        encode_definition(definition, &Spelling { names, strict: false, dialect: SchemaDialect::OpenAi }).json
+    }
 
     fn weather() -> Value {
         json!({"type": "function", "function": {
@@ -113,7 +73,7 @@ mod tests {
     fn definitions_come_back_as_they_went() {
         let parsed = parse_definitions(&weather()).unwrap();
         let names = WireNames::default();
-        let encoded: Vec<Value> = parsed.iter().map(|tool| encode_definition(tool, &names)).collect();
+        let encoded: Vec<Value> = parsed.iter().map(|tool| encode(tool, &names)).collect();
         assert_eq!(encoded, [weather()]);
     }
 
@@ -121,7 +81,7 @@ mod tests {
     fn names_with_dots_are_respelled() {
         let name = ToolName::new("fs.read").unwrap();
         let names = WireNames::new(NAMES, [name.as_str()]);
-        let encoded = encode_definition(&ToolDefinition::new(name, "", json!({})), &names);
+        let encoded = encode(&ToolDefinition::new(name, "", json!({})), &names);
         assert_eq!(encoded["function"]["name"], "fs_read");
     }
 

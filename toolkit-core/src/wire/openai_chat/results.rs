@@ -1,13 +1,14 @@
 //! The messages that answer the calls.
 
-use crate::output::{Content, Media, MediaData, ToolOutput};
+use crate::output::{Content, MediaData, ToolOutput};
 use crate::result::ToolResult;
+use crate::wire::media::{address, base64, file_name};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// One `tool` message for each result. They hold text only and must follow the calls without
 /// anything between, so all media come after them, in one message of the user.
-pub(in crate::wire) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
+pub(super) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
     let mut messages: Vec<Value> = results.iter().map(tool_message).collect();
     let attachments: Vec<Value> = results.iter().flat_map(attachments).collect();
     if !attachments.is_empty() {
@@ -79,36 +80,11 @@ fn part(content: &Content) -> Option<Value> {
     }
 }
 
-fn address(media: &Media) -> Cow<'_, str> {
-    match &media.data {
-        MediaData::Base64(data) => Cow::Owned(format!("data:{};base64,{data}", media.media_type)),
-        MediaData::Url(url) => Cow::Borrowed(url),
-    }
-}
-
-fn base64(media: &Media) -> Option<&str> {
-    match &media.data {
-        MediaData::Base64(data) => Some(data),
-        MediaData::Url(_) => None,
-    }
-}
-
 fn audio_format(media_type: &str) -> Option<&'static str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
         "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
         "audio/mpeg" | "audio/mp3" => Some("mp3"),
         _ => None,
-    }
-}
-
-/// The service tells the kind of a file by its extension, so a nameless one gets one.
-fn file_name(media: &Media) -> Cow<'_, str> {
-    match (&media.name, media.media_type.split_once('/')) {
-        (Some(name), _) => Cow::Borrowed(name),
-        (None, Some((_, kind))) if kind.chars().all(|c| c.is_ascii_alphanumeric()) => {
-            Cow::Owned(format!("file.{kind}"))
-        }
-        (None, _) => Cow::Borrowed("file"),
     }
 }

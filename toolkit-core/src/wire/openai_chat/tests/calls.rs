@@ -93,12 +93,12 @@ fn the_older_function_call_is_a_call() {
     let legacy = json!({"name": "add", "arguments": "{}"});
     check(
         &body(json!({"role": "assistant", "content": null, "function_call": legacy})),
-        &[("call_0", "add", "{}")],
+        &[("call_0cd813c7_0", "add", "{}")],
     );
     let mirrored = json!({"tool_calls": [call("a", "add", "{}")], "function_call": legacy});
     check(&mirrored, &[("a", "add", "{}")]);
     let other = json!({"tool_calls": [call("a", "sub", "{}")], "function_call": legacy});
-    check(&other, &[("a", "sub", "{}"), ("call_0", "add", "{}")]);
+    check(&other, &[("a", "sub", "{}"), ("call_b74a0dfc_0", "add", "{}")]);
 }
 
 #[test]
@@ -115,7 +115,10 @@ fn ids_stay_and_missing_ones_are_unique() {
     ]);
     let parsed = OpenAiChat.parse_calls(&message(calls)).unwrap();
     let ids: Vec<&str> = parsed.iter().map(|call| call.id.as_str()).collect();
-    assert_eq!(ids, ["call_0", "call_1", "call_3", "call_2", "call_4", "same", "same", "7"]);
+    assert_eq!(
+        ids,
+        ["call_0", "call_7b85ac60_0", "call_7b85ac60_1", "call_2", "call_7b85ac60_2", "same", "same", "7"]
+    );
 }
 
 #[test]

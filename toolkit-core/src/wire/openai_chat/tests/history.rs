@@ -39,8 +39,8 @@ fn what_is_missing_is_filled_in() {
     check(
         &json!({"content": "", "tool_calls": [{"function": {"name": "f"}}, {"id": "", "function": {"name": "g", "arguments": {"a": 1}}}]}),
         &json!({"content": "", "role": "assistant", "tool_calls": [
-            {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}},
-            {"id": "call_1", "type": "function", "function": {"name": "g", "arguments": "{\"a\":1}"}},
+            {"id": "call_bb7bbd8d_0", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+            {"id": "call_bb7bbd8d_1", "type": "function", "function": {"name": "g", "arguments": "{\"a\":1}"}},
         ]}),
     );
 }
@@ -62,7 +62,7 @@ fn an_older_function_call_becomes_a_tool_call() {
     check(
         &json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}}),
         &json!({"role": "assistant", "content": null, "tool_calls": [
-            {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+            {"id": "call_667f5542_0", "type": "function", "function": {"name": "f", "arguments": "{}"}},
         ]}),
     );
 }

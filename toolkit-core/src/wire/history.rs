@@ -6,20 +6,26 @@
 //! mapping"), and OpenAI refuses names against its pattern. A model that runs into its token limit or
 //! invents a name writes just that.
 
-use super::NAMES;
+use crate::name::NameRule;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// The name, with every character that is not allowed replaced by `_`. Nothing refers to a call by
 /// its name, so the result still belongs to it.
-pub(super) fn name(name: &str) -> Cow<'_, str> {
-    if NAMES.accepts(name) {
+pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
+    if rule.accepts(name) {
         return Cow::Borrowed(name);
     }
-    let is_legal = |c: char| c.is_ascii_alphanumeric() || NAMES.punctuation.contains(c);
-    let legal = name.chars().map(|c| if is_legal(c) { c } else { '_' });
-    let legal: String = legal.take(NAMES.max_length).collect();
+    let mut legal = rule.plain(name);
+    legal.truncate(rule.max_length);
     Cow::Owned(if legal.is_empty() { "_".to_owned() } else { legal })
+}
+
+/// The id of a call as the API accepts it. An id that it refuses, because another provider made it,
+/// gets its characters replaced and a digest of the whole, so that the call and its result still meet
+/// and two calls never do.
+pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
+    if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
 /// The text of a JSON object.
@@ -48,6 +54,8 @@ fn is_object(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CHAT: NameRule = NameRule { max_length: 64, punctuation: "_-" };
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
@@ -88,8 +96,17 @@ mod tests {
         for (given, expected) in
             [("add", "add"), ("functions.add", "functions_add"), ("", "_"), ("$日", "__"), ("<|x|>", "__x__")]
         {
-            assert_eq!(name(given), expected);
+            assert_eq!(name(CHAT, given), expected);
         }
-        assert_eq!(name(&"n".repeat(99)), "n".repeat(64));
+        assert_eq!(name(CHAT, &"n".repeat(99)), "n".repeat(64));
+    }
+
+    #[test]
+    fn ids_are_legal_and_stay_apart() {
+        assert_eq!(id(CHAT, "call_1"), "call_1");
+        assert_ne!(id(CHAT, "a/b"), id(CHAT, "a:b"));
+        for refused in ["", "a/b", "é", &"y".repeat(99)] {
+            assert!(CHAT.accepts(&id(CHAT, refused)));
+        }
     }
 }

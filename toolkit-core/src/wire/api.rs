@@ -1,0 +1,50 @@
+//! What every API's room can do.
+
+use super::declaration::{EncodedDefinition, Spelling};
+use super::stream::Accumulate;
+use crate::call::{ToolCall, ToolUse};
+use crate::error::WireError;
+use crate::name::{NameRule, WireNames};
+use crate::result::ToolResult;
+use crate::schema::SchemaDialect;
+use crate::tool::ToolDefinition;
+use serde_json::{Map, Value};
+
+/// One API. [`ApiFormat`](super::ApiFormat) documents what the methods promise.
+pub(super) trait Api: Sync {
+    /// Which tool names the API accepts.
+    fn names(&self) -> NameRule;
+
+    /// What stands before and after the definitions in the list of tools.
+    fn frame(&self) -> (&'static str, &'static str) {
+        ("[", "]")
+    }
+
+    /// What a schema may say: whether the tool is strict, whether plain JSON Schema is wanted.
+    fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect;
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition;
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError>;
+
+    /// The tools of a payload that are not ours to run, as they came.
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
+
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value>;
+
+    fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError>;
+
+    fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError>;
+
+    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
+
+    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value>;
+
+    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
+
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
+
+    fn accumulator(&self) -> Box<dyn Accumulate>;
+}

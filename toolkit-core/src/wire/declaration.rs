@@ -1,0 +1,101 @@
+//! What definitions have in common in every API: a name, a description, a schema.
+
+use super::path::{element, field};
+use crate::error::WireError;
+use crate::name::{ToolName, WireNames};
+use crate::schema::{SchemaDialect, SchemaLoss};
+use crate::tool::ToolDefinition;
+use serde_json::{Map, Value, json};
+
+/// How a definition is to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spelling<'a> {
+    /// The names of all tools of the request.
+    pub(crate) names: &'a WireNames,
+    /// Whether the provider is to hold the model to the schema.
+    pub(crate) strict: bool,
+    /// What the schema may say.
+    pub(crate) dialect: SchemaDialect,
+}
+
+impl Spelling<'_> {
+    /// The schema of the arguments, and what it could not say; paths are those in the definition.
+    pub(super) fn parameters(&self, definition: &ToolDefinition) -> (Value, Vec<SchemaLoss>) {
+        let mut converted = self.dialect.convert(&definition.parameters);
+        for loss in &mut converted.losses {
+            loss.path.insert_str(0, "/parameters");
+        }
+        (converted.schema, converted.losses)
+    }
+}
+
+/// A definition as a provider takes it.
+#[derive(Debug)]
+pub(crate) struct EncodedDefinition {
+    pub(crate) json: Value,
+    /// What it could not say.
+    pub(crate) losses: Vec<SchemaLoss>,
+}
+
+/// The elements of a list of tools, of a request's `tools`, or one tool, each with its path. A
+/// request is known by `history`, the field that holds its messages.
+pub(super) fn listed_tools<'a>(
+    payload: &'a Value,
+    is_tool: impl Fn(&Map<String, Value>) -> bool,
+    history: &str,
+) -> Result<Vec<(String, &'a Value)>, WireError> {
+    let none = || WireError::new("", "a list of tools, one tool, or a request with `tools`");
+    let list = |tools: &'a [Value], path: &str| {
+        Ok(tools.iter().enumerate().map(|(index, tool)| (element(path, index), tool)).collect())
+    };
+    match payload {
+        Value::Array(tools) => list(tools, ""),
+        Value::Object(fields) if is_tool(fields) => Ok(vec![(String::new(), payload)]),
+        Value::Object(request) => match request.get("tools") {
+            Some(Value::Array(tools)) => list(tools, "tools"),
+            Some(Value::Null) => Ok(Vec::new()),
+            None if request.contains_key(history) => Ok(Vec::new()),
+            Some(_) => Err(WireError::new("tools", "a list of tools")),
+            None => Err(none()),
+        },
+        _ => Err(none()),
+    }
+}
+
+/// Reads the `name`, the `description` and the schema, which stands under `key`.
+pub(super) fn parse_named(
+    function: &Map<String, Value>,
+    path: &str,
+    key: &str,
+) -> Result<ToolDefinition, WireError> {
+    let name = parse_name(function, path)?;
+    let description = parse_description(function, path)?;
+    let parameters = parse_parameters(function, path, key)?;
+    Ok(ToolDefinition::new(name, description, parameters))
+}
+
+fn parse_name(function: &Map<String, Value>, path: &str) -> Result<ToolName, WireError> {
+    let path = field(path, "name");
+    let Some(name) = function.get("name").and_then(Value::as_str) else {
+        return Err(WireError::new(path, "a tool name"));
+    };
+    ToolName::new(name)
+        .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
+}
+
+fn parse_description<'a>(function: &'a Map<String, Value>, path: &str) -> Result<&'a str, WireError> {
+    match function.get("description") {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(description)) => Ok(description),
+        Some(_) => Err(WireError::new(field(path, "description"), "a text")),
+    }
+}
+
+/// Leaving the parameters out means that there are none.
+fn parse_parameters(function: &Map<String, Value>, path: &str, key: &str) -> Result<Value, WireError> {
+    match function.get(key) {
+        None | Some(Value::Null) => Ok(json!({"type": "object", "properties": {}})),
+        Some(schema @ Value::Object(_)) => Ok(schema.clone()),
+        Some(_) => Err(WireError::new(field(path, key), "a JSON Schema object")),
+    }
+}

@@ -1,0 +1,49 @@
+//! Ids for calls that came without one.
+
+use crate::call::CallId;
+use crate::name::fnv1a;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// The id of every call: the provider's own, and where it gave none a generated one that no other
+/// call beside it has. The same calls always get the same ids, and those of the next turn others.
+pub(super) fn complete<'a>(
+    calls: impl IntoIterator<Item = (&'a Value, Option<Cow<'a, str>>)>,
+) -> Vec<CallId> {
+    let (calls, given): (Vec<&Value>, Vec<Option<Cow<'a, str>>>) = calls.into_iter().unzip();
+    let taken: HashSet<&str> = given.iter().flatten().map(|id| &**id).collect();
+    let mut generated = None;
+    given
+        .iter()
+        .map(|id| match id {
+            Some(id) => CallId::from(&**id),
+            None => generated.get_or_insert_with(|| Generated::new(&json!(calls))).next(&taken),
+        })
+        .collect()
+}
+
+/// Generated ids. They begin with a digest of what they are for, so that those of two turns differ.
+#[derive(Debug)]
+pub(super) struct Generated {
+    digest: u32,
+    number: usize,
+}
+
+impl Generated {
+    /// Ids for what is in `seed`, or for the stream that begins with it.
+    pub(super) fn new(seed: &Value) -> Self {
+        Self { digest: fnv1a(&seed.to_string(), 0) as u32, number: 0 }
+    }
+
+    /// The next id that is not taken.
+    pub(super) fn next(&mut self, taken: &HashSet<&str>) -> CallId {
+        loop {
+            let id = format!("call_{:08x}_{}", self.digest, self.number);
+            self.number += 1;
+            if !taken.contains(id.as_str()) {
+                return CallId::from(id);
+            }
+        }
+    }
+}

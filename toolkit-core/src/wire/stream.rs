@@ -1,0 +1,104 @@
+//! Responses that come in pieces: calls are known the moment they are complete.
+
+use super::ApiFormat;
+use crate::call::ToolCall;
+use crate::error::WireError;
+use serde_json::Value;
+use std::fmt;
+
+/// What a piece of a response brought.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum StreamEvent {
+    /// More of the answer's text.
+    Text(String),
+    /// More of the model's reasoning, where the provider shows it.
+    Reasoning(String),
+    /// The model has begun to write a call of this tool.
+    CallStarted {
+        /// The id that the call will have.
+        id: String,
+        /// The tool's name as the model wrote it.
+        name: String,
+    },
+    /// A call is complete and can be dispatched.
+    Call(ToolCall),
+}
+
+/// What was left when a response ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct StreamEnd {
+    /// What the end completed: calls that only the end shows to be complete, or that were cut off.
+    pub events: Vec<StreamEvent>,
+    /// The response, as if it had come whole: what [`ApiFormat::assistant_messages`] and
+    /// [`ApiFormat::parse_calls`] take. The calls in it have the ids that they had in the events.
+    pub response: Value,
+}
+
+/// Puts a streamed response together and yields each call the moment it is complete, so that it can be
+/// dispatched while the model still writes.
+///
+/// It is fed with the JSON of each event, however the calls are interleaved and wherever their
+/// arguments are cut. Every call is yielded exactly once; what the model had not finished when the
+/// stream ended is yielded at the end, and dispatching it gives a result that tells the model so.
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit_core::{ApiFormat, StreamEvent};
+///
+/// let mut stream = ApiFormat::OpenAiChat.accumulator();
+/// for fragment in ["{\"a\"", ": 1}"] {
+///     stream.push(&json!({"choices": [{"delta": {"tool_calls": [
+///         {"index": 0, "id": "call_a1", "function": {"name": "add", "arguments": fragment}},
+///     ]}}]}))?;
+/// }
+/// let end = stream.finish();
+/// let [StreamEvent::Call(call)] = end.events.as_slice() else { panic!("one call") };
+/// assert_eq!(call.arguments.as_str(), r#"{"a": 1}"#);
+/// # Ok::<(), toolkit_core::WireError>(())
+/// ```
+pub struct StreamAccumulator {
+    format: ApiFormat,
+    inner: Box<dyn Accumulate>,
+}
+
+/// What an API's room does with the pieces.
+pub(super) trait Accumulate: Send {
+    /// Takes one event and adds what it brought to `events`.
+    fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError>;
+
+    /// Completes what is open, adds it to `events`, and returns the response as if it had come whole.
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
+}
+
+impl StreamAccumulator {
+    pub(super) fn new(format: ApiFormat, inner: Box<dyn Accumulate>) -> Self {
+        Self { format, inner }
+    }
+
+    /// Takes the JSON of one event; several when the provider sent them in a list.
+    ///
+    /// # Errors
+    /// [`WireError`] if the event is not one of the format, or reports that the provider failed. The
+    /// events before it stay: the stream can go on, or be finished.
+    pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
+        let mut events = Vec::new();
+        self.inner.push(event, &mut events)?;
+        Ok(events)
+    }
+
+    /// Ends the response, whether or not the provider said that it was over.
+    #[must_use]
+    pub fn finish(mut self) -> StreamEnd {
+        let mut events = Vec::new();
+        let response = self.inner.finish(&mut events);
+        StreamEnd { events, response }
+    }
+}
+
+impl fmt::Debug for StreamAccumulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamAccumulator").field("format", &self.format).finish_non_exhaustive()
+    }
+}
