@@ -15,6 +15,7 @@ mod media;
 mod openai_chat;
 mod openai_responses;
 mod path;
+mod sse;
 mod stream;
 mod strict;
 
