@@ -7,6 +7,7 @@ mod arguments;
 mod closures;
 mod constraints;
 mod dispatch;
+mod live;
 mod metadata;
 mod names;
 mod outputs;
