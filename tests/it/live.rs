@@ -16,7 +16,7 @@ const SECTIONS: [(&str, ApiFormat, &[&str]); 4] = [
 ];
 
 /// Runs `check` with each section's capture, format and cities.
-fn each_section(check: impl Fn(&Value, ApiFormat, &[&str])) {
+fn each_section(mut check: impl FnMut(&Value, ApiFormat, &[&str])) {
     let folder = env::var_os("TOOLKIT_LIVE").unwrap_or_else(|| "../shared/local-model".into());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("live_capture.json");
     let Ok(text) = std::fs::read_to_string(&path) else {
