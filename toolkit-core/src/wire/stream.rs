@@ -1,5 +1,8 @@
 //! Responses that come in pieces: calls are known the moment they are complete.
 
+pub(super) mod merge;
+pub(super) mod scan;
+
 use super::ApiFormat;
 use crate::call::ToolCall;
 use crate::error::WireError;
@@ -61,6 +64,8 @@ pub struct StreamEnd {
 pub struct StreamAccumulator {
     format: ApiFormat,
     inner: Box<dyn Accumulate>,
+    /// What came before an error in the same list of events.
+    unsaid: Vec<StreamEvent>,
 }
 
 /// What an API's room does with the pieces.
@@ -74,7 +79,7 @@ pub(super) trait Accumulate: Send {
 
 impl StreamAccumulator {
     pub(super) fn new(format: ApiFormat, inner: Box<dyn Accumulate>) -> Self {
-        Self { format, inner }
+        Self { format, inner, unsaid: Vec::new() }
     }
 
     /// Takes the JSON of one event; several when the provider sent them in a list.
@@ -83,17 +88,15 @@ impl StreamAccumulator {
     /// [`WireError`] if the event is not one of the format, or reports that the provider failed. The
     /// events before it stay: the stream can go on, or be finished.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
-        let mut events = Vec::new();
-        self.inner.push(event, &mut events)?;
-        Ok(events)
+        self.inner.push(event, &mut self.unsaid)?;
+        Ok(std::mem::take(&mut self.unsaid))
     }
 
     /// Ends the response, whether or not the provider said that it was over.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
-        let mut events = Vec::new();
-        let response = self.inner.finish(&mut events);
-        StreamEnd { events, response }
+        let response = self.inner.finish(&mut self.unsaid);
+        StreamEnd { events: self.unsaid, response }
     }
 }
 
