@@ -14,6 +14,7 @@ mod limits;
 mod media;
 mod openai_chat;
 mod openai_responses;
+pub mod openjiuwen;
 mod path;
 mod stream;
 mod strict;
