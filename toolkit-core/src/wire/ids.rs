@@ -47,10 +47,15 @@ impl Generated {
 
     /// The next id that is not taken.
     pub(super) fn next(&mut self, taken: &HashSet<&str>) -> CallId {
+        self.next_free(|id| taken.contains(id))
+    }
+
+    /// The next id that is not taken, for those who keep their ids elsewhere than in a set of texts.
+    pub(super) fn next_free(&mut self, is_taken: impl Fn(&str) -> bool) -> CallId {
         loop {
             let id = format!("call_{:08x}_{}", self.digest, self.number);
             self.number += 1;
-            if !taken.contains(id.as_str()) {
+            if !is_taken(&id) {
                 return CallId::from(id);
             }
         }

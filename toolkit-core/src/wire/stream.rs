@@ -1,5 +1,8 @@
 //! Responses that come in pieces: calls are known the moment they are complete.
 
+pub(super) mod merge;
+pub(super) mod scan;
+
 use super::ApiFormat;
 use super::sse::{SseDecoder, TooLong};
 use crate::call::ToolCall;
@@ -63,6 +66,8 @@ pub struct StreamAccumulator {
     format: ApiFormat,
     inner: Box<dyn Accumulate>,
     bytes: SseDecoder,
+    /// What came before an error in the same list of events.
+    unsaid: Vec<StreamEvent>,
 }
 
 /// What an API's room does with the pieces.
@@ -76,7 +81,7 @@ pub(super) trait Accumulate: Send {
 
 impl StreamAccumulator {
     pub(super) fn new(format: ApiFormat, inner: Box<dyn Accumulate>) -> Self {
-        Self { format, inner, bytes: SseDecoder::default() }
+        Self { format, inner, bytes: SseDecoder::default(), unsaid: Vec::new() }
     }
 
     /// Takes the JSON of one event; several when the provider sent them in a list.
@@ -85,9 +90,8 @@ impl StreamAccumulator {
     /// [`WireError`] if the event is not one of the format, or reports that the provider failed. The
     /// events before it stay: the stream can go on, or be finished.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
-        let mut events = Vec::new();
-        self.inner.push(event, &mut events)?;
-        Ok(events)
+        self.inner.push(event, &mut self.unsaid)?;
+        Ok(std::mem::take(&mut self.unsaid))
     }
 
     /// Takes the next bytes of the response's body, which is a stream of server-sent events. They may be
@@ -133,6 +137,7 @@ impl StreamAccumulator {
         // Half an event at the end of a response that broke off is no event.
         let last = self.bytes.finish().map(|data| self.take_data(&data));
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
+        events.append(&mut self.unsaid);
         let response = self.inner.finish(&mut events);
         StreamEnd { events, response }
     }
