@@ -35,7 +35,9 @@ impl<'a> WireCall<'a> {
         let is_custom = match kind(fields) {
             Some(FUNCTION) => false,
             Some(CUSTOM) => true,
-            None if has("name") && (has("call_id") || has("arguments")) => !has("arguments") && has("input"),
+            None if !has("output") && (has("call_id") || has("name") && has("arguments")) => {
+                has("input") && !has("arguments")
+            }
             _ => return None,
         };
         Some(Self { item, fields, is_custom })
@@ -46,13 +48,18 @@ impl<'a> WireCall<'a> {
     }
 
     /// The provider's id as it came; `None` if there is none. Servers that know one id only write
-    /// it as that of the item.
+    /// it as that of the item: where both are there, they differ in the prefix.
     pub(super) fn id(self) -> Option<Cow<'a, str>> {
-        ["call_id", "id"].into_iter().find_map(|name| match self.fields.get(name)? {
+        let id = |name| match self.fields.get(name)? {
             Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id.as_str())),
             Value::Number(id) => Some(Cow::Owned(id.to_string())),
             _ => None,
-        })
+        };
+        let of_item = || match id("id")?.strip_prefix("fc_") {
+            Some(rest) => Some(Cow::Owned(format!("call_{rest}"))),
+            None => id("id"),
+        };
+        id("call_id").or_else(of_item)
     }
 
     /// Empty if there is none: dispatching the call then tells the model that no tool has this name.

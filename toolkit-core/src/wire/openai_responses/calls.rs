@@ -1,7 +1,7 @@
 //! The calls of a response, and the items it goes back with.
 
 use super::call::WireCall;
-use super::response::{Items, is_kind, items, strip_refused};
+use super::response::{Items, is_kind, items, kind, strip_refused};
 use crate::call::{CallId, ToolCall};
 use crate::error::WireError;
 use crate::wire::ids;
@@ -19,7 +19,10 @@ pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireErro
     let history = items.list.iter().filter_map(|item| {
         let mut fields = match WireCall::of(item) {
             Some(call) => call.to_history(ids.next()?.as_str()),
-            None => item.as_object()?.clone(),
+            // What says neither what it is nor whose it is, no server takes.
+            None => {
+                item.as_object().filter(|item| kind(item).is_some() || item.contains_key("role"))?.clone()
+            }
         };
         strip_refused(&mut fields);
         Some(Value::Object(fields))

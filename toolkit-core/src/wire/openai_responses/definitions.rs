@@ -202,3 +202,6 @@ fn parse_format(fields: &Fields, path: &str) -> Result<TextFormat, WireError> {
         _ => Err(WireError::new(field(path, "format"), "a `text` or a `grammar` of `lark` or `regex`")),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -134,8 +134,10 @@ impl Stream {
             "custom_tool_call_input" => (Part::Input, "input"),
             "output_text" => (Part::Text(number("content_index")), "text"),
             "refusal" => (Part::Refusal(number("content_index")), "refusal"),
-            "reasoning_text" => (Part::Reasoning(number("content_index")), "text"),
-            "reasoning_summary_text" => (Part::Summary(number("summary_index")), "text"),
+            "reasoning_text" | "reasoning" => (Part::Reasoning(number("content_index")), "text"),
+            "reasoning_summary_text" | "reasoning_summary" => {
+                (Part::Summary(number("summary_index")), "text")
+            }
             _ => return,
         };
         let Some(text) = event.get(if is_whole { whole } else { "delta" }).and_then(Value::as_str) else {
@@ -143,7 +145,10 @@ impl Stream {
         };
         let index = self.slot_of(Key::of_event(event, part), Sought::Known);
         let slot = &mut self.slots[index];
-        let is_new = if is_whole { slot.set(part, text) } else { slot.append(part, text) };
+        let is_new = !is_whole || slot.set(part, text);
+        if !is_whole {
+            slot.append(part, text);
+        }
         if is_new && !text.is_empty() {
             match part {
                 Part::Arguments | Part::Input => {}
@@ -184,6 +189,7 @@ impl Stream {
     }
 
     fn complete(&mut self, index: usize, item: &Fields, events: &mut Vec<StreamEvent>) {
+        events.extend(self.slots[index].unheard(item));
         self.slots[index].complete(item);
         self.tell(index, events);
     }

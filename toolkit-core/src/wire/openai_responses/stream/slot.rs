@@ -4,6 +4,7 @@ use super::super::call::{CUSTOM, FUNCTION, WireCall};
 use super::super::response::{Fields, kind};
 use super::call_of;
 use crate::call::ToolCall;
+use crate::wire::stream::StreamEvent;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -113,10 +114,8 @@ impl Slot {
         self.item.is_some()
     }
 
-    /// Adds a fragment. The answer is always yes: it is new.
-    pub(super) fn append(&mut self, part: Part, text: &str) -> bool {
+    pub(super) fn append(&mut self, part: Part, text: &str) {
         self.parts.entry(part).or_default().push_str(text);
-        true
     }
 
     /// Sets the whole of what fragments may have told already; whether none had.
@@ -131,6 +130,22 @@ impl Slot {
         if self.item.is_none() {
             self.item = Some(Value::Object(item.clone()));
         }
+    }
+
+    /// The texts of an item that is told whole and of which no fragments came before.
+    pub(super) fn unheard(&self, item: &Fields) -> Vec<StreamEvent> {
+        if self.is_done || !self.parts.is_empty() {
+            return Vec::new();
+        }
+        let blocks =
+            ["summary", "content"].into_iter().filter_map(|name| item.get(name)?.as_array()).flatten();
+        let texts = blocks.filter_map(Value::as_object).filter_map(|block| match kind(block)? {
+            "output_text" => text(block, "text").map(StreamEvent::Text),
+            "refusal" => text(block, "refusal").map(StreamEvent::Text),
+            "summary_text" | "reasoning_text" => text(block, "text").map(StreamEvent::Reasoning),
+            _ => None,
+        });
+        texts.collect()
     }
 
     /// Takes the item as it is in the end. What was told of a call stays, and so does its item if the

@@ -85,7 +85,7 @@ fn ids_stay_and_missing_ones_are_unique() {
     ]);
     let parsed = OpenAiResponses.parse_calls(&body(calls.clone())).unwrap();
     let ids: Vec<&str> = parsed.iter().map(|call| call.id.as_str()).collect();
-    assert_eq!(ids, ["call_0", ids[1], "fc_2", ids[3], "same", "same", "7"]);
+    assert_eq!(ids, ["call_0", ids[1], "call_2", ids[3], "same", "same", "7"]);
     assert!(ids[1] != ids[3] && ids[1].starts_with("call_") && ids[3].starts_with("call_"));
     assert_eq!(OpenAiResponses.parse_calls(&calls).unwrap(), parsed);
 }
@@ -114,6 +114,7 @@ fn strange_items_do_not_hide_the_calls() {
     check(&body(json!([null, 42, {}, add, {"type": 1}])), &[("c", "add", "{}")]);
     let untyped = json!({"call_id": "d", "name": "sub", "arguments": "{}"});
     check(&body(json!([untyped, add])), &[("d", "sub", "{}"), ("c", "add", "{}")]);
+    check(&json!([{"call_id": "e"}, {"call_id": "f", "output": "3"}]), &[("e", "", "")]);
 }
 
 #[test]

@@ -55,6 +55,7 @@ fn what_a_service_refuses_is_made_acceptable() {
                 {"type": "output_text", "text": "hi", "annotations": [], "logprobs": null, "parsed": null},
             ]},
             null,
+            {"text": "of no kind"},
         ]),
         &json!([
             {"type": "reasoning", "id": "rs_1", "encrypted_content": "gA", "summary": []},

@@ -95,6 +95,49 @@ fn items() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
+fn into_call(event: StreamEvent) -> Option<ToolCall> {
+    match event {
+        StreamEvent::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// An event about one of few items, with fields left out, repeated and contradicting each other.
+fn any_event() -> impl Strategy<Value = Value> {
+    let id = || proptest::option::of(select(vec!["x", "y"]));
+    let place = || proptest::option::of(0..2u8);
+    let item =
+        (id(), id(), select(vec!["f", "g"]), select(vec!["function_call", "custom_tool_call", "message"]))
+            .prop_map(|(id, call, name, kind)| {
+                let mut item = json!({"type": kind, "name": name});
+                for (field, value) in [("id", id), ("call_id", call)] {
+                    if let Some(value) = value {
+                        item[field] = json!(value);
+                    }
+                }
+                item
+            });
+    let about = |(mut event, index): (Value, Option<u8>)| {
+        if let Some(index) = index {
+            event["output_index"] = json!(index);
+        }
+        event
+    };
+    let told = (select(vec!["added", "done"]), item.clone())
+        .prop_map(|(name, item)| json!({"type": format!("response.output_item.{name}"), "item": item}));
+    let delta = id().prop_map(
+        |id| json!({"type": "response.function_call_arguments.delta", "item_id": id, "delta": "{}"}),
+    );
+    let end = vec(item, 0..3)
+        .prop_map(|output| json!({"type": "response.completed", "response": {"output": output}}));
+    prop_oneof![
+        4 => (told, place()).prop_map(about),
+        2 => (delta, place()).prop_map(about),
+        1 => end,
+        1 => json().prop_map(|value| json!({"type": "response.output_item.done", "item": value})),
+    ]
+}
+
 /// How a server writes its stream: whether with indices, with ends of items, with an end of all.
 type Habits = (bool, bool, bool);
 
@@ -141,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(payload in json(), events in vec(json(), 0..6)) {
+    fn nothing_panics(payload in json(), history in vec(json(), 0..6)) {
         let names = WireNames::default();
         let _ = OpenAiResponses.parse_definitions(&payload);
         let _ = OpenAiResponses.hosted_tools(&payload);
@@ -150,13 +193,23 @@ proptest! {
         let calls = OpenAiResponses.parse_calls(&payload);
         let messages = OpenAiResponses.assistant_messages(&payload);
         prop_assert_eq!(calls.is_ok(), messages.is_ok());
-        let repaired = OpenAiResponses.repair_history(events.clone());
+        let repaired = OpenAiResponses.repair_history(history);
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
+    }
+
+    /// Whatever comes: the calls of the response are those that were yielded.
+    #[test]
+    fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
         let mut stream = OpenAiResponses.accumulator();
-        for event in &events {
-            let _ = stream.push(event);
+        let brought: Vec<_> = events.iter().map(|event| stream.push(event)).collect();
+        let end = stream.finish();
+        let brought = brought.into_iter().flatten().flatten().chain(end.events);
+        let mut yielded: Vec<ToolCall> = brought.filter_map(into_call).collect();
+        let mut whole = OpenAiResponses.parse_calls(&end.response).unwrap_or_default();
+        for calls in [&mut yielded, &mut whole] {
+            calls.sort_by_key(|call| format!("{call:?}"));
         }
-        let _ = stream.finish();
+        prop_assert_eq!(yielded, whole);
     }
 
     /// The history has the calls that were read, with names and arguments that a service accepts.
@@ -213,10 +266,7 @@ proptest! {
             events.iter().flat_map(|event| stream.push(event).unwrap()).collect();
         let end = stream.finish();
         yielded.extend(end.events);
-        let mut yielded: Vec<ToolCall> = yielded.into_iter().filter_map(|event| match event {
-            StreamEvent::Call(call) => Some(call),
-            _ => None,
-        }).collect();
+        let mut yielded: Vec<ToolCall> = yielded.into_iter().filter_map(into_call).collect();
         let whole = OpenAiResponses.parse_calls(&response).unwrap();
         yielded.sort_by_key(|call| whole.iter().position(|other| other.id == call.id));
         prop_assert_eq!(&yielded, &whole);

@@ -218,7 +218,7 @@ fn a_stream_without_an_end() {
     let history = OpenAiResponses.assistant_messages(&response).unwrap();
     assert_eq!(history[0]["arguments"], r#"{"invalid_arguments":"{\"a\":"}"#);
     // From the middle on.
-    check(&[delta(0, "fc_a", "{\"a\":")], &[("fc_a", "", "{\"a\":")]);
+    check(&[delta(0, "fc_a", "{\"a\":")], &[("call_a", "", "{\"a\":")]);
     check(&[], &[]);
 }
 
@@ -263,6 +263,16 @@ fn text_and_reasoning_are_told_as_they_come() {
             {"type": "refusal", "refusal": "No."},
         ])
     );
+}
+
+#[test]
+fn text_that_comes_whole_is_told_once() {
+    let mut thought = thought();
+    thought["summary"] = json!([{"type": "summary_text", "text": "hm"}]);
+    let events = [done(0, &thought), done(1, &said("hi")), completed(body(json!([thought, said("hi")])))];
+    let told = [StreamEvent::Reasoning("hm".to_owned()), StreamEvent::Text("hi".to_owned())];
+    assert_eq!(run(&events).0, told);
+    assert_eq!(run(&events[2..]).0, told);
 }
 
 #[test]
