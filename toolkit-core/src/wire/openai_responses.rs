@@ -1,4 +1,18 @@
-//! OpenAI Responses.
+//! OpenAI Responses, as the service and the servers that imitate it really speak it.
+//!
+//! Shapes: the API reference and its SDK types. What is read is read tolerantly; what is written is
+//! what the strictest of those servers accepts.
+
+mod call;
+mod calls;
+mod choice;
+mod definitions;
+mod repair;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
 
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
@@ -14,6 +28,12 @@ use serde_json::{Map, Value};
 /// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
 pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-" };
 
+/// The service takes a `call_id` of at most 64 characters, and in ids letters, digits, `_` and `-` only.
+const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-" };
+
+/// Whose extras are ours: the [name](super::ApiFormat::name) of the format.
+const FORMAT: &str = "openai_responses";
+
 pub(super) struct OpenAiResponses;
 
 impl Api for OpenAiResponses {
@@ -21,55 +41,55 @@ impl Api for OpenAiResponses {
         NAMES
     }
 
-    fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        todo!()
+        definitions::encode_definition(definition, how)
     }
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        todo!()
+        definitions::parse_definitions(payload)
     }
 
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        todo!()
+        definitions::hosted_tools(payload)
     }
 
     fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
-        todo!()
+        choice::encode_tool_use(wanted, names)
     }
 
     fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-        todo!()
+        choice::parse_tool_use(request, names)
     }
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-        todo!()
+        calls::parse_calls(payload)
     }
 
     fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        todo!()
+        calls::assistant_messages(payload)
     }
 
     fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        todo!()
+        calls.iter().map(|call| call::encode_call(call, names)).collect()
     }
 
     fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        todo!()
+        results.iter().map(results::encode_result).collect()
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        todo!()
+        results::parse_results(payload)
     }
 
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        todo!()
+        repair::repair_history(history)
     }
 
     fn accumulator(&self) -> Box<dyn Accumulate> {
-        todo!()
+        Box::<stream::Stream>::default()
     }
 }

@@ -1,0 +1,190 @@
+//! Definitions in both directions.
+
+use super::*;
+use crate::name::{ToolName, WireNames};
+use crate::schema::SchemaDialect;
+use crate::wire::openai_responses::NAMES;
+
+fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
+    let names = WireNames::new(NAMES, [definition.name.as_str()]);
+    encode_definition(definition, &Spelling { names: &names, strict, dialect: SchemaDialect::OpenAi })
+}
+
+fn named(name: &str) -> ToolDefinition {
+    ToolDefinition::new(ToolName::new(name).unwrap(), "d", json!({"type": "object", "properties": {}}))
+}
+
+fn weather() -> Value {
+    json!({
+        "type": "function",
+        "name": "get_weather",
+        "description": "",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "strict": false,
+    })
+}
+
+/// The tool is read, and written as it was, without a loss.
+#[track_caller]
+fn check(tool: &Value) {
+    let parsed = parse_definitions(tool).unwrap();
+    let strict = tool["strict"] == true;
+    let encoded: Vec<EncodedDefinition> =
+        parsed.iter().map(|definition| encode(definition, strict)).collect();
+    assert_eq!(encoded[0].json, *tool);
+    assert!(encoded[0].losses.is_empty());
+}
+
+#[track_caller]
+fn check_names(payload: &Value, names: &[&str], hosted: &[&str]) {
+    let parsed = parse_definitions(payload).unwrap();
+    let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
+    assert_eq!(parsed, names);
+    let kinds: Vec<Value> = hosted_tools(payload).unwrap().iter().map(|tool| tool["type"].clone()).collect();
+    assert_eq!(kinds, hosted);
+}
+
+#[track_caller]
+fn check_losses(definition: &ToolDefinition, paths: &[&str]) {
+    let losses = encode(definition, false).losses;
+    assert_eq!(losses.iter().map(|loss| loss.path.as_str()).collect::<Vec<_>>(), paths);
+}
+
+#[track_caller]
+fn refuse(payload: &Value, path: &str, expected: &str) {
+    let error = parse_definitions(payload).unwrap_err();
+    assert_eq!((error.path(), error.expected()), (path, expected));
+}
+
+#[test]
+fn definitions_come_back_as_they_went() {
+    check(&weather());
+    check(&json!({
+        "type": "function", "name": "now", "description": "d", "parameters": {"type": "object"}, "strict": true,
+        "defer_loading": true, "output_schema": {"type": "object"}, "allowed_callers": ["direct", "programmatic"],
+    }));
+    let custom = |format: Value| json!({"type": "custom", "name": "p", "description": "d", "format": format});
+    check(&custom(json!({"type": "grammar", "syntax": "lark", "definition": "start: x"})));
+    check(&custom(json!({"type": "grammar", "syntax": "regex", "definition": "x+"})));
+    check(&json!({"type": "custom", "name": "p", "description": "d", "defer_loading": true}));
+}
+
+#[test]
+fn names_with_dots_are_respelled() {
+    assert_eq!(encode(&named("fs.read"), false).json["name"], "fs_read");
+}
+
+#[test]
+fn what_chat_completions_nests_is_read() {
+    let nested = json!([
+        {"type": "function", "function": {"name": "now", "description": "d", "strict": true}},
+        {"function": {"name": "untyped"}},
+        {"type": "custom", "custom": {"name": "p", "format":
+            {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: x"}}}},
+        {"type": "custom", "custom": {"name": "q", "format": {"type": "text"}}},
+    ]);
+    check_names(&nested, &["now", "untyped", "p", "q"], &[]);
+    let parsed = parse_definitions(&nested).unwrap();
+    assert_eq!((parsed[0].description.as_str(), parsed[0].metadata.strict), ("d", Some(true)));
+    assert_eq!(parsed[2].kind, ToolKind::Custom(TextFormat::Lark("start: x".to_owned())));
+    assert_eq!(parsed[3].kind, ToolKind::Custom(TextFormat::Text));
+    assert_eq!(parsed[3].parameters["required"], json!(["input"]));
+}
+
+#[test]
+fn tools_of_a_namespace_remember_it() {
+    let payload = json!([
+        {"type": "namespace", "name": "crm", "description": "", "tools": [weather(), {"type": "custom", "name": "p"}]},
+        {"type": "namespace", "name": "empty", "tools": []},
+    ]);
+    check_names(&payload, &["get_weather", "p"], &[]);
+    let parsed = parse_definitions(&payload).unwrap();
+    assert!(parsed.iter().all(|definition| definition.metadata.meta["namespace"] == "crm"));
+}
+
+#[test]
+fn a_list_a_tool_or_a_request() {
+    let search = json!({"type": "web_search", "search_context_size": "low"});
+    let mcp = json!({"type": "mcp", "server_label": "s", "server_url": "https://x.org"});
+    check_names(&weather(), &["get_weather"], &[]);
+    check_names(&search, &[], &["web_search"]);
+    check_names(
+        &json!([weather(), search, mcp, weather()]),
+        &["get_weather", "get_weather"],
+        &["web_search", "mcp"],
+    );
+    check_names(&json!({"model": "m", "input": "hi", "tools": [weather(), mcp]}), &["get_weather"], &["mcp"]);
+    check_names(&json!({"input": []}), &[], &[]);
+    check_names(&json!({"tools": null}), &[], &[]);
+    check_names(&json!([]), &[], &[]);
+    check_names(&json!({"name": "untyped"}), &["untyped"], &[]);
+    assert_eq!(hosted_tools(&json!([search, weather()])).unwrap(), [search]);
+}
+
+#[test]
+fn missing_fields_are_those_of_a_plain_tool() {
+    for tool in [
+        json!({"type": "function", "name": "now"}),
+        json!({"type": "function", "name": "now", "parameters": null, "strict": null, "allowed_callers": null}),
+    ] {
+        let parsed = parse_definitions(&tool).unwrap().remove(0);
+        assert_eq!(parsed.parameters, json!({"type": "object", "properties": {}}));
+        assert_eq!((parsed.metadata.strict, parsed.metadata.defer, parsed.output), (None, false, None));
+    }
+}
+
+#[test]
+fn what_cannot_be_said_is_reported() {
+    let mut definition = named("f");
+    definition.metadata.input_examples = vec![json!({})];
+    check_losses(&definition, &["/input_examples"]);
+    check_losses(&named("f").with_output(json!({"type": "object"})), &[]);
+    let metadata = ToolMetadata::default().with_allowed_callers(["direct", "code_execution_20260120"]);
+    let definition = named("f").with_metadata(metadata);
+    check_losses(&definition, &["/allowed_callers"]);
+    assert_eq!(encode(&definition, false).json["allowed_callers"], json!(["direct"]));
+    let custom = ToolDefinition::custom(ToolName::new("p").unwrap(), "", TextFormat::Text);
+    check_losses(&custom, &[]);
+    check_losses(&custom.with_output(json!({"type": "object"})), &["/output"]);
+}
+
+#[test]
+fn the_output_is_described_if_it_goes_back_as_json() {
+    for (schema, is_said) in [
+        (json!({"type": "array", "items": {"type": "string"}}), true),
+        (json!({"type": "string", "enum": ["a", "b"]}), true),
+        (json!({"type": "string", "description": "a greeting"}), false),
+        (json!(true), false),
+    ] {
+        let definition = named("f").with_output(schema.clone());
+        assert_eq!(encode(&definition, false).json.get("output_schema").is_some(), is_said);
+        check_losses(&definition, if is_said { &[] } else { &["/output"] });
+    }
+}
+
+#[test]
+fn what_is_wrong_has_a_path() {
+    let with = |tool: Value| json!({"tools": [weather(), tool]});
+    refuse(&json!(1), "", "a list of tools, one tool, or a request with `tools`");
+    refuse(&json!({"output": []}), "", "a list of tools, one tool, or a request with `tools`");
+    refuse(&json!([null]), "[0]", "a tool");
+    refuse(&with(json!({"type": "function"})), "tools[1].name", "a tool name");
+    refuse(&with(json!({"type": "function", "function": {}})), "tools[1].function.name", "a tool name");
+    refuse(&with(json!({"name": "a", "strict": 1})), "tools[1].strict", "true or false");
+    refuse(
+        &with(json!({"name": "a", "allowed_callers": [1]})),
+        "tools[1].allowed_callers",
+        "a list of texts",
+    );
+    refuse(
+        &with(json!({"name": "a", "output_schema": []})),
+        "tools[1].output_schema",
+        "a JSON Schema object",
+    );
+    let format = "a `text` or a `grammar` of `lark` or `regex`";
+    refuse(&json!({"type": "custom", "name": "p", "format": {"type": "grammar"}}), "format", format);
+    let namespace = |tools: Value| with(json!({"type": "namespace", "name": "n", "tools": tools}));
+    refuse(&namespace(json!(1)), "tools[1].tools", "a list of tools");
+    refuse(&namespace(json!([weather(), 1])), "tools[1].tools[1]", "a tool");
+    refuse(&namespace(json!([{"type": "function"}])), "tools[1].tools[0].name", "a tool name");
+}

@@ -1,0 +1,31 @@
+//! Calls and results as a whole; definitions and choices are tested beside their code.
+
+mod calls;
+mod history;
+mod properties;
+mod results;
+mod stream;
+
+use serde_json::{Value, json};
+
+/// A response body with these items.
+fn body(output: Value) -> Value {
+    json!({"id": "resp_1", "object": "response", "status": "completed", "error": null, "output": output})
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> Value {
+    json!({
+        "type": "function_call", "id": format!("fc_{id}"), "call_id": id,
+        "name": name, "arguments": arguments, "status": "completed",
+    })
+}
+
+fn said(text: &str) -> Value {
+    json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
+        {"type": "output_text", "text": text, "annotations": []},
+    ]})
+}
+
+fn thought() -> Value {
+    json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"})
+}

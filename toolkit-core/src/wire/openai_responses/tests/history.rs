@@ -1,0 +1,196 @@
+//! The model's own items for the next request, and histories that are made or repaired.
+
+use super::{body, call, said, thought};
+use crate::call::ToolCall;
+use crate::name::WireNames;
+use crate::wire::ApiFormat::OpenAiResponses;
+use crate::wire::openai_responses::NAMES;
+use serde_json::{Value, json};
+
+/// `came` stands in a response, `goes` in the `input`.
+#[track_caller]
+fn check(came: &Value, goes: &Value) {
+    for payload in [&body(came.clone()), came, goes] {
+        assert_eq!(Value::from(OpenAiResponses.assistant_messages(payload).unwrap()), *goes);
+    }
+}
+
+#[test]
+fn good_items_stay_as_they_came() {
+    let custom = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "d", "name": "apply_patch", "input": "x"});
+    let search =
+        json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}});
+    let mut namespaced = call("c", "search", " {\"a\": 1.0}");
+    namespaced["namespace"] = json!("crm");
+    namespaced["extra"] = json!(1);
+    let items = json!([thought(), search, said("Let me see."), namespaced, custom]);
+    check(&items, &items);
+}
+
+#[test]
+fn what_is_missing_is_filled_in() {
+    let call = json!({"type": "function_call", "name": "f"});
+    let history = OpenAiResponses.assistant_messages(&call).unwrap();
+    let id = OpenAiResponses.parse_calls(&call).unwrap()[0].id.clone();
+    assert_eq!(history[0]["call_id"], id.as_str());
+    assert_eq!(history[0]["arguments"], "{}");
+    check(
+        &json!([{"call_id": "c", "name": "f", "arguments": {"a": 1}}]),
+        &json!([{"call_id": "c", "name": "f", "arguments": "{\"a\":1}", "type": "function_call"}]),
+    );
+}
+
+#[test]
+fn what_a_service_refuses_is_made_acceptable() {
+    let mut bad = call("c", "functions.add", "{\"a\": ");
+    bad["status"] = Value::Null;
+    bad["parsed_arguments"] = json!({});
+    bad["created_by"] = json!("user_1");
+    check(
+        &json!([
+            {"type": "reasoning", "id": "rs_1", "content": null, "encrypted_content": "gA", "status": null},
+            {"type": "reasoning", "id": "rs_2", "summary": [], "status": "completed"},
+            bad,
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
+                {"type": "output_text", "text": "hi", "annotations": [], "logprobs": null, "parsed": null},
+            ]},
+            null,
+            {"text": "of no kind"},
+        ]),
+        &json!([
+            {"type": "reasoning", "id": "rs_1", "encrypted_content": "gA", "summary": []},
+            {"type": "reasoning", "id": "rs_2", "summary": []},
+            {"type": "function_call", "id": "fc_c", "call_id": "c", "name": "functions_add",
+             "arguments": "{\"invalid_arguments\":\"{\\\"a\\\": \"}"},
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
+                {"type": "output_text", "text": "hi", "annotations": []},
+            ]},
+        ]),
+    );
+}
+
+#[test]
+fn free_text_stays_free() {
+    let custom =
+        |input: Value| json!([{"type": "custom_tool_call", "call_id": "c", "name": "p", "input": input}]);
+    check(&custom(json!("{\"a\": ")), &custom(json!("{\"a\": ")));
+    check(&custom(json!({"a": 1})), &custom(json!("{\"a\":1}")));
+    check(&custom(Value::Null), &custom(json!("")));
+}
+
+#[test]
+fn ids_of_other_providers_are_legal_in_calls_and_results_alike() {
+    let came = call("functions.add:0/é", "add", "{}");
+    let calls = OpenAiResponses.parse_calls(&came).unwrap();
+    let history = OpenAiResponses.assistant_messages(&came).unwrap();
+    let id = history[0]["call_id"].as_str().unwrap();
+    assert!(NAMES.accepts(id));
+    assert_eq!(OpenAiResponses.encode_calls(&calls, &WireNames::default())[0]["call_id"], id);
+    let result = crate::result::ToolResult::of(&calls[0], Ok("3".into()));
+    assert_eq!(OpenAiResponses.encode_results(&[result])[0]["call_id"], id);
+}
+
+#[test]
+fn reasoning_that_led_to_nothing_is_left_out() {
+    let cut = body(json!([said("hm"), thought(), thought()]));
+    assert_eq!(OpenAiResponses.assistant_messages(&cut).unwrap(), [said("hm")]);
+    assert_eq!(OpenAiResponses.assistant_messages(&thought()).unwrap(), [thought()]);
+}
+
+#[test]
+fn calls_are_written_as_items() {
+    let names = WireNames::new(NAMES, ["fs.read"]);
+    let calls = [ToolCall::new("a", "fs.read", "{\"path\": \"ü\"}"), ToolCall::new("b", "now", "")];
+    assert_eq!(
+        Value::from(OpenAiResponses.encode_calls(&calls, &names)),
+        json!([
+            {"type": "function_call", "call_id": "a", "name": "fs_read", "arguments": "{\"path\": \"ü\"}", "status": "completed"},
+            {"type": "function_call", "call_id": "b", "name": "now", "arguments": "{}", "status": "completed"},
+        ])
+    );
+    assert!(OpenAiResponses.encode_calls(&[], &names).is_empty());
+}
+
+#[test]
+fn calls_are_written_with_what_the_service_wants_back() {
+    let mut namespaced = call("c", "search", "{}");
+    namespaced["namespace"] = json!("crm");
+    namespaced["caller"] = json!({"type": "direct"});
+    let custom =
+        json!({"type": "custom_tool_call", "call_id": "d", "name": "apply_patch", "input": "*** \"Begin\""});
+    let calls = OpenAiResponses.parse_calls(&json!([namespaced, custom])).unwrap();
+    let written = OpenAiResponses.encode_calls(&calls, &WireNames::default());
+    // Without its reasoning, a call with the id of a stored item is refused.
+    namespaced.as_object_mut().unwrap().shift_remove("id");
+    assert_eq!(written, [namespaced, custom]);
+}
+
+#[test]
+fn free_text_of_other_arguments_is_their_json() {
+    let custom = json!({"type": "custom_tool_call", "call_id": "d", "name": "p", "input": "x"});
+    let call = OpenAiResponses.parse_calls(&custom).unwrap().remove(0);
+    for (arguments, input) in [
+        (r#"{"input":"x","y":2}"#, r#"{"input":"x","y":2}"#),
+        (r#"{"input":[1]}"#, "[1]"),
+        ("not JSON", "not JSON"),
+    ] {
+        let changed = ToolCall { arguments: arguments.into(), ..call.clone() };
+        let written = OpenAiResponses.encode_calls(&[changed], &WireNames::default());
+        assert_eq!(written[0]["input"], input);
+    }
+}
+
+fn answer(id: &str, output: &str) -> Value {
+    json!({"type": "function_call_output", "call_id": id, "output": output})
+}
+
+#[track_caller]
+fn check_repair(history: Value, repaired: Value) {
+    let Value::Array(history) = history else { panic!("a list") };
+    let once = OpenAiResponses.repair_history(history);
+    assert_eq!(Value::from(once.clone()), repaired);
+    assert_eq!(OpenAiResponses.repair_history(once), *repaired.as_array().unwrap());
+}
+
+#[test]
+fn a_whole_history_stays() {
+    let user = json!({"role": "user", "content": "hi"});
+    let history = json!([
+        user,
+        thought(),
+        call("a", "f", "{}"),
+        call("b", "f", "{}"),
+        answer("b", "2"),
+        answer("a", "1"),
+        said("ok")
+    ]);
+    check_repair(history.clone(), history);
+}
+
+#[test]
+fn calls_without_an_answer_get_one() {
+    let none = "[No output available yet]";
+    let (a, b, user) = (call("a", "f", "{}"), call("b", "f", "{}"), json!({"role": "user", "content": "hi"}));
+    check_repair(json!([a]), json!([a, answer("a", none)]));
+    check_repair(json!([a, b, user]), json!([a, b, answer("a", none), answer("b", none), user]));
+    check_repair(json!([a, b, answer("b", "2")]), json!([a, b, answer("a", none), answer("b", "2")]));
+    check_repair(json!([a, thought(), said("x")]), json!([a, answer("a", none), thought(), said("x")]));
+    check_repair(json!([a, answer("a", "1"), a]), json!([a, answer("a", "1"), a, answer("a", none)]));
+    let custom = json!({"type": "custom_tool_call", "call_id": "c", "name": "p", "input": "", "caller": {"type": "direct"}});
+    check_repair(
+        json!([custom]),
+        json!([custom, {"type": "custom_tool_call_output", "call_id": "c", "output": none, "caller": {"type": "direct"}}]),
+    );
+}
+
+#[test]
+fn answers_without_a_call_go() {
+    let user = json!({"type": "message", "role": "user", "content": "x"});
+    let a = call("a", "f", "{}");
+    check_repair(json!([answer("zz", "x"), user]), json!([user]));
+    check_repair(json!([a, answer("a", "1"), answer("a", "again")]), json!([a, answer("a", "1")]));
+    check_repair(json!([answer("a", "early"), a]), json!([a, answer("a", "[No output available yet]")]));
+    check_repair(json!([{"type": "function_call_output", "output": "x"}]), json!([]));
+    let others = json!([{"type": "computer_call_output", "call_id": "cc"}, null, {"type": "function_call"}]);
+    check_repair(others.clone(), others);
+}

@@ -1,0 +1,280 @@
+//! What holds for every payload, every call and every stream.
+
+use super::body;
+use crate::call::ToolCall;
+use crate::name::WireNames;
+use crate::wire::ApiFormat::OpenAiResponses;
+use crate::wire::openai_responses::NAMES;
+use crate::wire::stream::StreamEvent;
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Map, Value, json};
+
+/// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
+fn json() -> impl Strategy<Value = Value> {
+    #[rustfmt::skip]
+    let word = select(vec![
+        "output", "type", "function_call", "custom_tool_call", "message", "reasoning", "role", "assistant",
+        "content", "summary", "name", "arguments", "input", "id", "call_id", "status", "namespace", "caller",
+        "error", "object", "tools", "function", "custom", "parameters", "description", "format", "tool_choice",
+        "allowed_tools", "mode", "auto", "function_call_output", "item", "item_id", "output_index", "delta",
+        "response", "response.output_item.added", "response.output_item.done", "response.completed",
+        "response.failed", "response.function_call_arguments.delta", "response.output_text.delta",
+        "call_0", "{}", "{\"a\":", "",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (0..3u8).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.clone().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(8, 64, 6, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..6).prop_map(Value::from),
+            btree_map(word.clone(), inner, 0..6).prop_map(|fields| fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+/// A call item of any shape.
+fn any_call() -> impl Strategy<Value = Value> {
+    (
+        select(vec!["function_call", "custom_tool_call"]),
+        btree_map(
+            select(vec!["id", "call_id", "name", "arguments", "input", "namespace", "status"]),
+            json(),
+            0..6,
+        ),
+    )
+        .prop_map(|(kind, fields)| {
+            let mut item = json!({"type": kind});
+            for (name, value) in fields {
+                item[name] = value;
+            }
+            item
+        })
+}
+
+fn arguments() -> impl Strategy<Value = String> {
+    prop_oneof![
+        btree_map(any::<String>(), json(), 0..4)
+            .prop_map(|members| Value::Object(members.into_iter().collect()).to_string()),
+        Just(" { \"a\" : 1 } ".to_owned()),
+    ]
+}
+
+fn call() -> impl Strategy<Value = ToolCall> {
+    ("[a-zA-Z0-9_-]{1,64}", "[a-zA-Z0-9_.-]{1,90}", arguments())
+        .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
+}
+
+/// The items of a response: calls, some of them custom, and others.
+fn items() -> impl Strategy<Value = Vec<Value>> {
+    let item = prop_oneof![
+        3 => arguments().prop_map(|text| json!({"type": "function_call", "name": "f", "arguments": text, "status": "completed"})),
+        1 => any::<String>().prop_map(|text| json!({"type": "custom_tool_call", "name": "p", "input": text})),
+        1 => any::<String>().prop_map(|text| json!({"type": "message", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": text, "annotations": []}]})),
+        1 => any::<String>().prop_map(|text| json!({"type": "reasoning", "summary": [], "encrypted_content": text})),
+    ];
+    vec(item, 0..6).prop_map(|mut items| {
+        for (number, item) in items.iter_mut().enumerate() {
+            item["id"] = json!(format!("item_{number}"));
+            if item["name"].is_string() {
+                item["call_id"] = json!(format!("call_{number}"));
+            }
+        }
+        items
+    })
+}
+
+fn into_call(event: StreamEvent) -> Option<ToolCall> {
+    match event {
+        StreamEvent::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// An event about one of few items, with fields left out, repeated and contradicting each other.
+fn any_event() -> impl Strategy<Value = Value> {
+    let id = || proptest::option::of(select(vec!["x", "y"]));
+    let place = || proptest::option::of(0..2u8);
+    let item =
+        (id(), id(), select(vec!["f", "g"]), select(vec!["function_call", "custom_tool_call", "message"]))
+            .prop_map(|(id, call, name, kind)| {
+                let mut item = json!({"type": kind, "name": name});
+                for (field, value) in [("id", id), ("call_id", call)] {
+                    if let Some(value) = value {
+                        item[field] = json!(value);
+                    }
+                }
+                item
+            });
+    let about = |(mut event, index): (Value, Option<u8>)| {
+        if let Some(index) = index {
+            event["output_index"] = json!(index);
+        }
+        event
+    };
+    let told = (select(vec!["added", "done"]), item.clone())
+        .prop_map(|(name, item)| json!({"type": format!("response.output_item.{name}"), "item": item}));
+    let delta = id().prop_map(
+        |id| json!({"type": "response.function_call_arguments.delta", "item_id": id, "delta": "{}"}),
+    );
+    let end = vec(item, 0..3)
+        .prop_map(|output| json!({"type": "response.completed", "response": {"output": output}}));
+    prop_oneof![
+        4 => (told, place()).prop_map(about),
+        2 => (delta, place()).prop_map(about),
+        1 => end,
+        1 => json().prop_map(|value| json!({"type": "response.output_item.done", "item": value})),
+    ]
+}
+
+/// How a server writes its stream: whether with indices, with ends of items, with an end of all.
+type Habits = (bool, bool, bool);
+
+/// The events of one item, its text cut into fragments.
+fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
+    let field = if item["type"] == "function_call" { "arguments" } else { "input" };
+    let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
+    let mut begun = item.clone();
+    let mut events = Vec::new();
+    if let Some(text) = item[field].as_str() {
+        begun[field] = json!("");
+        let chars: Vec<char> = text.chars().collect();
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
+        places.extend([0, chars.len()]);
+        places.sort_unstable();
+        events.extend(places.windows(2).map(|place| {
+            let fragment: String = chars[place[0]..place[1]].iter().collect();
+            json!({"type": format!("response.{name}.delta"), "item_id": item["id"], "delta": fragment})
+        }));
+    }
+    events.insert(0, json!({"type": "response.output_item.added", "item": begun}));
+    if ends || field == "input" && item[field].is_null() {
+        events.push(json!({"type": "response.output_item.done", "item": item}));
+    }
+    for event in &mut events {
+        if indices {
+            event["output_index"] = json!(index);
+        }
+    }
+    events
+}
+
+proptest! {
+    #[test]
+    fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
+        let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
+        let items = OpenAiResponses.encode_calls(&calls, &names);
+        let mut parsed = OpenAiResponses.parse_calls(&items.into()).unwrap();
+        for call in &mut parsed {
+            prop_assert!(NAMES.accepts(&call.name));
+            call.name = names.unspell(&call.name).to_owned();
+        }
+        prop_assert_eq!(parsed, calls);
+    }
+
+    #[test]
+    fn nothing_panics(payload in json(), history in vec(json(), 0..6)) {
+        let names = WireNames::default();
+        let _ = OpenAiResponses.parse_definitions(&payload);
+        let _ = OpenAiResponses.hosted_tools(&payload);
+        let _ = OpenAiResponses.parse_results(&payload);
+        let _ = payload.as_object().map(|request| OpenAiResponses.parse_tool_use(request, &names));
+        let calls = OpenAiResponses.parse_calls(&payload);
+        let messages = OpenAiResponses.assistant_messages(&payload);
+        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+        let repaired = OpenAiResponses.repair_history(history);
+        prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
+    }
+
+    /// Whatever comes: the calls of the response are those that were yielded.
+    #[test]
+    fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
+        let mut stream = OpenAiResponses.accumulator();
+        let brought: Vec<_> = events.iter().map(|event| stream.push(event)).collect();
+        let end = stream.finish();
+        let brought = brought.into_iter().flatten().flatten().chain(end.events);
+        let mut yielded: Vec<ToolCall> = brought.filter_map(into_call).collect();
+        let mut whole = OpenAiResponses.parse_calls(&end.response).unwrap_or_default();
+        for calls in [&mut yielded, &mut whole] {
+            calls.sort_by_key(|call| format!("{call:?}"));
+        }
+        prop_assert_eq!(yielded, whole);
+    }
+
+    /// The history has the calls that were read, with names and arguments that a service accepts.
+    #[test]
+    fn the_history_fits_the_calls(items in vec(any_call(), 1..6)) {
+        let payload = body(items.into());
+        let calls = OpenAiResponses.parse_calls(&payload).unwrap();
+        let history = OpenAiResponses.assistant_messages(&payload).unwrap();
+        prop_assert_eq!(calls.len(), payload["output"].as_array().unwrap().len());
+        prop_assert_eq!(history.len(), calls.len());
+        let encoded = OpenAiResponses.encode_calls(&calls, &WireNames::default());
+        for (written, encoded) in history.iter().zip(&encoded) {
+            prop_assert_eq!(&written["call_id"], &encoded["call_id"]);
+            prop_assert!(NAMES.accepts(written["call_id"].as_str().unwrap()));
+            prop_assert!(NAMES.accepts(written["name"].as_str().unwrap()));
+            if written["type"] == "custom_tool_call" {
+                prop_assert!(written["input"].is_string());
+            } else {
+                let arguments = written["arguments"].as_str().unwrap();
+                prop_assert!(serde_json::from_str::<Map<String, Value>>(arguments).is_ok());
+            }
+        }
+        prop_assert_eq!(OpenAiResponses.assistant_messages(&history.clone().into()).unwrap(), history);
+    }
+
+    /// However the arguments are cut, the items interleaved and the stream kept short: the same calls,
+    /// each once, and the same response.
+    #[test]
+    fn a_stream_is_the_response(
+        items in items(),
+        cuts in vec(any::<Index>(), 0..4),
+        order in vec(any::<Index>(), 60),
+        habits in any::<Habits>(),
+    ) {
+        let mut queues: Vec<_> = items.iter().enumerate()
+            .map(|(index, item)| item_events(index, item, &cuts, habits).into_iter())
+            .collect();
+        // Items begin in order; what follows is interleaved.
+        let mut events: Vec<Value> = queues.iter_mut().filter_map(Iterator::next).collect();
+        let mut order = order.iter().cycle();
+        while !queues.is_empty() {
+            let picked = order.next().unwrap().index(queues.len());
+            match queues[picked].next() {
+                Some(event) => events.push(event),
+                None => drop(queues.remove(picked)),
+            }
+        }
+        let response = body(items.into());
+        if habits.2 {
+            events.push(json!({"type": "response.completed", "response": response}));
+        }
+        let mut stream = OpenAiResponses.accumulator();
+        let mut yielded: Vec<StreamEvent> =
+            events.iter().flat_map(|event| stream.push(event).unwrap()).collect();
+        let end = stream.finish();
+        yielded.extend(end.events);
+        let mut yielded: Vec<ToolCall> = yielded.into_iter().filter_map(into_call).collect();
+        let whole = OpenAiResponses.parse_calls(&response).unwrap();
+        yielded.sort_by_key(|call| whole.iter().position(|other| other.id == call.id));
+        prop_assert_eq!(&yielded, &whole);
+        prop_assert_eq!(OpenAiResponses.parse_calls(&end.response).unwrap(), whole);
+        if habits.2 {
+            prop_assert_eq!(end.response, response);
+        } else if habits.1 {
+            prop_assert_eq!(&end.response["output"], &response["output"]);
+        }
+    }
+}
