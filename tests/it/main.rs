@@ -14,5 +14,4 @@ mod outputs;
 mod recorded;
 mod registry;
 mod schemas;
-mod state;
 mod tool_macro;
