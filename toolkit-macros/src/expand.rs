@@ -48,7 +48,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 /// The parameters, the function that calls, and `__TOOLKIT_TOOL`.
 fn items(model: &Model<'_>) -> TokenStream {
     let Model { name, description, .. } = model;
-    let params = params::expand(model);
+    let (helpers, params) = params::expand(model);
     let call = call::expand(model);
     let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
     let is_async = model.sig.asyncness.map(|_| quote!(.with_async()));
@@ -68,13 +68,12 @@ fn items(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
     });
     quote! {
-        #params
+        #helpers
         #call
 
         static __TOOLKIT_TOOL: __toolkit::StaticTool =
-            __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
-                #namespace #is_async #timeout #metadata #needs #whole
-                .with_location(::core::file!(), ::core::line!());
+            __toolkit::StaticTool::new(#name, #description, #params, __toolkit_call)
+                #namespace #is_async #timeout #metadata #needs #whole;
     }
 }
 

@@ -24,11 +24,14 @@ impl<'a> ToolFuture<'a> {
         Self(State::Done(Some(outcome)))
     }
 
-    /// A call that runs.
+    /// A call that runs, and what is made of its output.
     #[inline]
     #[must_use]
-    pub fn running(future: impl Future<Output = Outcome> + Send + 'a) -> Self {
-        Self(State::Running(Box::pin(future)))
+    pub fn running<F>(future: F, convert: impl FnOnce(F::Output) -> Outcome + Send + 'a) -> Self
+    where
+        F: Future + Send + 'a,
+    {
+        Self(State::Running(Box::pin(async move { convert(future.await) })))
     }
 
     /// A call that cannot be made because the program lends no value of this type.
@@ -39,8 +42,19 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::failed(reason)))
     }
 
-    /// A call that generated code could not make because a slot stayed empty, which a successful
-    /// decode rules out.
+    /// A call that generated code could not make: its arguments were refused, or a slot stayed empty,
+    /// which a successful decode rules out.
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub fn refused(decoded: Result<(), ToolError>) -> Self {
+        match decoded {
+            Err(error) => Self::ready(Err(error)),
+            Ok(()) => Self::incomplete(),
+        }
+    }
+
+    /// A call for which something is missing that is always there.
     #[cold]
     #[must_use]
     pub fn incomplete() -> Self {
