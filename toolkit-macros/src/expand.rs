@@ -21,12 +21,13 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let register = model
         .registered
         .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }));
+    let lenient = lenient();
     quote! {
         #(#cfgs)*
         #marker
 
         #(#cfgs)*
-        #[allow(deprecated, dead_code, unused_imports, clippy::all, clippy::pedantic)]
+        #lenient
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::prelude::*;
@@ -77,6 +78,11 @@ fn items(model: &Model<'_>) -> TokenStream {
     }
 }
 
+/// Generated code has one form for every function, which for some is more than they need.
+fn lenient() -> TokenStream {
+    quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
+}
+
 /// The implementation of `Toolset` for a type, with the tools of its methods.
 pub(crate) fn toolset(
     krate: &TokenStream,
@@ -97,8 +103,9 @@ pub(crate) fn toolset(
             }
         }
     });
+    let lenient = lenient();
     quote! {
-        #[allow(deprecated, dead_code, unused_imports, unused_mut, clippy::all, clippy::pedantic)]
+        #lenient
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::prelude::*;

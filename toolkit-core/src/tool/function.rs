@@ -26,7 +26,7 @@ impl<'a> Invocation<'a> {
     /// Fills one slot for each parameter, or says what is wrong with the arguments.
     ///
     /// # Errors
-    /// What [`ToolFuture::refused`] makes of it.
+    /// What is wrong with the arguments.
     #[inline(never)]
     pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
         args::decode(self.arguments, self.tool.made.params, &self.rules(), slots)
@@ -46,10 +46,10 @@ impl<'a> Invocation<'a> {
     /// Decodes the arguments as the one type whose fields they are.
     ///
     /// # Errors
-    /// What [`ToolFuture::refused`] makes of it.
-    pub fn decode_whole<T: Decode>(&self) -> Result<T, Result<(), ToolError>> {
-        let shape = self.tool.made.shape.as_ref().ok_or(Ok(()))?;
-        args::decode_whole(self.arguments, shape, &self.rules()).map_err(Err)
+    /// The call that says what is wrong with the arguments.
+    pub fn decode_whole<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
+        let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
+        args::decode_whole(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
     }
 
     /// The value whose method is called.
@@ -108,8 +108,9 @@ struct Made {
 }
 
 impl StaticTool {
-    /// A synchronous function, defined where this is called, with its name, the documentation without the sections about parameters,
-    /// the parameters in the order of the signature, and the function that decodes and calls.
+    /// A synchronous function, defined where this is called, with its name, the documentation without
+    /// the sections about parameters, the parameters in the order of the signature, and the function
+    /// that decodes and calls.
     #[must_use]
     #[track_caller]
     pub const fn new(

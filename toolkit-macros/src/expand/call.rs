@@ -3,23 +3,25 @@
 use super::params::default_ident;
 use crate::draft::StateForm;
 use crate::model::{Argument, Model, ParamModel};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
 pub(super) fn expand(model: &Model<'_>) -> TokenStream {
-    let slots: Vec<Ident> = model.params().enumerate().map(|(index, param)| slot(index, param)).collect();
-    let call = call(model, &slots);
+    let decode = decode(model);
+    let call = call(model);
     let future = match model.sig.asyncness {
+        // A future that is not `Send` is reported under the function's name.
+        Some(_) if model.params().any(|param| param.lent) => {
+            // The output may borrow from what is lent, so both stay in one future.
+            let outcome = outcome(model, &quote!(#call.await));
+            quote_spanned! {model.sig.ident.span()=>
+                __toolkit::ToolFuture::running(async move { #outcome }, |__outcome| __outcome)
+            }
+        }
         Some(_) => {
-            // What is borrowed from a slot takes the slot along.
-            let call = match model.params().any(|param| param.lent) {
-                true => quote_spanned!(model.sig.ident.span()=> async move { #call.await }),
-                false => call,
-            };
             let outcome = outcome(model, &quote!(__output));
-            // A future that is not `Send` is reported under the function's name.
             quote_spanned!(model.sig.ident.span()=> __toolkit::ToolFuture::running(#call, |__output| #outcome))
         }
         None => {
@@ -27,14 +29,14 @@ pub(super) fn expand(model: &Model<'_>) -> TokenStream {
             quote!(__toolkit::ToolFuture::ready(#outcome))
         }
     };
-    let body = decoded(model, &slots, &future);
     let receiver = receiver(model);
     let states = model.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
     quote! {
         fn __toolkit_call(__call: __toolkit::Invocation<'_>) -> __toolkit::ToolFuture<'_> {
             #receiver
             #(#states)*
-            #body
+            #decode
+            #future
         }
     }
 }
@@ -68,51 +70,64 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// A name that no code of the user can meet; what is wrong with it is wrong with the parameter's type.
-fn slot(index: usize, param: &ParamModel<'_>) -> Ident {
-    Ident::new(&format!("__slot_{index}"), param.owned.span().resolved_at(Span::mixed_site()))
+/// A name that no code of the user can meet. What is wrong with what it names is wrong with the parameter's type.
+fn hidden(name: &str, ty: &Type) -> Ident {
+    Ident::new(name, ty.span().resolved_at(Span::mixed_site()))
 }
 
-/// Decodes the arguments, and goes on with `future` when every slot has a value. There is one other way out,
-/// because each is compiled for each tool.
-fn decoded(model: &Model<'_>, slots: &[Ident], future: &TokenStream) -> TokenStream {
+fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
+    hidden(&format!("__value_{index}"), param.owned)
+}
+
+/// Decodes the arguments, each into the variable of its [`value_ident`].
+///
+/// The slots are one tuple, because what drops them is compiled for each way out of the function.
+fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(whole) = model.whole() {
-        let ty = whole.owned;
+        let (value, ty) = (value_ident(0, whole), whole.owned);
         let decode = quote_spanned!(ty.span()=> __call.decode_whole::<#ty>());
         return quote! {
-            match #decode {
-                __toolkit::Ok(#(#slots)*) => #future,
-                __toolkit::Err(__refused) => __toolkit::ToolFuture::refused(__refused),
-            }
+            let #value = match #decode {
+                __toolkit::Ok(__whole) => __whole,
+                __toolkit::Err(__refused) => return __refused,
+            };
         };
     }
-    let new = model.params().zip(slots).map(|(param, slot)| {
-        let ty = param.owned;
-        quote_spanned!(ty.span()=> let mut #slot = __toolkit::None::<#ty>;)
+    let slots = model
+        .params()
+        .map(|ParamModel { owned, .. }| quote_spanned!(owned.span()=> __toolkit::None::<#owned>));
+    let fill = model.params().enumerate().map(|(index, ParamModel { owned, .. })| {
+        let (slots, index) = (hidden("__slots", owned), Literal::usize_unsuffixed(index));
+        quote_spanned!(owned.span()=> &mut #slots.#index)
     });
-    let fill = model.params().zip(slots).map(|(param, slot)| quote_spanned!(param.owned.span()=> &mut #slot));
-    let given = model.params().zip(slots).filter(|(param, _)| param.default.is_none());
-    let given: Vec<&Ident> = given.map(|(_, slot)| slot).collect();
-    let absent = model.params().zip(slots).enumerate().filter(|(_, (param, _))| param.default.is_some());
-    let absent = absent.map(|(index, (_, slot))| {
-        let make = default_ident(index);
-        quote!(let #slot = #slot.unwrap_or_else(#make);)
-    });
-    quote! {
-        #(#new)*
-        match (__call.decode(&mut [#(#fill),*]), #(#given),*) {
-            (__toolkit::Ok(()), #(__toolkit::Some(#given)),*) => {
-                #(#absent)*
-                #future
-            }
-            (__refused, ..) => __toolkit::ToolFuture::refused(__refused),
+    let values = model.params().enumerate().map(|(index, param)| {
+        let value = value_ident(index, param);
+        match param.default {
+            Some(_) => value.into_token_stream(),
+            None => quote!(__toolkit::Some(#value)),
         }
+    });
+    let defaults = model.params().enumerate().filter(|(_, param)| param.default.is_some());
+    let defaults = defaults.map(|(index, param)| {
+        let (value, make) = (value_ident(index, param), default_ident(index));
+        quote!(let #value = #value.unwrap_or_else(#make);)
+    });
+    let all = Ident::new("__slots", Span::mixed_site());
+    quote! {
+        let mut #all = (#(#slots,)*);
+        if let __toolkit::Err(__refused) = __call.decode(&mut [#(#fill),*]) {
+            return __toolkit::ToolFuture::refused(__refused);
+        }
+        let (#(#values,)*) = #all else {
+            return __toolkit::ToolFuture::incomplete();
+        };
+        #(#defaults)*
     }
 }
 
 /// The call of the user's function.
-fn call(model: &Model<'_>, slots: &[Ident]) -> TokenStream {
-    let (mut slots, mut states) = (slots.iter(), 0);
+fn call(model: &Model<'_>) -> TokenStream {
+    let (mut index, mut states) = (0, 0);
     let receiver = model.has_receiver.then(|| quote!(__receiver));
     let given = model.arguments.iter().map(|argument| match argument {
         Argument::Context => quote!(__call.context()),
@@ -121,9 +136,10 @@ fn call(model: &Model<'_>, slots: &[Ident]) -> TokenStream {
             state_ident(states - 1).into_token_stream()
         }
         Argument::Param(param) => {
-            let slot = slots.next();
+            let value = value_ident(index, param);
+            index += 1;
             let borrow = param.lent.then(|| quote_spanned!(param.ident.span()=> &));
-            quote!(#borrow #slot)
+            quote!(#borrow #value)
         }
     });
     let function = &model.sig.ident;
