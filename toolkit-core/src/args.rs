@@ -1,8 +1,9 @@
 //! Arguments: from the JSON text of a call to typed parameters.
 //!
-//! Every parameter has a [`Slot`]. One function, the same for all tools, walks the object once and
-//! lets each slot parse its own value where it stands. Only when something is wrong is the text read
-//! a second time, slowly and thoroughly, to coerce what can be meant and to report everything else.
+//! Every parameter has a slot, an `Option` of its type. One function, the same for all tools, walks
+//! the object once and lets each slot parse its own value where it stands. Only when something is
+//! wrong is the text read a second time, slowly and thoroughly, to coerce what can be meant and to
+//! report everything else.
 
 mod decode;
 mod default;
@@ -21,6 +22,6 @@ pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use param::parameters_schema;
-pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, Slot, ToolParams};
+pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, ToolParams};
 pub(crate) use whole::decode_whole;
 pub use whole::{Shape, whole};

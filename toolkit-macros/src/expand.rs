@@ -21,12 +21,13 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let register = model
         .registered
         .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }));
+    let lenient = lenient();
     quote! {
         #(#cfgs)*
         #marker
 
         #(#cfgs)*
-        #[allow(deprecated, dead_code, unused_imports, clippy::all, clippy::pedantic)]
+        #lenient
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::prelude::*;
@@ -48,7 +49,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 /// The parameters, the function that calls, and `__TOOLKIT_TOOL`.
 fn items(model: &Model<'_>) -> TokenStream {
     let Model { name, description, .. } = model;
-    let params = params::expand(model);
+    let (helpers, params) = params::expand(model);
     let call = call::expand(model);
     let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
     let is_async = model.sig.asyncness.map(|_| quote!(.with_async()));
@@ -68,14 +69,18 @@ fn items(model: &Model<'_>) -> TokenStream {
         quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
     });
     quote! {
-        #params
+        #helpers
         #call
 
         static __TOOLKIT_TOOL: __toolkit::StaticTool =
-            __toolkit::StaticTool::new(#name, #description, __TOOLKIT_PARAMS, __toolkit_call)
-                #namespace #is_async #timeout #metadata #needs #whole
-                .with_location(::core::file!(), ::core::line!());
+            __toolkit::StaticTool::new(#name, #description, #params, __toolkit_call)
+                #namespace #is_async #timeout #metadata #needs #whole;
     }
+}
+
+/// Generated code has one form for every function, which for some is more than they need.
+fn lenient() -> TokenStream {
+    quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
 }
 
 /// The implementation of `Toolset` for a type, with the tools of its methods.
@@ -98,8 +103,9 @@ pub(crate) fn toolset(
             }
         }
     });
+    let lenient = lenient();
     quote! {
-        #[allow(deprecated, dead_code, unused_imports, unused_mut, clippy::all, clippy::pedantic)]
+        #lenient
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::prelude::*;

@@ -1,7 +1,7 @@
 //! The fast way: one pass over the text, each value parsed where it stands.
 
 use super::explain;
-use super::param::{Fill, Param};
+use super::param::{Fill, Param, fill_absent};
 use crate::error::ToolError;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ impl Rules<'_> {
 
 /// Fills one slot for each parameter from the JSON text of a call.
 ///
-/// After `Ok`, the slot of every required parameter holds a value, and every value keeps to the schema.
+/// After `Ok`, only the slots of parameters with a default may be empty, and every value keeps to the schema.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
@@ -90,9 +90,20 @@ fn decode_directly(
         }
     }
     cursor.skip_white_space();
-    let complete = given == params.len()
-        || params.iter().enumerate().all(|(index, param)| !param.required || seen >> index & 1 == 1);
-    (complete && cursor.at == text.len()).then_some(())
+    if cursor.at != text.len() {
+        return None;
+    }
+    if given < params.len() {
+        for (index, (param, slot)) in params.iter().zip(slots).enumerate() {
+            if seen >> index & 1 == 0 {
+                if param.required {
+                    return None;
+                }
+                fill_absent(param, *slot);
+            }
+        }
+    }
+    Some(())
 }
 
 struct Cursor<'a> {

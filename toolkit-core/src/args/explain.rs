@@ -2,7 +2,7 @@
 
 use super::decode::Rules;
 use super::members::{Member, with_members};
-use super::param::{Fill, Param};
+use super::param::{Fill, Param, fill_absent};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
@@ -49,6 +49,9 @@ pub(super) fn decode(
     rules: &Rules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
+    for (param, slot) in params.iter().zip(slots.iter_mut()) {
+        fill_absent(param, *slot);
+    }
     with_members(text, |members| fill_slots(members, params, rules, slots))?.finish()
 }
 

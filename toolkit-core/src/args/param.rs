@@ -100,6 +100,12 @@ impl Param {
         self
     }
 
+    /// Whether it is `None` when the model leaves it out.
+    #[inline]
+    pub(super) fn absent_is_none(&self) -> bool {
+        self.optional && self.default.is_none()
+    }
+
     /// Whether the model may use this name for the parameter.
     #[inline]
     pub(super) fn answers_to(&self, name: &str) -> bool {
@@ -189,37 +195,21 @@ pub trait Fill {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
 }
 
-/// Where the value of one parameter is parsed into.
-#[derive(Debug)]
-pub struct Slot<T>(Option<T>);
-
-impl<T> Slot<T> {
-    /// An empty slot.
-    #[inline]
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(None)
-    }
-
-    /// The value if the call gave one, else what `absent` says.
-    #[inline]
-    pub fn take_or(self, absent: impl FnOnce() -> Option<T>) -> Option<T> {
-        self.0.or_else(absent)
-    }
-}
-
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: Decode> Fill for Slot<T> {
+/// Where the value of one parameter is parsed into: a slot, `None` until there is one.
+impl<T: Decode> Fill for Option<T> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        self.0 = Some(T::deserialize(&mut deserializer)?);
+        *self = Some(T::deserialize(&mut deserializer)?);
         // Only the iterator over further values tells how far the parser has come.
         Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
+    }
+}
+
+/// Fills the slot of a parameter that the model left out, if it is `None` then, so that generated code
+/// need not know which parameters these are. Every `Option` takes a `null`.
+pub(super) fn fill_absent(param: &Param, slot: &mut dyn Fill) {
+    if param.absent_is_none() {
+        let _ = slot.fill("null");
     }
 }
 
@@ -239,12 +229,6 @@ impl<T> Probe<Option<T>> {
     {
         generator.subschema_for::<T>()
     }
-
-    /// What an absent parameter is.
-    #[must_use]
-    pub fn absent() -> Option<Option<T>> {
-        Some(None)
-    }
 }
 
 /// The methods of [`Probe`] for types that are not an `Option`.
@@ -258,12 +242,6 @@ pub trait ProbePlain<T> {
         T: Describe,
     {
         generator.subschema_for::<T>()
-    }
-
-    /// What an absent parameter is: nothing.
-    #[must_use]
-    fn absent() -> Option<T> {
-        None
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Content, JsonText, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::convert::Infallible as Never;
 use std::error::Error;
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -112,12 +113,12 @@ impl<T, E> Output<Result<T, E>> {
 /// `split` for everything that is not a `Result`.
 pub trait Infallible: Sized {
     /// There is no failure to part.
-    fn split(self) -> Result<Self, Failure<ToolError>>;
+    fn split(self) -> Result<Self, Failure<Never>>;
 }
 
 impl<T> Infallible for Output<T> {
     #[inline]
-    fn split(self) -> Result<Self, Failure<ToolError>> {
+    fn split(self) -> Result<Self, Failure<Never>> {
         Ok(self)
     }
 }
@@ -188,6 +189,14 @@ impl Failure<ToolError> {
     /// A [`ToolError`] stays what it is.
     pub fn into_error(self) -> ToolError {
         self.0
+    }
+}
+
+impl Failure<Never> {
+    /// There is no such error, so that nothing is compiled for it.
+    #[must_use]
+    pub fn into_error(self) -> ToolError {
+        match self.0 {}
     }
 }
 

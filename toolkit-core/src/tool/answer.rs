@@ -43,6 +43,6 @@ where
     const IS_ASYNC: bool = true;
 
     fn into_call(self) -> ToolFuture<'static> {
-        ToolFuture::running(async { self.await.into_outcome() })
+        ToolFuture::running(self, IntoOutcome::into_outcome)
     }
 }

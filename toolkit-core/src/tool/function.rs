@@ -3,7 +3,7 @@
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
 use crate::args::{self, Decode, Fill, Param, Rules, Shape, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
-use crate::error::Location;
+use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
 use serde_json::Value;
 use std::any::Any;
@@ -24,10 +24,12 @@ pub struct Invocation<'a> {
 
 impl<'a> Invocation<'a> {
     /// Fills one slot for each parameter, or says what is wrong with the arguments.
-    #[inline]
-    pub fn decode(&self, params: &[Param], slots: &mut [&mut dyn Fill]) -> Option<ToolFuture<'a>> {
-        let decoded = args::decode(self.arguments, params, &self.rules(), slots);
-        decoded.err().map(|error| ToolFuture::ready(Err(error)))
+    ///
+    /// # Errors
+    /// What is wrong with the arguments.
+    #[inline(never)]
+    pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
+        args::decode(self.arguments, self.tool.made.params, &self.rules(), slots)
     }
 
     #[inline]
@@ -47,8 +49,7 @@ impl<'a> Invocation<'a> {
     /// The call that says what is wrong with the arguments.
     pub fn decode_whole<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
         let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
-        args::decode_whole(self.arguments, shape, &self.rules())
-            .map_err(|error| ToolFuture::ready(Err(error)))
+        args::decode_whole(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
     }
 
     /// The value whose method is called.
@@ -99,6 +100,7 @@ pub struct StaticTool {
 #[derive(Debug, Clone)]
 struct Made {
     definition: ToolDefinition,
+    params: &'static [Param],
     /// For each parameter, whether its schema demands more than decoding ensures.
     demanding: Vec<bool>,
     /// What is known of the type whose fields are the arguments.
@@ -106,15 +108,18 @@ struct Made {
 }
 
 impl StaticTool {
-    /// A synchronous function with its name, the documentation without the sections about parameters,
-    /// the parameters in the order of the signature, and the function that decodes and calls.
+    /// A synchronous function, defined where this is called, with its name, the documentation without
+    /// the sections about parameters, the parameters in the order of the signature, and the function
+    /// that decodes and calls.
     #[must_use]
+    #[track_caller]
     pub const fn new(
         name: &'static str,
         description: &'static str,
         params: &'static [Param],
         call: CallFn,
     ) -> Self {
+        let place = std::panic::Location::caller();
         Self {
             name,
             namespace: None,
@@ -123,7 +128,7 @@ impl StaticTool {
             call,
             is_async: false,
             timeout: None,
-            defined_at: None,
+            defined_at: Some(Location { file: place.file(), line: place.line() }),
             describe: None,
             state_needs: &[],
             whole: None,
@@ -153,8 +158,9 @@ impl StaticTool {
     }
 
     /// Says where the function is defined.
+    #[cfg(test)]
     #[must_use]
-    pub const fn with_location(mut self, file: &'static str, line: u32) -> Self {
+    pub(crate) const fn with_location(mut self, file: &'static str, line: u32) -> Self {
         self.defined_at = Some(Location { file, line });
         self
     }
@@ -216,7 +222,7 @@ impl StaticTool {
         };
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
-        Made { definition, demanding, shape }
+        Made { definition, params: self.params, demanding, shape }
     }
 }
 

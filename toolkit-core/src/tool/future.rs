@@ -8,6 +8,28 @@ use std::task::{Context, Poll};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
+pin_project_lite::pin_project! {
+    /// A future and what is made of its output. An `async` block would be more to compile for each tool.
+    struct Converted<F, C> {
+        #[pin]
+        future: F,
+        convert: C,
+    }
+}
+
+impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
+    type Output = Outcome;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let this = self.project();
+        match this.future.poll(context) {
+            Poll::Ready(output) => Poll::Ready((this.convert)(output)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
 /// A started call. That of a synchronous tool is done when it is made, and needs no allocation.
 pub struct ToolFuture<'a>(State<'a>);
 
@@ -24,11 +46,14 @@ impl<'a> ToolFuture<'a> {
         Self(State::Done(Some(outcome)))
     }
 
-    /// A call that runs.
+    /// A call that runs, and what is made of its output.
     #[inline]
     #[must_use]
-    pub fn running(future: impl Future<Output = Outcome> + Send + 'a) -> Self {
-        Self(State::Running(Box::pin(future)))
+    pub fn running<F: Future + Send + 'a>(
+        future: F,
+        convert: impl Fn(F::Output) -> Outcome + Send + 'a,
+    ) -> Self {
+        Self(State::Running(Box::pin(Converted { future, convert })))
     }
 
     /// A call that cannot be made because the program lends no value of this type.
@@ -39,8 +64,15 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::failed(reason)))
     }
 
-    /// A call that generated code could not make because a slot stayed empty, which a successful
-    /// decode rules out.
+    /// A call whose arguments were refused.
+    #[cold]
+    #[must_use]
+    pub fn refused(error: ToolError) -> Self {
+        Self::ready(Err(error))
+    }
+
+    /// A call that generated code could not make because something is missing that is always there,
+    /// such as a value in a slot after a successful decode.
     #[cold]
     #[must_use]
     pub fn incomplete() -> Self {

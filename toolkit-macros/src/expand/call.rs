@@ -3,20 +3,31 @@
 use super::params::default_ident;
 use crate::draft::StateForm;
 use crate::model::{Argument, Model, ParamModel};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
 pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     let decode = decode(model);
-    let outcome = outcome(model);
+    let call = call(model);
     let future = match model.sig.asyncness {
         // A future that is not `Send` is reported under the function's name.
-        Some(_) => {
-            quote_spanned!(model.sig.ident.span()=> __toolkit::ToolFuture::running(async move { #outcome }))
+        Some(_) if model.params().any(|param| param.lent) => {
+            // The output may borrow from what is lent, so both stay in one future.
+            let outcome = outcome(model, &quote!(#call.await));
+            quote_spanned! {model.sig.ident.span()=>
+                __toolkit::ToolFuture::running(async move { #outcome }, |__outcome| __outcome)
+            }
         }
-        None => quote!(__toolkit::ToolFuture::ready(#outcome)),
+        Some(_) => {
+            let outcome = outcome(model, &quote!(__output));
+            quote_spanned!(model.sig.ident.span()=> __toolkit::ToolFuture::running(#call, |__output| #outcome))
+        }
+        None => {
+            let outcome = outcome(model, &call);
+            quote!(__toolkit::ToolFuture::ready(#outcome))
+        }
     };
     let receiver = receiver(model);
     let states = model.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
@@ -34,7 +45,7 @@ pub(super) fn expand(model: &Model<'_>) -> TokenStream {
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let owner = model.owner.filter(|_| model.has_receiver)?;
     Some(quote! {
-        let ::core::option::Option::Some(__receiver) = __call.receiver::<#owner>() else {
+        let __toolkit::Some(__receiver) = __call.receiver::<#owner>() else {
             return __toolkit::ToolFuture::incomplete();
         };
     })
@@ -53,63 +64,69 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
         return quote!(let #ident = #found;);
     }
     quote! {
-        let ::core::option::Option::Some(#ident) = #found else {
+        let __toolkit::Some(#ident) = #found else {
             return __toolkit::ToolFuture::stateless(::core::any::type_name::<#ty>());
         };
     }
 }
 
-/// A name that no code of the user can meet; what is wrong with it is wrong with the parameter's type.
-fn slot(index: usize, param: &ParamModel<'_>) -> Ident {
-    Ident::new(&format!("__slot_{index}"), param.owned.span().resolved_at(Span::mixed_site()))
+/// A name that no code of the user can meet. What is wrong with what it names is wrong with the parameter's type.
+fn hidden(name: &str, ty: &Type) -> Ident {
+    Ident::new(name, ty.span().resolved_at(Span::mixed_site()))
 }
 
+fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
+    hidden(&format!("__value_{index}"), param.owned)
+}
+
+/// Decodes the arguments, each into the variable of its [`value_ident`].
+///
+/// The slots are one tuple, because what drops them is compiled for each way out of the function.
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(whole) = model.whole() {
-        let (slot, ty) = (slot(0, whole), whole.owned);
+        let (value, ty) = (value_ident(0, whole), whole.owned);
         let decode = quote_spanned!(ty.span()=> __call.decode_whole::<#ty>());
         return quote! {
-            let #slot = match #decode {
-                ::core::result::Result::Ok(whole) => whole,
-                ::core::result::Result::Err(refused) => return refused,
+            let #value = match #decode {
+                __toolkit::Ok(__whole) => __whole,
+                __toolkit::Err(__refused) => return __refused,
             };
         };
     }
-    let slots: Vec<Ident> = model.params().enumerate().map(|(index, param)| slot(index, param)).collect();
-    let new = model.params().zip(&slots).map(|(param, slot)| {
-        let ty = param.owned;
-        quote_spanned!(ty.span()=> let mut #slot = __toolkit::Slot::<#ty>::new();)
+    let slots = model
+        .params()
+        .map(|ParamModel { owned, .. }| quote_spanned!(owned.span()=> __toolkit::None::<#owned>));
+    let fill = model.params().enumerate().map(|(index, ParamModel { owned, .. })| {
+        let (slots, index) = (hidden("__slots", owned), Literal::usize_unsuffixed(index));
+        quote_spanned!(owned.span()=> &mut #slots.#index)
     });
-    let fill =
-        model.params().zip(&slots).map(|(param, slot)| quote_spanned!(param.owned.span()=> &mut #slot));
-    let take = model.params().zip(&slots).enumerate().map(|(index, (param, slot))| {
-        let absent = absent(index, param);
-        quote!(#slot.take_or(#absent))
-    });
-    quote! {
-        #(#new)*
-        if let ::core::option::Option::Some(refused) = __call.decode(__TOOLKIT_PARAMS, &mut [#(#fill),*]) {
-            return refused;
+    let values = model.params().enumerate().map(|(index, param)| {
+        let value = value_ident(index, param);
+        match param.default {
+            Some(_) => value.into_token_stream(),
+            None => quote!(__toolkit::Some(#value)),
         }
-        let (#(::core::option::Option::Some(#slots),)*) = (#(#take,)*) else {
+    });
+    let defaults = model.params().enumerate().filter(|(_, param)| param.default.is_some());
+    let defaults = defaults.map(|(index, param)| {
+        let (value, make) = (value_ident(index, param), default_ident(index));
+        quote!(let #value = #value.unwrap_or_else(#make);)
+    });
+    let all = Ident::new("__slots", Span::mixed_site());
+    quote! {
+        let mut #all = (#(#slots,)*);
+        if let __toolkit::Err(__refused) = __call.decode(&mut [#(#fill),*]) {
+            return __toolkit::ToolFuture::refused(__refused);
+        }
+        let (#(#values,)*) = #all else {
             return __toolkit::ToolFuture::incomplete();
         };
+        #(#defaults)*
     }
 }
 
-/// What a parameter is that the model left out.
-fn absent(index: usize, param: &ParamModel<'_>) -> TokenStream {
-    let ty = param.owned;
-    match param.default {
-        Some(_) => {
-            let make = default_ident(index);
-            quote!(|| ::core::option::Option::Some(#make()))
-        }
-        None => quote_spanned!(ty.span()=> __toolkit::Probe::<#ty>::absent),
-    }
-}
-
-fn outcome(model: &Model<'_>) -> TokenStream {
+/// The call of the user's function.
+fn call(model: &Model<'_>) -> TokenStream {
     let (mut index, mut states) = (0, 0);
     let receiver = model.has_receiver.then(|| quote!(__receiver));
     let given = model.arguments.iter().map(|argument| match argument {
@@ -119,29 +136,33 @@ fn outcome(model: &Model<'_>) -> TokenStream {
             state_ident(states - 1).into_token_stream()
         }
         Argument::Param(param) => {
-            let slot = slot(index, param);
+            let value = value_ident(index, param);
             index += 1;
             let borrow = param.lent.then(|| quote_spanned!(param.ident.span()=> &));
-            quote!(#borrow #slot)
+            quote!(#borrow #value)
         }
     });
     let function = &model.sig.ident;
-    let wait = model.sig.asyncness.map(|_| quote!(.await));
+    let arguments = receiver.into_iter().chain(given);
+    let owner = model.owner.map(|owner| quote_spanned!(function.span()=> <#owner>::));
+    // All of it has the span of the name, because a future that is not `Send` is reported there.
+    quote_spanned!(function.span()=> #owner #function(#(#arguments),*))
+}
+
+/// What becomes of a value that the function returned.
+fn outcome(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
     let span = match &model.sig.output {
-        ReturnType::Default => function.span(),
+        ReturnType::Default => model.sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    let arguments = receiver.into_iter().chain(given);
-    let owner = model.owner.map(|owner| quote!(<#owner>::));
-    let call = quote!(#owner #function(#(#arguments),*) #wait);
     // One name for the pattern and its use: the type may come from another macro, with other hygiene.
     let value = Ident::new("__value", span.resolved_at(Span::mixed_site()));
     let convert = quote_spanned!(span=> #value.convert());
     let into_error = quote_spanned!(span=> #value.into_error());
     quote! {
-        match __toolkit::Output(#call).split() {
-            ::core::result::Result::Ok(#value) => #convert,
-            ::core::result::Result::Err(#value) => ::core::result::Result::Err(#into_error),
+        match __toolkit::Output(#returned).split() {
+            __toolkit::Ok(#value) => #convert,
+            __toolkit::Err(#value) => __toolkit::Err(#into_error),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The list of parameters, and the functions that make their defaults.
+//! The functions that make the defaults of parameters, and the list of parameters.
 
 use crate::attr::{Constraints, DefaultAttr};
 use crate::model::{Model, ParamModel};
@@ -7,21 +7,16 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Ident;
 use syn::spanned::Spanned;
 
-pub(super) fn expand(model: &Model<'_>) -> TokenStream {
+pub(super) fn expand(model: &Model<'_>) -> (TokenStream, TokenStream) {
     if model.whole().is_some() {
-        return quote!(
-            static __TOOLKIT_PARAMS: &[__toolkit::Param] = &[];
-        );
+        return (TokenStream::new(), quote!(&[]));
     }
     let defaults = model.params().enumerate().filter_map(|(index, param)| default_function(index, param));
     let params = model.params().enumerate().map(|(index, param)| describe(index, param));
     let assertions =
         model.params().flat_map(|param| param.constraints.assertions(&param.owned.to_token_stream()));
-    quote! {
-        #(#defaults)*
-        #(#assertions)*
-        static __TOOLKIT_PARAMS: &[__toolkit::Param] = &[#(#params),*];
-    }
+    let items = quote!(#(#defaults)* #(#assertions)*);
+    (items, quote!(&[#(#params),*]))
 }
 
 /// The name of the function that makes the default of a parameter.
