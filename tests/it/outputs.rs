@@ -196,5 +196,10 @@ async fn causes_are_told_and_texts_are_texts() {
         let message = "Error running tool: the ticket cannot be read: invalid digit found in string";
         assert_eq!(error.expect_err("it fails").message(), message);
     }
+    #[tool(register = false)]
+    fn path(name: String) -> std::path::PathBuf {
+        std::path::Path::new("/a b").join(name)
+    }
     assert_eq!(call(cow::tool(), "").await.expect("it returns").to_text(), "plain");
+    assert_eq!(call(path::tool(), r#"{"name": "天"}"#).await.expect("it returns").to_text(), "/a b/天");
 }

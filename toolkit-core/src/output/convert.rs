@@ -12,6 +12,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -86,6 +87,19 @@ macro_rules! are_text {
 }
 
 are_text!(Box<str>, Arc<str>, Rc<str>, Cow<'_, str>, &String, char);
+
+impl IntoToolOutput for &Path {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        let text = self.to_str().ok_or_else(|| ToolError::invalid_output("the path is not valid UTF-8"))?;
+        Ok(ToolOutput::text(text))
+    }
+}
+
+impl IntoToolOutput for PathBuf {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        self.as_path().into_tool_output()
+    }
+}
 
 /// `None` is `null`.
 impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
