@@ -1,7 +1,7 @@
 //! Python values as `repr` writes them, with the JSON that their counterparts in Rust are written as.
 
 use serde::{Serialize, Serializer};
-use toolkit_core::{IntoOutcome, Json, ToolError, ToolOutput};
+use toolkit_core::{Base64, IntoOutcome, Json, ToolError, ToolOutput};
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Python {
             Self::Int(value) => value.into_outcome(),
             Self::Float(value) => value.into_outcome(),
             Self::Text(text) => text.into_outcome(),
-            Self::Bytes(bytes) => bytes.into_outcome(),
+            Self::Bytes(bytes) => Base64(bytes).into_outcome(),
             Self::Path(path) => PathBuf::from(path).into_outcome(),
             Self::Set(items) if items.iter().all(|item| matches!(item, Self::Int(_))) => {
                 let number = |item: &Self| if let Self::Int(number) = item { Some(*number) } else { None };
@@ -51,7 +51,7 @@ impl Serialize for Python {
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Int(value) => serializer.serialize_i128(*value),
             Self::Float(value) => serializer.serialize_f64(*value),
-            Self::Bytes(bytes) => bytes.serialize(serializer),
+            Self::Bytes(bytes) => Base64(bytes).serialize(serializer),
             Self::Text(text) | Self::Path(text) | Self::Written(text) => serializer.serialize_str(text),
             Self::List(items) | Self::Set(items) => serializer.collect_seq(items),
             Self::Dict(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
@@ -140,9 +140,9 @@ impl<'a> Reader<'a> {
         while !self.takes("}") {
             let key = self.value()?;
             if self.takes(":") {
-                entries.push((key, self.value()?))
+                entries.push((key, self.value()?));
             } else {
-                items.push(key)
+                items.push(key);
             }
             if !self.takes(",") && !self.rest.trim_start().starts_with('}') {
                 return self.refuse();

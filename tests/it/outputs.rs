@@ -2,7 +2,7 @@
 
 use std::fmt;
 use toolkit::prelude::*;
-use toolkit::{Content, ErrorKind, IntoToolOutput, ToolFuture};
+use toolkit::{Content, ErrorKind, IntoToolOutput, Media, MediaData, ToolFuture};
 
 #[derive(serde::Serialize)]
 struct Point {
@@ -154,6 +154,36 @@ async fn a_result_is_an_output_or_an_error_through_any_alias() {
         let error = call(tool, arguments).await.expect_err("it fails");
         assert_eq!((error.kind(), error.message()), (kind, message));
     }
+}
+
+#[tokio::test]
+async fn bytes_with_a_media_type_are_an_image_a_sound_or_a_file() {
+    #[tool(register = false)]
+    fn chart() -> Media {
+        Media::new("image/png", b"hi").with_name("chart.png")
+    }
+    #[tool(register = false)]
+    fn recordings(fail: bool) -> Result<Vec<Content>, String> {
+        let film = Media::from_url("video/mp4", "https://x.org/v");
+        let all = vec![Media::new("audio/wav", vec![1]).into(), film.into()];
+        if fail { Err("the tape is torn".to_owned()) } else { Ok(all) }
+    }
+    #[tool(register = false)]
+    fn page() -> Option<ToolOutput> {
+        Some(ToolOutput::text("see").with_content(Media::new("application/pdf", [])))
+    }
+    let output = call(chart::tool(), "").await.expect("it returns");
+    let [Content::Image(image)] = output.content() else { panic!("{output:?}") };
+    assert_eq!(
+        (image.media_type.as_str(), &image.data),
+        ("image/png", &MediaData::Base64("aGk=".to_owned()))
+    );
+    let output = call(recordings::tool(), r#"{"fail": false}"#).await.expect("it returns");
+    assert_eq!(output.to_text(), "[audio audio/wav]\n[file video/mp4 https://x.org/v]");
+    let error = call(recordings::tool(), r#"{"fail": true}"#).await.expect_err("it fails");
+    assert_eq!(error.message(), "Error running tool: the tape is torn");
+    let output = call(page::tool(), "").await.expect("it returns");
+    assert_eq!(output.to_text(), "see\n[file application/pdf]");
 }
 
 #[tokio::test]

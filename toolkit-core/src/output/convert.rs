@@ -4,7 +4,7 @@
 //! that is, the compiler decides by the concrete type: inherent methods come before those of traits,
 //! and methods that take `self` before those that take `&self`. An alias makes no difference.
 
-use super::{Content, JsonText, ToolOutput};
+use super::{Content, JsonText, Media, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -46,6 +46,12 @@ impl IntoToolOutput for ToolOutput {
 }
 
 impl IntoToolOutput for Content {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoToolOutput for Media {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         Ok(self.into())
     }
