@@ -9,6 +9,7 @@ mod constraints;
 mod dispatch;
 mod metadata;
 mod names;
+mod output_schemas;
 mod outputs;
 mod recorded;
 mod registry;

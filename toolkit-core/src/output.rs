@@ -4,6 +4,7 @@ mod bytes;
 mod content;
 mod convert;
 mod outcome;
+mod returned;
 
 pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
@@ -12,6 +13,7 @@ pub use convert::{
 };
 pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
 pub use outcome::{IntoOutcome, Json};
+pub use returned::{AlwaysSuccess, Returned, SchemaByConversion, SchemaByType, SchemaFn, Undescribed};
 
 use serde_json::Value;
 use std::borrow::Cow;
