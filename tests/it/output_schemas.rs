@@ -36,7 +36,7 @@ struct Weather {
     #[serde(skip_serializing_if = "is_weak")]
     storm: Option<u8>,
     #[serde(skip)]
-    secret: u8,
+    _secret: u8,
     #[serde(default)]
     hours: Vec<Hour>,
     picture: Base64,
@@ -90,7 +90,7 @@ fn weather(full: bool) -> Weather {
         wind_speed: full.then_some(65_535),
         rain: full.then_some(0),
         storm: full.then_some(9),
-        secret: 1,
+        _secret: 1,
         hours: if full { vec![Hour(0, None), Hour(23, Some(0.5))] } else { Vec::new() },
         picture: Base64(vec![0, 255]),
         more: if full { BTreeMap::from([("humidity".to_owned(), -1)]) } else { BTreeMap::new() },
@@ -100,7 +100,7 @@ fn weather(full: bool) -> Weather {
 /// Tools that return JSON which their types describe; what they return depends on `full`.
 mod described {
     use super::{Fallible, Found, Sky, Tree, Weather, weather};
-    use std::collections::{BTreeMap, BTreeSet, HashMap};
+    use std::collections::{BTreeSet, HashMap};
     use toolkit::{Base64, Json, tool};
 
     #[tool(register = false)]
@@ -290,6 +290,7 @@ fn what_is_text_or_not_described_has_no_schema() {
     #[tool(register = false)]
     fn nothing() {}
     #[tool(register = false)]
+    #[allow(clippy::unused_unit)]
     fn unit() -> () {}
     #[tool(register = false)]
     fn fallible_unit() -> Result<(), String> {
