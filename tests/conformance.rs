@@ -16,6 +16,10 @@ mod vectors;
 mod docstrings;
 #[path = "conformance/names.rs"]
 mod names;
+#[path = "conformance/python.rs"]
+mod python;
+#[path = "conformance/results.rs"]
+mod results;
 
 use std::env;
 use std::io::{self, Write};
@@ -30,13 +34,14 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 6] = [
+const FILES: [(&str, Check); 7] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
     ("from_function_names_0.11.2.json", names::from_function_names),
     ("from_function_names_0.19.0.json", names::from_function_names),
     ("docstring_params.json", docstrings::docstring_params),
+    ("results_toolregistry.json", results::results),
 ];
 
 fn main() -> ExitCode {

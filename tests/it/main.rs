@@ -10,6 +10,7 @@ mod dispatch;
 mod live;
 mod metadata;
 mod names;
+mod output_schemas;
 mod outputs;
 mod recorded;
 mod registry;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use toolkit::prelude::*;
-use toolkit::{Content, ErrorKind, IntoToolOutput, ToolFuture};
+use toolkit::{Content, ErrorKind, IntoToolOutput, Media, MediaData, ToolFuture};
 
 #[derive(serde::Serialize)]
 struct Point {
@@ -157,6 +157,36 @@ async fn a_result_is_an_output_or_an_error_through_any_alias() {
 }
 
 #[tokio::test]
+async fn bytes_with_a_media_type_are_an_image_a_sound_or_a_file() {
+    #[tool(register = false)]
+    fn chart() -> Media {
+        Media::new("image/png", b"hi").with_name("chart.png")
+    }
+    #[tool(register = false)]
+    fn recordings(fail: bool) -> Result<Vec<Content>, String> {
+        let film = Media::from_url("video/mp4", "https://x.org/v");
+        let all = vec![Media::new("audio/wav", vec![1]).into(), film.into()];
+        if fail { Err("the tape is torn".to_owned()) } else { Ok(all) }
+    }
+    #[tool(register = false)]
+    fn page() -> Option<ToolOutput> {
+        Some(ToolOutput::text("see").with_content(Media::new("application/pdf", [])))
+    }
+    let output = call(chart::tool(), "").await.expect("it returns");
+    let [Content::Image(image)] = output.content() else { panic!("{output:?}") };
+    assert_eq!(
+        (image.media_type.as_str(), &image.data),
+        ("image/png", &MediaData::Base64("aGk=".to_owned()))
+    );
+    let output = call(recordings::tool(), r#"{"fail": false}"#).await.expect("it returns");
+    assert_eq!(output.to_text(), "[audio audio/wav]\n[file video/mp4 https://x.org/v]");
+    let error = call(recordings::tool(), r#"{"fail": true}"#).await.expect_err("it fails");
+    assert_eq!(error.message(), "Error running tool: the tape is torn");
+    let output = call(page::tool(), "").await.expect("it returns");
+    assert_eq!(output.to_text(), "see\n[file application/pdf]");
+}
+
+#[tokio::test]
 async fn message_and_brief_reach_the_program() {
     let output = call(kinds::output::tool(), "").await.expect("it returns");
     assert_eq!((output.message(), output.brief()), ("all went well", "ok"));
@@ -196,5 +226,10 @@ async fn causes_are_told_and_texts_are_texts() {
         let message = "Error running tool: the ticket cannot be read: invalid digit found in string";
         assert_eq!(error.expect_err("it fails").message(), message);
     }
+    #[tool(register = false)]
+    fn path(name: String) -> std::path::PathBuf {
+        std::path::Path::new("/a b").join(name)
+    }
     assert_eq!(call(cow::tool(), "").await.expect("it returns").to_text(), "plain");
+    assert_eq!(call(path::tool(), r#"{"name": "天"}"#).await.expect("it returns").to_text(), "/a b/天");
 }

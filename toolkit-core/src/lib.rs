@@ -36,8 +36,8 @@ pub use name::{
     namespace_prefix, normalize, strip_namespace,
 };
 pub use output::{
-    Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource, ToolOutput,
-    ToolReturn,
+    Base64, Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource,
+    ToolOutput, ToolReturn,
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;

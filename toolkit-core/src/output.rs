@@ -1,15 +1,19 @@
 //! What a tool gives back: content for the model, and how plain values become it.
 
+mod bytes;
 mod content;
 mod convert;
 mod outcome;
+mod returned;
 
+pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
 pub use convert::{
     ByConversion, ByDisplay, ByError, BySerialize, Failure, Infallible, Output, Unconvertible,
 };
 pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
 pub use outcome::{IntoOutcome, Json};
+pub use returned::{AlwaysSuccess, Returned, SchemaByConversion, SchemaByType, SchemaFn, Undescribed};
 
 use serde_json::Value;
 use std::borrow::Cow;
@@ -74,9 +78,23 @@ impl ToolOutput {
         JsonText::new(value).map(|json| Content::Json(json).into())
     }
 
+    /// Bytes of a media type: an image, a sound or a file, as the media type says.
+    ///
+    /// ```
+    /// use toolkit_core::{Content, ToolOutput};
+    ///
+    /// let output = ToolOutput::media("image/png", b"\x89PNG").with_brief("chart drawn");
+    /// assert!(matches!(output.content(), [Content::Image(_)]));
+    /// ```
+    #[must_use]
+    pub fn media(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Media::new(media_type, bytes).into()
+    }
+
     /// Adds a content at the end.
     #[must_use]
-    pub fn with_content(mut self, content: Content) -> Self {
+    pub fn with_content(mut self, content: impl Into<Content>) -> Self {
+        let content = content.into();
         self.content = match self.content {
             ContentList::One(first) => ContentList::Many(vec![first, content]),
             ContentList::Many(mut list) => {
@@ -167,5 +185,11 @@ impl From<&str> for ToolOutput {
 impl From<Content> for ToolOutput {
     fn from(content: Content) -> Self {
         Self { content: ContentList::One(content), notes: None }
+    }
+}
+
+impl From<Media> for ToolOutput {
+    fn from(media: Media) -> Self {
+        Content::from(media).into()
     }
 }

@@ -6,7 +6,7 @@ pub use crate::args::kinds::{Items, has_items, is_countable, is_number, is_text}
 pub use crate::args::{Decode, DefaultValue, Describe, Fill, Param, Probe, Shape, Unwritable, whole};
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
-pub use crate::output::{Failure, Output, Unconvertible};
+pub use crate::output::{Failure, Output, Returned, SchemaFn, Unconvertible, Undescribed};
 pub use crate::registry::Registration;
 pub use crate::schema::{Constraints, type_name};
 pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture, Toolset, UnknownArguments};
@@ -26,6 +26,7 @@ pub mod params {
 pub mod prelude {
     pub use crate::args::{DefaultValueBySerialize as _, ProbePlain as _};
     pub use crate::output::{
-        ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _, Infallible as _,
+        AlwaysSuccess as _, ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _,
+        Infallible as _, SchemaByConversion as _, SchemaByType as _,
     };
 }

@@ -17,7 +17,7 @@ pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};
 pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing, path};
-pub(crate) use generate::{SchemaBuilder, judged_schema_of};
+pub(crate) use generate::{SchemaBuilder, judged_schema_of, written_schema};
 pub use generate::{schema_of, type_name};
 pub(crate) use limits::has_demands;
 pub(crate) use meant::as_meant;

@@ -250,7 +250,8 @@ fn only_owned(ty: &Type, whole: &Type, diag: &mut Diag) -> bool {
     false
 }
 
-fn find(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
+/// The first token, at any depth, that is wanted.
+pub(crate) fn find(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Group(group) => find(group.stream(), wanted),
         token => wanted(&token).then_some(token),

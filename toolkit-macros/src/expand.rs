@@ -3,12 +3,12 @@
 mod call;
 mod params;
 
-use crate::draft::Draft;
+use crate::draft::{Draft, find};
 use crate::model::Model;
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, Ident, Type, Visibility};
+use syn::{FnArg, Ident, ReturnType, Type, Visibility};
 
 /// The hidden struct of the function's name, its `tool()`, and the registration.
 ///
@@ -68,19 +68,48 @@ fn items(model: &Model<'_>) -> TokenStream {
         let ty = whole.owned;
         quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
     });
+    let returned = returned(model).map(|ty| {
+        quote_spanned!(ty.span()=> .with_returned(|| __toolkit::Returned::<#ty>::TYPE.of_success().output_schema()))
+    });
     quote! {
         #helpers
         #call
 
         static __TOOLKIT_TOOL: __toolkit::StaticTool =
             __toolkit::StaticTool::new(#name, #description, #params, __toolkit_call)
-                #namespace #is_async #timeout #metadata #needs #whole;
+                #namespace #is_async #timeout #metadata #needs #whole #returned;
     }
 }
 
 /// Generated code has one form for every function, which for some is more than they need.
 fn lenient() -> TokenStream {
     quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
+}
+
+/// The type that the function returns, if it returns something and the type can be named.
+fn returned(model: &Model<'_>) -> Option<TokenStream> {
+    let ReturnType::Type(_, ty) = &model.sig.output else { return None };
+    let ty = ty.to_token_stream();
+    let is_opaque = find(ty.clone(), &|token| matches!(token, TokenTree::Ident(ident) if ident == "impl"));
+    is_opaque.is_none().then(|| match model.owner {
+        Some(owner) => named(ty, owner),
+        None => ty,
+    })
+}
+
+/// A type in which `Self` has its name, because inside an item `Self` means nothing.
+fn named(ty: TokenStream, owner: &Type) -> TokenStream {
+    let name = |token| match token {
+        TokenTree::Ident(ident) if ident == "Self" => quote!(#owner),
+        TokenTree::Group(group) => {
+            let inner = named(group.stream(), owner);
+            let mut named = Group::new(group.delimiter(), inner);
+            named.set_span(group.span());
+            TokenTree::Group(named).into()
+        }
+        token => token.into(),
+    };
+    ty.into_iter().flat_map(name).collect()
 }
 
 /// The implementation of `Toolset` for a type, with the tools of its methods.

@@ -75,7 +75,18 @@ impl fmt::Debug for JsonText {
     }
 }
 
-/// A picture, a sound or a file.
+/// A picture, a sound or a file: which of them, its media type says.
+///
+/// A tool may return it as it is, or as a [`Content`] among others.
+///
+/// ```
+/// use toolkit_core::{Content, Media};
+///
+/// let chart = Media::new("image/png", b"\x89PNG").with_name("chart.png");
+/// assert_eq!(Content::from(chart).to_text(), "[image image/png chart.png]");
+/// let report = Media::from_url("application/pdf", "https://example.com/report.pdf");
+/// assert!(matches!(Content::from(report), Content::File(_)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// The media type, as in `image/png`.
@@ -84,6 +95,42 @@ pub struct Media {
     pub data: MediaData,
     /// The name of the file, if it has one.
     pub name: Option<String>,
+}
+
+impl Media {
+    /// Bytes of a media type, as in `image/png`.
+    #[must_use]
+    pub fn new(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        let data = MediaData::Base64(super::bytes::base64(bytes.as_ref()));
+        Self { media_type: media_type.into(), data, name: None }
+    }
+
+    /// What is of a media type and can be fetched under an address.
+    #[must_use]
+    pub fn from_url(media_type: impl Into<String>, url: impl Into<String>) -> Self {
+        Self { media_type: media_type.into(), data: MediaData::Url(url.into()), name: None }
+    }
+
+    /// Sets the name of the file.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+/// `image/…` becomes an image, `audio/…` a sound, everything else a file.
+impl From<Media> for Content {
+    fn from(media: Media) -> Self {
+        let kind = media.media_type.split('/').next().unwrap_or_default().trim();
+        if kind.eq_ignore_ascii_case("image") {
+            Self::Image(Box::new(media))
+        } else if kind.eq_ignore_ascii_case("audio") {
+            Self::Audio(Box::new(media))
+        } else {
+            Self::File(Box::new(media))
+        }
+    }
 }
 
 /// The bytes of a [`Media`], or where they are.
@@ -123,5 +170,26 @@ pub struct Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.uri)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_media_type_says_what_bytes_are() {
+        for (media_type, text) in [
+            ("image/png", "[image image/png]"),
+            ("IMAGE/svg+xml", "[image IMAGE/svg+xml]"),
+            ("audio/wav; codecs=1", "[audio audio/wav; codecs=1]"),
+            ("video/mp4", "[file video/mp4]"),
+            ("application/image", "[file application/image]"),
+            ("", "[file ]"),
+        ] {
+            assert_eq!(Content::from(Media::new(media_type, b"hi")).to_text(), text);
+        }
+        let data = Media::new("image/png", [0xfb, 0xff, 0xfe, 0]).data;
+        assert_eq!(data, MediaData::Base64("+//+AA==".to_owned()));
     }
 }

@@ -4,7 +4,7 @@
 //! that is, the compiler decides by the concrete type: inherent methods come before those of traits,
 //! and methods that take `self` before those that take `&self`. An alias makes no difference.
 
-use super::{Content, JsonText, ToolOutput};
+use super::{Content, JsonText, Media, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -13,6 +13,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -46,6 +47,12 @@ impl IntoToolOutput for ToolOutput {
 }
 
 impl IntoToolOutput for Content {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoToolOutput for Media {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         Ok(self.into())
     }
@@ -87,6 +94,19 @@ macro_rules! are_text {
 }
 
 are_text!(Box<str>, Arc<str>, Rc<str>, Cow<'_, str>, &String, char);
+
+impl IntoToolOutput for &Path {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        let text = self.to_str().ok_or_else(|| ToolError::invalid_output("the path is not valid UTF-8"))?;
+        Ok(ToolOutput::text(text))
+    }
+}
+
+impl IntoToolOutput for PathBuf {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        self.as_path().into_tool_output()
+    }
+}
 
 /// `None` is `null`.
 impl<T: IntoToolOutput> IntoToolOutput for Option<T> {

@@ -1,7 +1,7 @@
 //! What a closure may return: anything that has a form for the model, or a `Result` of it.
 
 use super::convert::with_causes;
-use super::{ErrorText, IntoToolOutput, ToolOutput};
+use super::{Base64, ErrorText, IntoToolOutput, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -107,6 +107,7 @@ written_as_json! {
     i8; i16; i32; i64; i128; isize;
     u8; u16; u32; u64; u128; usize;
     Value; Map<String, Value>;
+    Base64<T> where T: AsRef<[u8]>;
     Vec<T> where T: Serialize;
     VecDeque<T> where T: Serialize;
     BTreeSet<T> where T: Serialize;

@@ -1,9 +1,9 @@
 //! Generating the schemas of types, with `schemars`.
 
 use super::limits::has_demands;
-use super::tidy::tidy;
+use super::tidy::{tidy, tidy_written};
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -34,6 +34,17 @@ pub(crate) fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
     (schema, demanding)
 }
 
+/// The schema of what values of a type are written as, with `null` wherever it may stand; `None` if that
+/// may be anything.
+pub(crate) fn written_schema(of_type: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
+    let mut builder = SchemaBuilder::of_written();
+    let mut schema = of_type(builder.generator()).to_value();
+    tidy_written(&mut schema);
+    let root = schema.as_object_mut()?;
+    builder.add_definitions(root);
+    (!root.is_empty()).then_some(schema)
+}
+
 /// The name of a type with its arguments, as in `Page_of_Item`.
 #[must_use]
 pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'static, str> {
@@ -47,17 +58,20 @@ pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'st
 #[derive(Debug)]
 pub(crate) struct SchemaBuilder {
     generator: SchemaGenerator,
+    tidy: fn(&mut Value),
 }
 
 impl SchemaBuilder {
-    /// A builder without definitions.
+    /// A builder without definitions, for what types are read from.
     #[must_use]
     pub(crate) fn new() -> Self {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        });
-        Self { generator: settings.into_generator() }
+        Self { generator: settings().into_generator(), tidy }
+    }
+
+    /// The same for what types are written as.
+    #[must_use]
+    fn of_written() -> Self {
+        Self { generator: settings().for_serialize().into_generator(), tidy: tidy_written }
     }
 
     /// The generator that types are asked with.
@@ -71,9 +85,16 @@ impl SchemaBuilder {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         let demanding = definitions.values().any(has_demands);
         if !definitions.is_empty() {
-            definitions.values_mut().for_each(tidy);
+            definitions.values_mut().for_each(self.tidy);
             root.insert("$defs".to_owned(), definitions.into());
         }
         demanding
     }
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    })
 }

@@ -12,11 +12,16 @@ use serde_json::{Map, Value, json};
 ///
 /// Nothing is changed inside `default`, `examples`, `enum` and `const`.
 pub fn tidy(schema: &mut Value) {
+    tidy_written(schema);
+    each_schema(schema, &mut plain_optional_properties);
+}
+
+/// The same for the schema of what is written: a property that may be absent may be `null` all the same.
+pub(crate) fn tidy_written(schema: &mut Value) {
     each_schema(schema, &mut |schema| {
         schema.shift_remove(super::ONE_OF);
         numeric_format_to_bounds(schema);
         constants_to_enum(schema);
-        plain_optional_properties(schema);
     });
 }
 

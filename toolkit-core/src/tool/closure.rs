@@ -1,10 +1,13 @@
 //! Tools that closures become, with arguments of a type.
 
+use super::definition::OutputSchema;
 use super::{FunctionTool, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
 use crate::args::{Rules, Shape, ToolParams, decode_whole};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
+use schemars::JsonSchema;
+use serde_json::Value;
 use std::fmt;
 use std::mem;
 use std::panic;
@@ -155,6 +158,38 @@ impl ClosureTool {
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         Arc::make_mut(&mut self.made).definition.name = name;
+        self
+    }
+
+    /// Says what type the closure's output is written from: a closure alone cannot tell whether its
+    /// type is described. Its schema becomes the [output schema](ToolDefinition::output_schema).
+    ///
+    /// ```
+    /// use toolkit_core::{FunctionTool, Json, Tool};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Point { x: i64, y: i64 }
+    ///
+    /// #[derive(serde::Serialize, schemars::JsonSchema)]
+    /// struct Sum { sum: i64 }
+    ///
+    /// let add = FunctionTool::from_fn("add", "Adds.", |Point { x, y }: Point| Json(Sum { sum: x + y }))?
+    ///     .with_output::<Sum>();
+    /// let schema = add.definition().output_schema().expect("`Sum` is described");
+    /// assert_eq!(schema["properties"]["sum"]["type"], "integer");
+    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn with_output<T: JsonSchema>(mut self) -> Self {
+        let output = OutputSchema::of_type(Some(|| Some(T::json_schema)));
+        Arc::make_mut(&mut self.made).definition.output = output;
+        self
+    }
+
+    /// Sets the [output schema](ToolDefinition::output_schema), which is not looked at.
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: Value) -> Self {
+        Arc::make_mut(&mut self.made).definition.output = OutputSchema::known(schema);
         self
     }
 

@@ -1,12 +1,13 @@
 //! Tools whose schema is known only at run time.
 
 use super::closure::{caller, legal_name};
+use super::definition::OutputSchema;
 use super::{Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
 use crate::args::DynamicArgs;
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem};
+use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
-use crate::schema::SchemaFault;
+use crate::schema::{CompiledSchema, SchemaFault};
 use serde_json::Value;
 use std::fmt;
 use std::mem;
@@ -113,22 +114,28 @@ impl DynamicTool {
     ) -> Result<Self, BuildError> {
         let defined_at = caller();
         let name = legal_name(name, defined_at)?;
-        let args = match DynamicArgs::new(&schema) {
-            Ok(args) => args,
-            Err(faults) => {
-                let tool = name.as_str();
-                let problems = faults.into_iter().map(|SchemaFault { path, message }| {
-                    BuildProblem::InvalidSchema { tool: tool.to_owned(), path, message, defined_at }
-                });
-                return Err(problems.collect());
-            }
-        };
+        let args = DynamicArgs::new(&schema).map_err(|faults| wrong_schema(&name, faults, "", defined_at))?;
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
         definition.metadata.source = ToolSource::Dynamic;
         definition.metadata.coerce = false;
         Ok(Self { definition: Arc::new(definition), args: Arc::new(args), handler })
+    }
+
+    /// Sets the [output schema](ToolDefinition::output_schema). What the handler returns is not compared
+    /// with it.
+    ///
+    /// # Errors
+    /// [`BuildError`] with everything that is wrong with the schema, as with that of the arguments.
+    #[track_caller]
+    pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
+        let definition = Arc::make_mut(&mut self.definition);
+        if let Err(faults) = CompiledSchema::new(&schema) {
+            return Err(wrong_schema(&definition.name, faults, "in the output schema, ", caller()));
+        }
+        definition.output = OutputSchema::known(schema);
+        Ok(self)
     }
 
     /// Tries arguments that the validator refuses as what may be meant, with the rules of `#[tool]`
@@ -179,4 +186,20 @@ impl fmt::Debug for DynamicTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DynamicTool").field("definition", &self.definition).finish_non_exhaustive()
     }
+}
+
+/// Everything that is wrong with a schema; `which` says with which one, if it is not that of the arguments.
+fn wrong_schema(
+    name: &ToolName,
+    faults: Vec<SchemaFault>,
+    which: &str,
+    defined_at: Option<Location>,
+) -> BuildError {
+    let problem = |SchemaFault { path, message }| BuildProblem::InvalidSchema {
+        tool: name.to_string(),
+        path,
+        message: format!("{which}{message}"),
+        defined_at,
+    };
+    faults.into_iter().map(problem).collect()
 }

@@ -1,5 +1,6 @@
 //! The tool that a function becomes.
 
+use super::definition::{OutputSchema, ReturnedFn};
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
 use crate::args::{self, Decode, Fill, Param, Rules, Shape, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
@@ -92,6 +93,7 @@ pub struct StaticTool {
     state_needs: &'static [StateNeed],
     /// The type whose fields are the arguments, in the place of `params`.
     whole: Option<fn() -> (Value, Shape)>,
+    returned: Option<ReturnedFn>,
     /// Made when the tool is first asked for.
     made: OnceLock<Arc<Made>>,
 }
@@ -132,6 +134,7 @@ impl StaticTool {
             describe: None,
             state_needs: &[],
             whole: None,
+            returned: None,
             made: OnceLock::new(),
         }
     }
@@ -186,6 +189,13 @@ impl StaticTool {
         self
     }
 
+    /// Sets what says which type is returned, if its values are written as JSON.
+    #[must_use]
+    pub const fn with_returned(mut self, returned: ReturnedFn) -> Self {
+        self.returned = Some(returned);
+        self
+    }
+
     /// What the registry sorts by before it knows the tools.
     pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &'static str) {
         (self.defined_at.map(|place| (place.file, place.line)), self.name)
@@ -221,7 +231,8 @@ impl StaticTool {
             }
         };
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
-        let definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
+        let mut definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
+        definition.output = OutputSchema::of_type(self.returned);
         Made { definition, params: self.params, demanding, shape }
     }
 }
@@ -277,6 +288,13 @@ impl FunctionTool {
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         Arc::make_mut(&mut self.made).definition.name = name;
+        self
+    }
+
+    /// Replaces the [output schema](ToolDefinition::output_schema), which is not looked at.
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: Value) -> Self {
+        Arc::make_mut(&mut self.made).definition.output = OutputSchema::known(schema);
         self
     }
 

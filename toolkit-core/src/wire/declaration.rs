@@ -16,9 +16,16 @@ pub(crate) struct Spelling<'a> {
     pub(crate) strict: bool,
     /// What the schema may say.
     pub(crate) dialect: SchemaDialect,
+    /// Whether the provider is told what the tools give back.
+    pub(crate) outputs: bool,
 }
 
 impl Spelling<'_> {
+    /// The schema of what the tool gives back, if the provider is to know it.
+    pub(super) fn output<'d>(&self, definition: &'d ToolDefinition) -> Option<&'d Value> {
+        definition.output_schema().filter(|_| self.outputs)
+    }
+
     /// The schema of the arguments, and what it could not say; paths are those in the definition.
     pub(super) fn parameters(&self, definition: &ToolDefinition) -> (Value, Vec<SchemaLoss>) {
         let mut converted = self.dialect.convert(&definition.parameters);

@@ -22,6 +22,9 @@ pub struct DefinitionOptions {
     /// Whether Gemini gets plain JSON Schema (`parametersJsonSchema`), which says all that ours say, in
     /// the place of its own subset (`parameters`), which every one of its models and APIs understands.
     pub json_schema: bool,
+    /// Whether the provider is told what the tools give back, where it has a field for that. It costs
+    /// tokens, and helps a model that works with results in a program of its own.
+    pub output_schemas: bool,
 }
 
 impl DefinitionOptions {
@@ -36,6 +39,13 @@ impl DefinitionOptions {
     #[must_use]
     pub fn with_json_schema(mut self, json_schema: bool) -> Self {
         self.json_schema = json_schema;
+        self
+    }
+
+    /// Sets whether the provider is told what the tools give back.
+    #[must_use]
+    pub fn with_output_schemas(mut self, output_schemas: bool) -> Self {
+        self.output_schemas = output_schemas;
         self
     }
 }
@@ -142,7 +152,10 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.is_strict(index);
         let api = self.format.api();
         let dialect = api.dialect(strict, self.options.json_schema);
-        let encoded = api.encode_definition(definition, &Spelling { names: self.names, strict, dialect });
+        let encoded = api.encode_definition(
+            definition,
+            &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
+        );
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,

@@ -47,8 +47,12 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
             tool.insert(name.clone(), value.clone());
         }
     }
-    if definition.output.is_some() {
-        losses.push(SchemaLoss::new("/output", "output", "the API has no schema of what a tool gives back"));
+    if how.output(definition).is_some() {
+        losses.push(SchemaLoss::new(
+            "/output_schema",
+            "output",
+            "the API has no schema of what a tool gives back",
+        ));
     }
     if let ToolKind::Custom(_) = definition.kind {
         let reason =
@@ -174,7 +178,10 @@ mod tests {
     use serde_json::json;
 
     fn encode(definition: &ToolDefinition, names: &WireNames, strict: bool) -> EncodedDefinition {
-        encode_definition(definition, &Spelling { names, strict, dialect: SchemaDialect::Anthropic })
+        encode_definition(
+            definition,
+            &Spelling { names, strict, outputs: true, dialect: SchemaDialect::Anthropic },
+        )
     }
 
     fn weather() -> Value {
@@ -241,11 +248,11 @@ mod tests {
             .with_allowed_callers(["programmatic", "direct"]);
         let name = ToolName::new("patch").unwrap();
         let definition = ToolDefinition::custom(name, "", TextFormat::Lark("start: x".to_owned()))
-            .with_output(json!({"type": "string"}))
+            .with_output_schema(json!({"type": "string"}))
             .with_metadata(metadata);
         let encoded = encode(&definition, &WireNames::default(), false);
         let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
-        assert_eq!(paths, ["/input_examples/1", "/allowed_callers/0", "/output", "/kind"]);
+        assert_eq!(paths, ["/input_examples/1", "/allowed_callers/0", "/output_schema", "/kind"]);
         assert_eq!(encoded.json["input_examples"], json!([{"input": "x"}]));
         assert_eq!(encoded.json["allowed_callers"], json!(["direct"]));
         assert_eq!(encoded.json["input_schema"], definition.parameters);

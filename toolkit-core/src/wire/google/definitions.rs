@@ -41,15 +41,15 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
     if !has_no_properties(&parameters) {
         declaration.insert(parameters_key.to_owned(), parameters);
     }
-    if let Some(output) = &definition.output {
+    if let Some(output) = how.output(definition) {
         let converted = how.dialect.convert(output);
         let lost = converted.losses.into_iter();
-        losses.extend(lost.map(|loss| SchemaLoss { path: format!("/output{}", loss.path), ..loss }));
+        losses.extend(lost.map(|loss| SchemaLoss { path: format!("/output_schema{}", loss.path), ..loss }));
         if json_schema || is_typed(&converted.schema) {
             declaration.insert(output_key.to_owned(), converted.schema);
         } else {
             losses.push(SchemaLoss::new(
-                "/output",
+                "/output_schema",
                 output_key,
                 "the API takes a type, and of an object its properties; the output is not described",
             ));
@@ -190,7 +190,10 @@ fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition,
         Some(schema) => Some(schema.clone()),
         None => get(declaration, "response").map(to_json_schema),
     };
-    Ok(ToolDefinition { output, ..definition })
+    Ok(match output {
+        Some(output) => definition.with_output_schema(output),
+        None => definition,
+    })
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
             ("function", losses)
         }
     };
-    losses.extend(unsaid(definition));
+    losses.extend(unsaid(definition, how));
     EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
 }
 
@@ -41,10 +41,10 @@ fn encode_format(format: &TextFormat) -> Option<Value> {
 }
 
 /// What a definition says and this API has no words for.
-fn unsaid(definition: &ToolDefinition) -> Vec<SchemaLoss> {
+fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
     let metadata = &definition.metadata;
     let fields = [
-        (definition.output.is_some(), "output", "this API takes no schema of a tool's output"),
+        (how.output(definition).is_some(), "output", "this API takes no schema of a tool's output"),
         (!metadata.input_examples.is_empty(), "input_examples", "this API takes no examples of arguments"),
         (!metadata.allowed_callers.is_empty(), "allowed_callers", "in this API only the model calls tools"),
         (metadata.defer, "defer", "this API has no search for tools, so the model sees this one at once"),
@@ -130,7 +130,11 @@ mod tests {
     use crate::wire::openai_chat::NAMES;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
-        encode_definition(definition, &Spelling { names, strict: false, dialect: SchemaDialect::OpenAi }).json
+        encode_definition(
+            definition,
+            &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
+        )
+        .json
     }
 
     fn weather() -> Value {
@@ -176,7 +180,7 @@ mod tests {
     #[track_caller]
     fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
         let names = WireNames::default();
-        let how = Spelling { names: &names, strict, dialect: SchemaDialect::OpenAi };
+        let how = Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi };
         let encoded = encode_definition(definition, &how);
         assert_eq!((&encoded.json, encoded.losses.as_slice()), (wire, &[][..]));
         assert_eq!(parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
@@ -222,13 +226,13 @@ mod tests {
             .with_allowed_callers(["direct"])
             .with_defer(true);
         let definition = parse_definitions(&weather()).unwrap().remove(0);
-        let definition = definition.with_metadata(metadata).with_output(json!({"type": "string"}));
+        let definition = definition.with_metadata(metadata).with_output_schema(json!({"type": "string"}));
         let names = WireNames::default();
-        let how = Spelling { names: &names, strict: false, dialect: SchemaDialect::OpenAi };
+        let how = Spelling { names: &names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi };
         let encoded = encode_definition(&definition, &how);
         assert_eq!(encoded.json, weather());
         let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
-        assert_eq!(paths, ["/output", "/input_examples", "/allowed_callers", "/defer"]);
+        assert_eq!(paths, ["/output_schema", "/input_examples", "/allowed_callers", "/defer"]);
     }
 
     #[test]

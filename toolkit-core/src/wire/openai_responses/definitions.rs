@@ -43,7 +43,7 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
     if definition.metadata.defer {
         tool.insert("defer_loading".to_owned(), true.into());
     }
-    encode_output(definition, &mut tool, &mut losses);
+    encode_output(definition, how, &mut tool, &mut losses);
     encode_callers(&definition.metadata, &mut tool, &mut losses);
     if !definition.metadata.input_examples.is_empty() {
         losses.push(SchemaLoss::new("/input_examples", "input_examples", "the API has no field for it"));
@@ -51,8 +51,13 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
     EncodedDefinition { json: Value::Object(tool), losses }
 }
 
-fn encode_output(definition: &ToolDefinition, tool: &mut Fields, losses: &mut Vec<SchemaLoss>) {
-    let Some(schema) = &definition.output else { return };
+fn encode_output(
+    definition: &ToolDefinition,
+    how: &Spelling<'_>,
+    tool: &mut Fields,
+    losses: &mut Vec<SchemaLoss>,
+) {
+    let Some(schema) = how.output(definition) else { return };
     let reason = if matches!(definition.kind, ToolKind::Custom(_)) {
         "the API describes the output of functions only"
     } else if !schema.is_object() {
@@ -64,7 +69,7 @@ fn encode_output(definition: &ToolDefinition, tool: &mut Fields, losses: &mut Ve
         tool.insert("output_schema".to_owned(), schema.clone());
         return;
     };
-    losses.push(SchemaLoss::new("/output", "output_schema", reason));
+    losses.push(SchemaLoss::new("/output_schema", "output_schema", reason));
 }
 
 fn is_plain_text(schema: &Value) -> bool {
@@ -160,9 +165,12 @@ fn parse_tool(tool: &Fields, path: &str) -> Result<Option<ToolDefinition>, WireE
         let format = parse_format(fields, &path)?;
         definition = ToolDefinition::custom(definition.name, definition.description, format);
     }
-    definition.output = parse_field(fields, &path, "output_schema", "a JSON Schema object", |schema| {
+    let output = parse_field(fields, &path, "output_schema", "a JSON Schema object", |schema| {
         schema.is_object().then(|| schema.clone())
     })?;
+    if let Some(schema) = output {
+        definition = definition.with_output_schema(schema);
+    }
     let bool = |name| parse_field(fields, &path, name, "true or false", Value::as_bool);
     definition.metadata.strict = bool("strict")?;
     definition.metadata.defer = bool("defer_loading")?.unwrap_or_default();

@@ -48,7 +48,7 @@ fn all_functions_stand_in_one_tool() {
 
 #[test]
 fn schemas_stand_where_their_dialect_belongs() {
-    let definition = tool(city()).with_output(json!({"type": "string"}));
+    let definition = tool(city()).with_output_schema(json!({"type": "string"}));
     let (google, losses) = encode(&definition, false);
     assert_eq!(
         google,
@@ -96,8 +96,8 @@ fn what_a_declaration_has_no_field_for_is_reported() {
         .with_allowed_callers(["direct"])
         .with_defer(true);
     metadata.strict = Some(true);
-    let (_, losses) = encode(&tool(city()).with_metadata(metadata).with_output(json!({})), false);
-    assert_eq!(losses, ["/output", "/input_examples", "/defer", "/allowed_callers"]);
+    let (_, losses) = encode(&tool(city()).with_metadata(metadata).with_output_schema(json!({})), false);
+    assert_eq!(losses, ["/output_schema", "/input_examples", "/defer", "/allowed_callers"]);
 
     let name = ToolName::new("patch").unwrap();
     let custom = ToolDefinition::custom(name, "d", TextFormat::Regex("x+".to_owned()));
@@ -141,12 +141,12 @@ fn schemas_become_json_schema() {
         parsed[0].parameters,
         json!({"type": "object", "properties": {"y": {"type": ["array", "null"], "items": {"type": "string"}}}})
     );
-    assert_eq!(parsed[0].output, Some(json!({"type": "object", "anyOf": [{"type": "integer"}]})));
+    assert_eq!(parsed[0].output_schema(), Some(&json!({"type": "object", "anyOf": [{"type": "integer"}]})));
 
     let plain = json!({"$ref": "#/$defs/A", "$defs": {"A": {"const": "STRING"}}});
     let declaration = json!({"name": "a", "parameters_json_schema": plain, "response_json_schema": plain});
     let parsed = parse_definitions(&declaration).unwrap();
-    assert_eq!((&parsed[0].parameters, parsed[0].output.as_ref()), (&plain, Some(&plain)));
+    assert_eq!((&parsed[0].parameters, parsed[0].output_schema()), (&plain, Some(&plain)));
 }
 
 #[test]

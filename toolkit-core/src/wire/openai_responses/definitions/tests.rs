@@ -7,7 +7,10 @@ use crate::wire::openai_responses::NAMES;
 
 fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
     let names = WireNames::new(NAMES, [definition.name.as_str()]);
-    encode_definition(definition, &Spelling { names: &names, strict, dialect: SchemaDialect::OpenAi })
+    encode_definition(
+        definition,
+        &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi },
+    )
 }
 
 fn named(name: &str) -> ToolDefinition {
@@ -129,7 +132,10 @@ fn missing_fields_are_those_of_a_plain_tool() {
     ] {
         let parsed = parse_definitions(&tool).unwrap().remove(0);
         assert_eq!(parsed.parameters, json!({"type": "object", "properties": {}}));
-        assert_eq!((parsed.metadata.strict, parsed.metadata.defer, parsed.output), (None, false, None));
+        assert_eq!(
+            (parsed.metadata.strict, parsed.metadata.defer, parsed.output_schema()),
+            (None, false, None)
+        );
     }
 }
 
@@ -138,14 +144,14 @@ fn what_cannot_be_said_is_reported() {
     let mut definition = named("f");
     definition.metadata.input_examples = vec![json!({})];
     check_losses(&definition, &["/input_examples"]);
-    check_losses(&named("f").with_output(json!({"type": "object"})), &[]);
+    check_losses(&named("f").with_output_schema(json!({"type": "object"})), &[]);
     let metadata = ToolMetadata::default().with_allowed_callers(["direct", "code_execution_20260120"]);
     let definition = named("f").with_metadata(metadata);
     check_losses(&definition, &["/allowed_callers"]);
     assert_eq!(encode(&definition, false).json["allowed_callers"], json!(["direct"]));
     let custom = ToolDefinition::custom(ToolName::new("p").unwrap(), "", TextFormat::Text);
     check_losses(&custom, &[]);
-    check_losses(&custom.with_output(json!({"type": "object"})), &["/output"]);
+    check_losses(&custom.with_output_schema(json!({"type": "object"})), &["/output_schema"]);
 }
 
 #[test]
@@ -156,9 +162,9 @@ fn the_output_is_described_if_it_goes_back_as_json() {
         (json!({"type": "string", "description": "a greeting"}), false),
         (json!(true), false),
     ] {
-        let definition = named("f").with_output(schema.clone());
+        let definition = named("f").with_output_schema(schema.clone());
         assert_eq!(encode(&definition, false).json.get("output_schema").is_some(), is_said);
-        check_losses(&definition, if is_said { &[] } else { &["/output"] });
+        check_losses(&definition, if is_said { &[] } else { &["/output_schema"] });
     }
 }
 

@@ -1,0 +1,282 @@
+//! Python values as `repr` writes them, with the JSON that their counterparts in Rust are written as.
+
+use serde::{Serialize, Serializer};
+use toolkit_core::{Base64, IntoOutcome, Json, ToolError, ToolOutput};
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A Python value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Python {
+    None,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Path(String),
+    /// Of a type whose counterpart is written as a JSON string: a date, a decimal number, a UUID.
+    Written(String),
+    List(Vec<Self>),
+    Set(Vec<Self>),
+    Dict(Vec<(Self, Self)>),
+}
+
+impl Python {
+    /// What a tool gives back that returns this value's counterpart.
+    pub(crate) fn returned(self) -> Result<ToolOutput, ToolError> {
+        match self {
+            Self::None => ().into_outcome(),
+            Self::Bool(value) => value.into_outcome(),
+            Self::Int(value) => value.into_outcome(),
+            Self::Float(value) => value.into_outcome(),
+            Self::Text(text) => text.into_outcome(),
+            Self::Bytes(bytes) => Base64(bytes).into_outcome(),
+            Self::Path(path) => PathBuf::from(path).into_outcome(),
+            Self::Set(items) if items.iter().all(|item| matches!(item, Self::Int(_))) => {
+                let number = |item: &Self| if let Self::Int(number) = item { Some(*number) } else { None };
+                items.iter().filter_map(number).collect::<BTreeSet<i128>>().into_outcome()
+            }
+            Self::List(items) => items.into_outcome(),
+            other => Json(other).into_outcome(),
+        }
+    }
+}
+
+impl Serialize for Python {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Int(value) => serializer.serialize_i128(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Bytes(bytes) => Base64(bytes).serialize(serializer),
+            Self::Text(text) | Self::Path(text) | Self::Written(text) => serializer.serialize_str(text),
+            Self::List(items) | Self::Set(items) => serializer.collect_seq(items),
+            Self::Dict(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
+        }
+    }
+}
+
+/// Reads what `repr` wrote. Objects that do not show what they hold are refused.
+pub(crate) fn read(repr: &str) -> Result<Python, String> {
+    let mut reader = Reader { rest: repr };
+    let value = reader.value()?;
+    if reader.rest.trim().is_empty() { Ok(value) } else { reader.refuse() }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn refuse<T>(&self) -> Result<T, String> {
+        Err(format!("no value that can be read at `{}`", self.rest))
+    }
+
+    /// Takes a text that comes next, with the blanks before it.
+    fn takes(&mut self, text: &str) -> bool {
+        let rest = self.rest.trim_start().strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest.trim_start();
+        let end = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
+        let (taken, rest) = rest.split_at(end);
+        self.rest = rest;
+        taken
+    }
+
+    fn value(&mut self) -> Result<Python, String> {
+        if self.takes("[") {
+            return self.items("]").map(Python::List);
+        }
+        if self.takes("(") {
+            return self.items(")").map(Python::List);
+        }
+        if self.takes("{") {
+            return self.braces();
+        }
+        if self.takes("<") {
+            return self.member();
+        }
+        if self.takes("b'") {
+            return self.bytes('\'');
+        }
+        if self.takes("b\"") {
+            return self.bytes('"');
+        }
+        if self.takes("'") {
+            return self.quoted('\'').map(Python::Text);
+        }
+        if self.takes("\"") {
+            return self.quoted('"').map(Python::Text);
+        }
+        match self.rest.trim_start().chars().next() {
+            Some(c) if c.is_ascii_digit() || c == '-' => self.number(),
+            Some(c) if c.is_alphabetic() || c == '_' => self.word(),
+            _ => self.refuse(),
+        }
+    }
+
+    /// The values up to a bracket.
+    fn items(&mut self, end: &str) -> Result<Vec<Python>, String> {
+        let mut items = Vec::new();
+        while !self.takes(end) {
+            items.push(self.value()?);
+            if !self.takes(",") && !self.rest.trim_start().starts_with(end) {
+                return self.refuse();
+            }
+        }
+        Ok(items)
+    }
+
+    /// A set or a dictionary.
+    fn braces(&mut self) -> Result<Python, String> {
+        let (mut items, mut entries) = (Vec::new(), Vec::new());
+        while !self.takes("}") {
+            let key = self.value()?;
+            if self.takes(":") {
+                entries.push((key, self.value()?));
+            } else {
+                items.push(key);
+            }
+            if !self.takes(",") && !self.rest.trim_start().starts_with('}') {
+                return self.refuse();
+            }
+        }
+        Ok(if items.is_empty() { Python::Dict(entries) } else { Python::Set(items) })
+    }
+
+    /// A member of an enumeration, as in `<Color.RED: 'red'>`, is what it stands for.
+    fn member(&mut self) -> Result<Python, String> {
+        self.take_while(|c| !matches!(c, ':' | '>'));
+        if !self.takes(":") {
+            return self.refuse();
+        }
+        let value = self.value()?;
+        if self.takes(">") { Ok(value) } else { self.refuse() }
+    }
+
+    fn number(&mut self) -> Result<Python, String> {
+        let sign = if self.takes("-") { "-" } else { "" };
+        if self.takes("inf") {
+            return Ok(Python::Float(f64::NEG_INFINITY));
+        }
+        let digits = self.take_while(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | '+' | '-'));
+        let text = format!("{sign}{digits}");
+        match (text.parse(), text.parse()) {
+            (Ok(int), _) => Ok(Python::Int(int)),
+            (_, Ok(float)) => Ok(Python::Float(float)),
+            _ => self.refuse(),
+        }
+    }
+
+    /// A constant, or a call of a type.
+    fn word(&mut self) -> Result<Python, String> {
+        let word = self.take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        match word {
+            "None" => return Ok(Python::None),
+            "True" => return Ok(Python::Bool(true)),
+            "False" => return Ok(Python::Bool(false)),
+            "nan" => return Ok(Python::Float(f64::NAN)),
+            "inf" => return Ok(Python::Float(f64::INFINITY)),
+            _ if !self.takes("(") => return self.refuse(),
+            _ => {}
+        }
+        if let Some(fields) = self.fields()? {
+            return Ok(Python::Dict(fields));
+        }
+        let given = self.items(")")?;
+        let name = word.rsplit('.').next().unwrap_or(word);
+        match (name, given.as_slice()) {
+            ("set" | "frozenset", []) => Ok(Python::Set(Vec::new())),
+            ("frozenset", [Python::Set(items)]) => Ok(Python::Set(items.clone())),
+            ("bytearray", [bytes @ Python::Bytes(_)]) => Ok(bytes.clone()),
+            ("deque", [list @ Python::List(_)]) | ("OrderedDict", [list @ Python::Dict(_)]) => {
+                Ok(list.clone())
+            }
+            ("Decimal" | "UUID", [Python::Text(text)]) => Ok(Python::Written(text.clone())),
+            (_, [Python::Text(text)]) if name.ends_with("Path") => Ok(Python::Path(text.clone())),
+            ("datetime" | "date" | "time", parts) => moment(name, parts).map_or_else(|| self.refuse(), Ok),
+            _ => self.refuse(),
+        }
+    }
+
+    /// The fields of a structure, as in `x=1, y=2)`; `None` if what follows is something else.
+    fn fields(&mut self) -> Result<Option<Vec<(Python, Python)>>, String> {
+        let before = self.rest;
+        let mut fields = Vec::new();
+        loop {
+            let name = self.take_while(|c| c.is_alphanumeric() || c == '_');
+            if name.is_empty() || !self.takes("=") {
+                self.rest = before;
+                return Ok(None);
+            }
+            fields.push((Python::Text(name.to_owned()), self.value()?));
+            if self.takes(")") {
+                return Ok(Some(fields));
+            }
+            if !self.takes(",") {
+                return self.refuse();
+            }
+        }
+    }
+
+    fn bytes(&mut self, quote: char) -> Result<Python, String> {
+        let text = self.quoted(quote)?;
+        let bytes: Result<_, _> = text.chars().map(|c| u8::try_from(u32::from(c))).collect();
+        bytes.map(Python::Bytes).or_else(|_| self.refuse())
+    }
+
+    fn quoted(&mut self, quote: char) -> Result<String, String> {
+        let mut text = String::new();
+        let mut characters = self.rest.chars();
+        while let Some(c) = characters.next() {
+            if c == quote {
+                self.rest = characters.as_str();
+                return Ok(text);
+            }
+            let c = if c == '\\' { escaped(&mut characters) } else { Some(c) };
+            text.push(c.ok_or_else(|| format!("an escape that cannot be read in `{}`", self.rest))?);
+        }
+        self.refuse()
+    }
+}
+
+/// The character that an escape stands for.
+fn escaped(characters: &mut std::str::Chars<'_>) -> Option<char> {
+    let digits = match characters.next()? {
+        'n' => return Some('\n'),
+        'r' => return Some('\r'),
+        't' => return Some('\t'),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        other => return Some(other),
+    };
+    let code = characters.as_str().get(..digits)?;
+    *characters = characters.as_str().get(digits..)?.chars();
+    char::from_u32(u32::from_str_radix(code, 16).ok()?)
+}
+
+/// A date or a time in ISO 8601, as date types of Rust are written.
+fn moment(kind: &str, parts: &[Python]) -> Option<Python> {
+    let number = |part: &Python| if let Python::Int(number) = part { Some(*number) } else { None };
+    let parts: Vec<i128> = parts.iter().map(number).collect::<Option<_>>()?;
+    let at = |index: usize| parts.get(index).copied().unwrap_or_default();
+    let date = || format!("{:04}-{:02}-{:02}", at(0), at(1), at(2));
+    let time = |first: usize| {
+        let clock = format!("{:02}:{:02}:{:02}", at(first), at(first + 1), at(first + 2));
+        let fraction = at(first + 3);
+        if fraction == 0 { clock } else { format!("{clock}.{fraction:06}") }
+    };
+    Some(Python::Written(match kind {
+        "date" => date(),
+        "time" => time(0),
+        _ => format!("{}T{}", date(), time(3)),
+    }))
+}
