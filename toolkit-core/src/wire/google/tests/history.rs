@@ -59,6 +59,12 @@ fn what_the_service_refuses_is_made_acceptable() {
             {"text": "hi"},
         ])),
     );
+    check(
+        &content(
+            json!([{"functionCall": {"name": "f", "args": {}, "willContinue": false, "partial_args": []}}]),
+        ),
+        &content(json!([{"functionCall": {"name": "f", "args": {}}}])),
+    );
     for empty in [json!({"role": "model"}), content(json!([])), content(json!([{"text": ""}]))] {
         assert!(Google.assistant_messages(&empty).unwrap().is_empty());
     }
