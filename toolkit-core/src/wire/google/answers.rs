@@ -40,7 +40,14 @@ impl<'a> WireAnswer<'a> {
         }
         // Without these two keys, all of it is the output.
         let output = fields.and_then(|fields| fields.get("output")).or(response);
-        Ok(ToolOutput::new(self.contents(output)))
+        let mut contents = self.contents(output);
+        Ok(match contents.pop() {
+            Some(only) if contents.is_empty() => only.into(),
+            last => {
+                contents.extend(last);
+                ToolOutput::new(contents)
+            }
+        })
     }
 
     /// The output and the media beside it, without the lines that only name them.

@@ -12,7 +12,7 @@ use serde_json::Value;
 const DECLARATIONS: &str = "functionDeclarations";
 
 /// The tools that run at the service, as far as they are known; each is an object under its name.
-const HOSTED: [&str; 13] = [
+const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
     "enterpriseWebSearch",
@@ -21,7 +21,6 @@ const HOSTED: [&str; 13] = [
     "googleMaps",
     "googleSearch",
     "googleSearchRetrieval",
-    "imageGeneration",
     "mcpServers",
     "parallelAiSearch",
     "retrieval",

@@ -60,6 +60,8 @@ impl<'a> WireCall<'a> {
             Some(id) => call.insert("id".to_owned(), id.into()),
             None => call.shift_remove("id"),
         };
+        // They belong to streams, and the Gemini API refuses them.
+        call.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue"));
         let mut part = self.part.clone();
         let key = key(self.part, "functionCall").unwrap_or("functionCall");
         part.insert(key.to_owned(), call.into());
@@ -77,9 +79,16 @@ impl<'a> WireCall<'a> {
         self.call.as_object().and_then(|call| get(call, name))
     }
 
+    /// Whether the arguments come in pieces, which only a stream puts together.
+    fn is_piece(self) -> bool {
+        self.field("partialArgs").is_some() || self.field("willContinue").is_some_and(|value| value == true)
+    }
+
     /// The text of the arguments. They come as a value; servers that imitate the API may write text.
     fn arguments(self) -> Cow<'a, str> {
         match self.field("args") {
+            // One event of a stream: to run the call with what is there would be to run another.
+            None if self.is_piece() => Cow::Borrowed("{"),
             None => Cow::Borrowed(""),
             Some(Value::String(text)) => Cow::Borrowed(text),
             Some(value) => Cow::Owned(value.to_string()),

@@ -119,15 +119,16 @@ fn nullable(mut json: Fields) -> Value {
     {
         values.push(Value::Null);
     }
-    let null = json!({"type": "null"});
+    // `null` itself would be the literal within `json!`.
+    let no_value = json!({"type": "null"});
     if let Some(kind) = json.get_mut("type") {
         add_null(kind);
     } else if json.contains_key("$ref") {
-        return json!({"anyOf": [json, null]});
+        return json!({"anyOf": [json, no_value]});
     } else if let Some(Value::Array(choices)) = json.get_mut("anyOf")
-        && !choices.contains(&null)
+        && !choices.contains(&no_value)
     {
-        choices.push(null);
+        choices.push(no_value);
     }
     Value::Object(json)
 }

@@ -86,9 +86,9 @@ impl Accumulate for Stream {
         };
         // The caller of a push that failed sees no events.
         if pushed.is_ok() {
-            events.append(&mut brought)
+            events.append(&mut brought);
         } else {
-            self.held = brought
+            self.held = brought;
         }
         pushed
     }

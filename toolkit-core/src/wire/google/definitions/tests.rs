@@ -5,6 +5,7 @@ use crate::name::{ToolName, WireNames};
 use crate::tool::{TextFormat, ToolMetadata};
 use crate::wire::{ApiFormat, DefinitionOptions};
 use serde_json::json;
+use std::slice::from_ref;
 
 fn encode(definition: &ToolDefinition, json_schema: bool) -> (Value, Vec<String>) {
     let options = DefinitionOptions::default().with_json_schema(json_schema);
@@ -66,7 +67,7 @@ fn schemas_stand_where_their_dialect_belongs() {
     assert!(losses.is_empty());
     for declaration in [google, json_schema] {
         let parsed = parse_definitions(&json!([{"function_declarations": [declaration]}])).unwrap();
-        assert_eq!(parsed, [definition.clone()]);
+        assert_eq!(parsed.as_slice(), from_ref(&definition));
     }
 }
 
@@ -115,11 +116,11 @@ fn both_spellings_of_lists_tools_and_requests() {
     check(
         &json!([functions, search, {"function_declarations": [{"name": "c"}]}]),
         &["a", "b", "c"],
-        &[search.clone()],
+        from_ref(&search),
     );
-    check(&search, &[], &[search.clone()]);
+    check(&search, &[], from_ref(&search));
     check(&json!({"function_declarations": []}), &[], &[]);
-    check(&json!({"function_declarations": null, "code_execution": {}}), &[], &[code.clone()]);
+    check(&json!({"function_declarations": null, "code_execution": {}}), &[], from_ref(&code));
     check(&json!([{"of_next_year": {}}]), &[], &[json!({"of_next_year": {}})]);
     check(&json!({"function_declarations": [{"name": "a"}], "code_execution": {}}), &["a"], &[code]);
     check(&json!({"name": "a", "description": "alone"}), &["a"], &[]);

@@ -91,6 +91,9 @@ fn arguments_are_the_text_of_the_value() {
     check(&with(json!("{\"a\": 1}")), &[("c", "f", "{\"a\": 1}")]);
     check(&with(json!([1])), &[("c", "f", "[1]")]);
     check(&with(Value::Null), &[("c", "f", "")]);
+    let piece = json!({"id": "c", "name": "f", "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]});
+    check(&json!({"functionCall": piece}), &[("c", "f", "{")]);
+    check(&json!({"functionCall": {"id": "c", "name": "f", "willContinue": true}}), &[("c", "f", "{")]);
     check(&json!([{"functionCall": {"id": "c", "name": "f"}}]), &[("c", "f", "")]);
 }
 

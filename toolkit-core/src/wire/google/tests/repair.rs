@@ -53,7 +53,7 @@ fn good_histories_stay_as_they_are() {
 fn calls_without_an_answer_get_one() {
     let asked = model(json!([call("f"), call_id("x", "g")]));
     let none = user(json!([answer("f", NONE), answer_id("x", "g", NONE)]));
-    check(&[asked.clone()], &[asked.clone(), none.clone()]);
+    check(std::slice::from_ref(&asked), &[asked.clone(), none.clone()]);
     let go_on = user(json!([{"text": "go on"}]));
     check(&[asked.clone(), go_on.clone()], &[asked.clone(), none.clone(), go_on]);
     check(&[asked.clone(), asked.clone()], &[asked.clone(), none.clone(), asked, none]);
@@ -93,7 +93,7 @@ fn answers_come_at_once_in_the_order_of_the_calls() {
 #[test]
 fn answers_without_a_call_are_removed() {
     let hi = user(json!([{"text": "hi"}]));
-    check(&[user(json!([answer("f", "1")])), hi.clone()], &[hi.clone()]);
+    check(&[user(json!([answer("f", "1")])), hi.clone()], std::slice::from_ref(&hi));
     check(&[user(json!([answer("f", "1"), {"text": "hi"}]))], &[hi]);
     let asked = model(json!([call("f")]));
     check(
