@@ -113,8 +113,7 @@ fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
         Some(kind) if kind == "custom" => Ok(false),
         // To take it for one of the service's would lose it.
         Some(kind) if kind == "function" => {
-            let expected = "a tool of this API, which is no `function` with a type of that name";
-            Err(WireError::new(field(path, "type"), expected))
+            Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
         }
         Some(Value::String(_)) => Ok(true),
         Some(_) => Err(WireError::new(field(path, "type"), "a text")),
@@ -308,7 +307,7 @@ mod tests {
         refuse(&json!([null]), "[0]", "the name, description and schema of a tool");
         refuse(&with(json!({})), "tools[1].name", "a tool name");
         refuse(&json!([{"function_declarations": []}]), "[0].name", "a tool name");
-        let function = "a tool of this API, which is no `function` with a type of that name";
+        let function = "no such type, which tools of other APIs have";
         refuse(&with(json!({"type": "function", "name": "a"})), "tools[1].type", function);
         refuse(&with(json!({"type": 1, "name": "a"})), "tools[1].type", "a text");
         for (name, value, expected) in [

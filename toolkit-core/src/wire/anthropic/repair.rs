@@ -59,7 +59,8 @@ impl Answers {
                     }
                     waiting.push_back((index, calls.len()));
                     calls.push(Call { id: id.to_owned(), answer: None });
-                } else if let Some(id) = answered_id(block)
+                } else if is_from(message, "user")
+                    && let Some(id) = answered_id(block)
                     && let Some((message, call)) = open.get_mut(id).and_then(VecDeque::pop_front)
                     && let Some(call) = calls.get_mut(&message).and_then(|calls| calls.get_mut(call))
                 {

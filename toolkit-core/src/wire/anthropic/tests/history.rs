@@ -194,6 +194,8 @@ fn calls_without_an_answer_get_one() {
         json!([uses(&["a", "b"]), user(json!([answer("b", "2")])), message(json!("hm"))]),
         json!([uses(&["a", "b"]), user(json!([missing, answer("b", "2")])), message(json!("hm"))]),
     );
+    let of_the_model = message(json!([answer("a", "not from the user")]));
+    repair(json!([uses(&["a"]), of_the_model]), json!([uses(&["a"]), user(json!([missing])), of_the_model]));
     repair(
         json!([uses(&["a"]), message(json!("hm"))]),
         json!([uses(&["a"]), user(json!([missing])), message(json!("hm"))]),
