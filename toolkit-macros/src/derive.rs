@@ -10,7 +10,7 @@ use crate::docs::Docs;
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, Field, Fields, Generics, Item, Token, Type, parenthesized, parse_quote};
+use syn::{Attribute, Expr, Field, Fields, Generics, Item, Path, Token, Type, parenthesized, parse_quote};
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
@@ -44,11 +44,16 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             let mut helpers = Vec::new();
             let fields = || item.variants.iter().flat_map(|variant| &variant.fields);
             container.check_documented(fields(), &mut diag);
+            let content = serde_values(&item.attrs, "content").pop();
             for variant in &mut item.variants {
                 let docs = Docs::read(&variant.attrs);
                 variant.attrs.retain(is_serdes);
                 describe(&mut variant.attrs, (!docs.is_empty()).then(|| docs.description()));
                 container.mirror_fields(&mut variant.fields, &item.generics, &mut helpers, &mut diag);
+                if let (Fields::Unit, Some(content)) = (&variant.fields, &content) {
+                    let no_data = constraining(&mut helpers, &quote!(__constraints.no_data(#content);));
+                    variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
+                }
             }
             item.ident = format_ident!("__Mirror");
             (container.ident, item.generics.clone(), container.krate, helpers)
@@ -157,18 +162,16 @@ impl Container {
         for alias in &attr.aliases {
             field.attrs.push(parse_quote!(#[serde(alias = #alias)]));
         }
+        let aliases = serde_values(&field.attrs, "alias");
+        if !aliases.is_empty() {
+            // Constraints hold under each name of the field.
+            field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
+        }
         if attr.flatten.is_some() {
             field.attrs.push(parse_quote!(#[serde(flatten)]));
         }
         if !attr.constraints.is_empty() {
-            let constrain = format_ident!("__constrain_{}", helpers.len());
-            let calls = &attr.constraints.calls;
-            helpers.push(quote! {
-                fn #constrain(__schema: &mut __toolkit::schemars::Schema) {
-                    let __constraints = &mut __toolkit::Constraints::of(__schema);
-                    #calls
-                }
-            });
+            let constrain = constraining(helpers, &attr.constraints.calls);
             helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
             field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
         }
@@ -181,6 +184,18 @@ impl Container {
         };
         describe(&mut field.attrs, description);
     }
+}
+
+/// The name of a new helper that makes calls on the constraints of a schema.
+fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
+    let constrain = format_ident!("__constrain_{}", helpers.len());
+    helpers.push(quote! {
+        fn #constrain(__schema: &mut __toolkit::schemars::Schema) {
+            let __constraints = &mut __toolkit::Constraints::of(__schema);
+            #calls
+        }
+    });
+    constrain
 }
 
 /// Whether an attribute is for the derives of the mirror.
@@ -213,22 +228,35 @@ fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
 /// Whether `#[serde(default)]` stands on the whole type. `default = "path"` needs no help.
 fn defaults_as_a_whole(attrs: &[Attribute]) -> bool {
     let mut found = false;
+    each_serde_argument(attrs, &mut |name, value| found |= name.is_ident("default") && value.is_none());
+    found
+}
+
+/// The values that an argument of `#[serde(…)]` has, each time it is given.
+fn serde_values(attrs: &[Attribute], wanted: &str) -> Vec<Expr> {
+    let mut values = Vec::new();
+    each_serde_argument(attrs, &mut |name, value| {
+        values.extend(value.filter(|_| name.is_ident(wanted)));
+    });
+    values
+}
+
+fn each_serde_argument(attrs: &[Attribute], visit: &mut dyn FnMut(&Path, Option<Expr>)) {
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
         // What serde does not understand, serde reports.
         let _ = attr.parse_nested_meta(|meta| {
-            let has_value = meta.input.peek(Token![=]);
-            found |= meta.path.is_ident("default") && !has_value;
-            if has_value {
-                meta.value()?.parse::<Expr>()?;
+            let mut value = None;
+            if meta.input.peek(Token![=]) {
+                value = Some(meta.value()?.parse()?);
             } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
                 let list;
                 parenthesized!(list in meta.input);
                 list.parse::<TokenStream>()?;
             }
+            visit(&meta.path, value);
             Ok(())
         });
     }
-    found
 }
 
 /// `JsonSchema` reads the fields of `Self::default()`, which only the type itself has, so the mirror has a
