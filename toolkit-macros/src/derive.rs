@@ -10,7 +10,10 @@ use crate::docs::Docs;
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, Field, Fields, Generics, Item, Path, Token, Type, parenthesized, parse_quote};
+use syn::{
+    Attribute, Expr, Field, Fields, Generics, Item, Path, Token, Type, WherePredicate, parenthesized,
+    parse_quote,
+};
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
@@ -33,7 +36,9 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             }
             container.check_documented(item.fields.iter(), &mut diag);
             container.mirror_fields(&mut item.fields, &item.generics, &mut helpers, &mut diag);
-            if defaults_as_a_whole(&item.attrs) {
+            let bounds = default_bounds(&container.ident, &item.generics, &item.attrs, item.fields.iter());
+            item.generics.make_where_clause().predicates.extend(bounds);
+            if defaults_of_type(&item.attrs) {
                 helpers.push(whole_default(&container.ident, &item.generics));
             }
             item.ident = format_ident!("__Mirror");
@@ -55,6 +60,9 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
                     variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
                 }
             }
+            let fields = item.variants.iter().flat_map(|variant| &variant.fields);
+            let bounds = default_bounds(&container.ident, &item.generics, &item.attrs, fields);
+            item.generics.make_where_clause().predicates.extend(bounds);
             item.ident = format_ident!("__Mirror");
             (container.ident, item.generics.clone(), container.krate, helpers)
         }
@@ -73,6 +81,8 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::params::*;
+            // What schemars makes of `with` beside `default` names it so.
+            use __toolkit::serde;
             #body
             #implementations
         };
@@ -145,16 +155,19 @@ impl Container {
         let docs = Docs::read(&field.attrs);
         field.attrs.retain(is_serdes);
         let ty = &field.ty;
-        if let Some(default) = &attr.default {
-            let make = format_ident!("__default_{}", helpers.len());
-            let path = make.to_string();
-            let value = match default {
-                DefaultAttr::OfType(_) => quote!(::core::default::Default::default()),
-                DefaultAttr::Value(value) if default.is_text() => quote!(::core::convert::Into::into(#value)),
-                DefaultAttr::Value(value) => value.to_token_stream(),
-            };
-            helpers.push(quote!(fn #make() -> #ty { #value }));
-            field.attrs.push(parse_quote!(#[serde(default = #path)]));
+        match &attr.default {
+            Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
+            Some(default @ DefaultAttr::Value(value)) => {
+                let make = format_ident!("__default_{}", helpers.len());
+                let path = make.to_string();
+                let value = match default.is_text() {
+                    true => quote!(::core::convert::Into::into(#value)),
+                    false => value.to_token_stream(),
+                };
+                helpers.push(quote!(fn #make() -> #ty { #value }));
+                field.attrs.push(parse_quote!(#[serde(default = #path)]));
+            }
+            None => {}
         }
         if let Some(name) = &attr.rename {
             field.attrs.push(parse_quote!(#[serde(rename = #name)]));
@@ -225,8 +238,8 @@ fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
     replaced
 }
 
-/// Whether `#[serde(default)]` stands on the whole type. `default = "path"` needs no help.
-fn defaults_as_a_whole(attrs: &[Attribute]) -> bool {
+/// Whether `#[serde(default)]` is said of a type or a field. `default = "path"` needs no help.
+fn defaults_of_type(attrs: &[Attribute]) -> bool {
     let mut found = false;
     each_serde_argument(attrs, &mut |name, value| found |= name.is_ident("default") && value.is_none());
     found
@@ -257,6 +270,41 @@ fn each_serde_argument(attrs: &[Attribute], visit: &mut dyn FnMut(&Path, Option<
             Ok(())
         });
     }
+}
+
+/// The bounds that serde infers from `default`: on the whole type, or on the type parameters of each field
+/// that has one. The mirror has them too, because schemars infers none.
+fn default_bounds<'a>(
+    ident: &Ident,
+    generics: &Generics,
+    attrs: &[Attribute],
+    fields: impl Iterator<Item = &'a Field>,
+) -> Vec<WherePredicate> {
+    let (_, ty_generics, _) = generics.split_for_impl();
+    if generics.type_params().next().is_none() {
+        return Vec::new();
+    }
+    let defaulted: Vec<TokenStream> = fields
+        .filter(|field| defaults_of_type(&field.attrs))
+        .map(|field| field.ty.to_token_stream())
+        .collect();
+    let params = generics.type_params().map(|param| &param.ident);
+    let named = params.filter(|param| defaulted.iter().any(|ty| names(ty.clone(), param)));
+    let mut bounds: Vec<WherePredicate> =
+        named.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
+    if defaults_of_type(attrs) {
+        bounds.push(parse_quote!(#ident #ty_generics: ::core::default::Default));
+    }
+    bounds
+}
+
+/// Whether a name stands among tokens.
+fn names(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        _ => false,
+    })
 }
 
 /// `JsonSchema` reads the fields of `Self::default()`, which only the type itself has, so the mirror has a
