@@ -112,3 +112,95 @@ async fn what_keeps_to_the_constraints_is_taken() {
         r#"50 Some(0.5) None Some(5) Some("abcd") None None Some("green") Some([0, 9]) None None"#
     );
 }
+
+#[derive(Debug, ToolParams)]
+struct Query {
+    #[param(length = 1..=3, alias = "q")]
+    #[serde(alias = "text")]
+    term: String,
+    #[param(range = 1..=9, default = 1)]
+    pages: u8,
+    #[param(alias = "next")]
+    then: Option<Box<Self>>,
+}
+
+/// Takes constrained fields with other names.
+#[tool(namespace = "constraints", coerce = false)]
+fn search(query: Query) -> String {
+    let Query { term, pages, then } = query;
+    format!("{term} {pages} {}", then.is_some())
+}
+
+/// Takes the same fields as its arguments.
+#[tool(namespace = "constraints")]
+fn search_whole(#[param(flatten)] query: Query) -> String {
+    search(query)
+}
+
+#[tokio::test]
+async fn constraints_hold_under_every_name_of_a_field() {
+    let by_closure =
+        toolkit::FunctionTool::from_fn("by-closure", "", |query: Query| search(query)).expect("a legal name");
+    let mut registry = ToolRegistry::from_tools(tools![search, search_whole]).expect("two tools");
+    registry.register(by_closure).expect("another tool");
+    for (given, violation) in [
+        (json!({"term": "abcd"}), "term"),
+        (json!({"q": "abcd"}), "q"),
+        (json!({"text": ""}), "text"),
+        (json!({"q": "a", "then": {"text": "abcd"}}), "then.text"),
+        (json!({"q": "a", "next": {"q": "a", "next": {"q": ""}}}), "next.next.q"),
+        // serde takes a list of values for a structure.
+        (json!({"q": "a", "next": ["a", 10, null]}), "next[1]"),
+    ] {
+        for (tool, prefix, arguments) in [
+            ("constraints-search", "query.", json!({"query": given})),
+            ("constraints-search_whole", "", given.clone()),
+            ("by-closure", "", given.clone()),
+        ] {
+            let error =
+                registry.call(tool, &arguments.to_string()).await.expect_err("it is too long or short");
+            let paths: Vec<&str> =
+                error.violations().iter().map(|violation| violation.path.as_str()).collect();
+            assert_eq!(paths, [format!("{prefix}{violation}")], "{tool} {arguments}: {error}");
+        }
+    }
+    let fine = registry.call("by-closure", r#"{"q": "abc", "next": {"text": "a"}}"#).await;
+    assert_eq!(fine.expect("it keeps to the constraints").to_text(), "abc 1 true");
+}
+
+#[test]
+fn other_names_are_not_shown_to_the_model() {
+    let schema = search::tool().definition().parameters.to_string();
+    assert!(!schema.contains("alias") && !schema.contains(r#""q""#), "{schema}");
+    assert!(!toolkit::schema_of::<Query>().to_string().contains("alias"));
+}
+
+/// Takes numbers that doubles cannot tell apart, and whole numbers among others.
+#[tool(namespace = "constraints", coerce = false)]
+fn exact(
+    #[param(range = ..=9_007_199_254_740_993_u64)] large: Option<u64>,
+    #[param(multiple_of = 2)] even: Option<u64>,
+    #[param(one_of = [0.5, 1.0])] share: Option<f64>,
+    #[param(length = 2..)] set: Option<std::collections::BTreeSet<u8>>,
+) -> String {
+    format!("{large:?} {even:?} {share:?} {set:?}")
+}
+
+#[tokio::test]
+async fn numbers_are_compared_as_they_are_and_sets_by_what_they_hold() {
+    let registry = ToolRegistry::from_tools(tools![exact]).expect("one tool");
+    for (arguments, fits) in [
+        (r#"{"large": 9007199254740993}"#, true),
+        (r#"{"large": 9007199254740994}"#, false),
+        (r#"{"even": 18446744073709551614}"#, true),
+        (r#"{"even": 18446744073709551615}"#, false),
+        (r#"{"share": 1}"#, true),
+        (r#"{"share": 1.0}"#, true),
+        (r#"{"share": 2}"#, false),
+        (r#"{"set": [1, 2, 2]}"#, true),
+        (r#"{"set": [2, 2]}"#, false),
+    ] {
+        let outcome = registry.call("constraints-exact", arguments).await;
+        assert_eq!(outcome.is_ok(), fits, "{arguments}: {outcome:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! JSON Schemas: generated from types, tidied, described in words, compared with values.
 
+mod aliases;
 mod constraints;
 mod describe;
 mod dialect;
@@ -13,6 +14,7 @@ mod tidy;
 mod validate;
 mod walk;
 
+pub(crate) use aliases::without_aliases;
 pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};

@@ -10,7 +10,10 @@ use crate::docs::Docs;
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, Field, Fields, Generics, Item, Token, Type, parenthesized, parse_quote};
+use syn::{
+    Attribute, Expr, Field, Fields, Generics, Item, Path, Token, Type, WherePredicate, parenthesized,
+    parse_quote,
+};
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
@@ -33,7 +36,9 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             }
             container.check_documented(item.fields.iter(), &mut diag);
             container.mirror_fields(&mut item.fields, &item.generics, &mut helpers, &mut diag);
-            if defaults_as_a_whole(&item.attrs) {
+            let bounds = default_bounds(&container.ident, &item.generics, &item.attrs, item.fields.iter());
+            item.generics.make_where_clause().predicates.extend(bounds);
+            if defaults_of_type(&item.attrs) {
                 helpers.push(whole_default(&container.ident, &item.generics));
             }
             item.ident = format_ident!("__Mirror");
@@ -44,12 +49,20 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             let mut helpers = Vec::new();
             let fields = || item.variants.iter().flat_map(|variant| &variant.fields);
             container.check_documented(fields(), &mut diag);
+            let content = serde_values(&item.attrs, "content").pop();
             for variant in &mut item.variants {
                 let docs = Docs::read(&variant.attrs);
                 variant.attrs.retain(is_serdes);
                 describe(&mut variant.attrs, (!docs.is_empty()).then(|| docs.description()));
                 container.mirror_fields(&mut variant.fields, &item.generics, &mut helpers, &mut diag);
+                if let (Fields::Unit, Some(content)) = (&variant.fields, &content) {
+                    let no_data = constraining(&mut helpers, &quote!(__constraints.no_data(#content);));
+                    variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
+                }
             }
+            let fields = item.variants.iter().flat_map(|variant| &variant.fields);
+            let bounds = default_bounds(&container.ident, &item.generics, &item.attrs, fields);
+            item.generics.make_where_clause().predicates.extend(bounds);
             item.ident = format_ident!("__Mirror");
             (container.ident, item.generics.clone(), container.krate, helpers)
         }
@@ -68,6 +81,8 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::params::*;
+            // What schemars makes of `with` beside `default` names it so.
+            use __toolkit::serde;
             #body
             #implementations
         };
@@ -140,16 +155,19 @@ impl Container {
         let docs = Docs::read(&field.attrs);
         field.attrs.retain(is_serdes);
         let ty = &field.ty;
-        if let Some(default) = &attr.default {
-            let make = format_ident!("__default_{}", helpers.len());
-            let path = make.to_string();
-            let value = match default {
-                DefaultAttr::OfType(_) => quote!(::core::default::Default::default()),
-                DefaultAttr::Value(value) if default.is_text() => quote!(::core::convert::Into::into(#value)),
-                DefaultAttr::Value(value) => value.to_token_stream(),
-            };
-            helpers.push(quote!(fn #make() -> #ty { #value }));
-            field.attrs.push(parse_quote!(#[serde(default = #path)]));
+        match &attr.default {
+            Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
+            Some(default @ DefaultAttr::Value(value)) => {
+                let make = format_ident!("__default_{}", helpers.len());
+                let path = make.to_string();
+                let value = match default.is_text() {
+                    true => quote!(::core::convert::Into::into(#value)),
+                    false => value.to_token_stream(),
+                };
+                helpers.push(quote!(fn #make() -> #ty { #value }));
+                field.attrs.push(parse_quote!(#[serde(default = #path)]));
+            }
+            None => {}
         }
         if let Some(name) = &attr.rename {
             field.attrs.push(parse_quote!(#[serde(rename = #name)]));
@@ -157,18 +175,16 @@ impl Container {
         for alias in &attr.aliases {
             field.attrs.push(parse_quote!(#[serde(alias = #alias)]));
         }
+        let aliases = serde_values(&field.attrs, "alias");
+        if !aliases.is_empty() {
+            // Constraints hold under each name of the field.
+            field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
+        }
         if attr.flatten.is_some() {
             field.attrs.push(parse_quote!(#[serde(flatten)]));
         }
         if !attr.constraints.is_empty() {
-            let constrain = format_ident!("__constrain_{}", helpers.len());
-            let calls = &attr.constraints.calls;
-            helpers.push(quote! {
-                fn #constrain(__schema: &mut __toolkit::schemars::Schema) {
-                    let __constraints = &mut __toolkit::Constraints::of(__schema);
-                    #calls
-                }
-            });
+            let constrain = constraining(helpers, &attr.constraints.calls);
             helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
             field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
         }
@@ -181,6 +197,18 @@ impl Container {
         };
         describe(&mut field.attrs, description);
     }
+}
+
+/// The name of a new helper that makes calls on the constraints of a schema.
+fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
+    let constrain = format_ident!("__constrain_{}", helpers.len());
+    helpers.push(quote! {
+        fn #constrain(__schema: &mut __toolkit::schemars::Schema) {
+            let __constraints = &mut __toolkit::Constraints::of(__schema);
+            #calls
+        }
+    });
+    constrain
 }
 
 /// Whether an attribute is for the derives of the mirror.
@@ -210,25 +238,73 @@ fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
     replaced
 }
 
-/// Whether `#[serde(default)]` stands on the whole type. `default = "path"` needs no help.
-fn defaults_as_a_whole(attrs: &[Attribute]) -> bool {
+/// Whether `#[serde(default)]` is said of a type or a field. `default = "path"` needs no help.
+fn defaults_of_type(attrs: &[Attribute]) -> bool {
     let mut found = false;
+    each_serde_argument(attrs, &mut |name, value| found |= name.is_ident("default") && value.is_none());
+    found
+}
+
+/// The values that an argument of `#[serde(…)]` has, each time it is given.
+fn serde_values(attrs: &[Attribute], wanted: &str) -> Vec<Expr> {
+    let mut values = Vec::new();
+    each_serde_argument(attrs, &mut |name, value| {
+        values.extend(value.filter(|_| name.is_ident(wanted)));
+    });
+    values
+}
+
+fn each_serde_argument(attrs: &[Attribute], visit: &mut dyn FnMut(&Path, Option<Expr>)) {
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
         // What serde does not understand, serde reports.
         let _ = attr.parse_nested_meta(|meta| {
-            let has_value = meta.input.peek(Token![=]);
-            found |= meta.path.is_ident("default") && !has_value;
-            if has_value {
-                meta.value()?.parse::<Expr>()?;
+            let mut value = None;
+            if meta.input.peek(Token![=]) {
+                value = Some(meta.value()?.parse()?);
             } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
                 let list;
                 parenthesized!(list in meta.input);
                 list.parse::<TokenStream>()?;
             }
+            visit(&meta.path, value);
             Ok(())
         });
     }
-    found
+}
+
+/// The bounds that serde infers from `default`: on the whole type, or on the type parameters of each field
+/// that has one. The mirror has them too, because schemars infers none.
+fn default_bounds<'a>(
+    ident: &Ident,
+    generics: &Generics,
+    attrs: &[Attribute],
+    fields: impl Iterator<Item = &'a Field>,
+) -> Vec<WherePredicate> {
+    let (_, ty_generics, _) = generics.split_for_impl();
+    if generics.type_params().next().is_none() {
+        return Vec::new();
+    }
+    let defaulted: Vec<TokenStream> = fields
+        .filter(|field| defaults_of_type(&field.attrs))
+        .map(|field| field.ty.to_token_stream())
+        .collect();
+    let params = generics.type_params().map(|param| &param.ident);
+    let named = params.filter(|param| defaulted.iter().any(|ty| names(ty.clone(), param)));
+    let mut bounds: Vec<WherePredicate> =
+        named.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
+    if defaults_of_type(attrs) {
+        bounds.push(parse_quote!(#ident #ty_generics: ::core::default::Default));
+    }
+    bounds
+}
+
+/// Whether a name stands among tokens.
+fn names(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        _ => false,
+    })
 }
 
 /// `JsonSchema` reads the fields of `Self::default()`, which only the type itself has, so the mirror has a

@@ -50,6 +50,54 @@ pub mod halved {
     }
 }
 
+/// A default beside a way to read and write that is no type's own.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+pub struct WithDefault {
+    #[serde(default, with = "tripled")]
+    #[schemars(with = "u32")]
+    tripled: u32,
+}
+
+/// A module as serde's `with` has it, both ways.
+pub mod tripled {
+    /// Reads a number.
+    ///
+    /// # Errors
+    /// What the deserializer says.
+    pub fn deserialize<'de, D: tk::serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        <u32 as tk::serde::Deserialize>::deserialize(deserializer).map(|n| n * 3)
+    }
+
+    /// Writes a number.
+    ///
+    /// # Errors
+    /// What the serializer says.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+    pub fn serialize<S: tk::serde::Serializer>(number: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(number / 3)
+    }
+}
+
+/// Of a type whose default is asked for.
+#[derive(Debug, ToolParams)]
+#[tool_params(crate = tk)]
+pub struct Defaulted<T, U> {
+    #[serde(default)]
+    value: T,
+    #[param(default)]
+    values: Vec<T>,
+    other: Option<U>,
+}
+
+/// Of a type that has a default as a whole.
+#[derive(Debug, Default, ToolParams)]
+#[tool_params(crate = tk)]
+#[serde(default)]
+pub struct DefaultedWhole<T> {
+    value: T,
+}
+
 /// Takes its other fields in.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
@@ -277,6 +325,17 @@ pub fn take_generics(
     either: Option<Either<Page<String>, Tagged<u16, bool>>>,
 ) -> String {
     format!("{numbers:?} {words:?} {tagged:?} {either:?}")
+}
+
+/// Takes types with defaults of other types.
+#[tool(crate = tk)]
+#[must_use]
+pub fn take_defaults(
+    with: &WithDefault,
+    defaulted: &Defaulted<u8, Words>,
+    whole: &DefaultedWhole<String>,
+) -> String {
+    format!("{with:?} {defaulted:?} {whole:?}")
 }
 
 /// Takes types that hold themselves.

@@ -43,7 +43,7 @@ fn every_tool_is_found() {
     let discovered = ToolRegistry::discover().expect("no collisions");
     let names: Vec<&str> = discovered.iter_definitions().map(|tool| tool.name.as_str()).collect();
     let returns = names.iter().filter(|name| name.starts_with("returns-")).count();
-    assert_eq!((returns, names.len()), (39, 63), "{names:?}");
+    assert_eq!((returns, names.len()), (39, 64), "{names:?}");
     assert_eq!(registry().len() - names.len(), 8);
     let local: Vec<String> =
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
@@ -152,6 +152,17 @@ fn types_of_the_user_are_read_as_serde_says() {
         text.starts_with("Page { items: [1], next: Some(Page { items: [], next: None }) } None Some("),
         "{text}"
     );
+    let text = call("take_defaults", &json!({"with": {}, "defaulted": {"other": "OTHER"}, "whole": {}}));
+    let expected = concat!(
+        "WithDefault { tripled: 0 } Defaulted { value: 0, values: [], other: Some(Other) } ",
+        r#"DefaultedWhole { value: "" }"#
+    );
+    assert_eq!(text, expected);
+    let text = call(
+        "take_defaults",
+        &json!({"with": {"tripled": 2}, "defaulted": {"value": 1}, "whole": {"value": "a"}}),
+    );
+    assert!(text.starts_with("WithDefault { tripled: 6 } Defaulted { value: 1,"), "{text}");
     let text = call(
         "take_recursive",
         &json!({

@@ -35,7 +35,9 @@ impl Shape {
             // The tool is described, not the type of its arguments.
             root.shift_remove("description");
         }
-        let fields = fields_of::<T>();
+        // A choice that is written as an object tells the names of its tag and content, not those of its members.
+        let is_choice = ["oneOf", "anyOf"].iter().any(|keyword| schema.get(*keyword).is_some());
+        let fields = fields_of::<T>().filter(|_| !is_choice);
         let mut closable = fields.is_some();
         if let (true, Value::Object(root)) = (closable, &mut schema) {
             root.entry("properties").or_insert_with(|| Map::new().into());

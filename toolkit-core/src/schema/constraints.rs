@@ -79,6 +79,13 @@ impl<'a> Constraints<'a> {
         self.set("deprecated", true);
     }
 
+    /// Of a variant beside whose tag its data would stand, under this name: it has none.
+    pub fn no_data(&mut self, content: &str) {
+        if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
+            properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));
+        }
+    }
+
     /// Constraints of each item of a list, or of each value of a map.
     pub fn items(&mut self, constrain: impl FnOnce(&mut Constraints<'_>)) {
         let keyword = if self.kind() == Some("object") { "additionalProperties" } else { "items" };

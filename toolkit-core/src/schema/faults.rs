@@ -3,8 +3,9 @@
 //! It looks at what types and constraints can say: kinds, allowed values, bounds, members and items. It
 //! is no validator: a value without faults here may still be refused by a type with rules of its own.
 
+use super::aliases::property;
 use super::describe::{describe, resolve, value_in_words};
-use super::limits::{keeps_within, matches};
+use super::limits::{is_same, keeps_within, matches};
 use crate::error::{ViolationKind, nearest, shorten};
 use serde_json::{Map, Value};
 use std::ptr;
@@ -29,7 +30,11 @@ pub(crate) struct Fault {
 
 /// The faults of a value, in the order of the value; `raw` is its text. `root` is where references of `schema` lead.
 pub(crate) fn faults(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
-    let mut search = Search { root, raw, steps: Vec::new(), open: Vec::new(), found: Vec::new() };
+    search(root, schema, value, raw, false)
+}
+
+fn search(root: &Value, schema: &Value, value: &Value, raw: &str, taken: bool) -> Vec<Fault> {
+    let mut search = Search { root, raw, taken, steps: Vec::new(), open: Vec::new(), found: Vec::new() };
     search.look(schema, value);
     search.found
 }
@@ -51,6 +56,8 @@ struct Search<'a> {
     root: &'a Value,
     /// The text of the whole value, as it came.
     raw: &'a str,
+    /// Whether the type has taken the value.
+    taken: bool,
     steps: Vec<Step>,
     /// The schemas that are being looked at, each with the number of steps to its value. One that leads
     /// to itself at the same value demands nothing more.
@@ -75,6 +82,13 @@ impl<'a> Search<'a> {
     }
 
     fn look_into(&mut self, schema: &'a Map<String, Value>, value: &Value) {
+        if let Value::Array(items) = value
+            && self.taken
+            && let Some(fields) = fields(schema).filter(|fields| items.len() <= fields.len())
+        {
+            self.look_into_fields(fields, items);
+            return;
+        }
         if !is_of_its_kind(schema, value) {
             self.mismatch(ViolationKind::WrongType, schema, value);
             return;
@@ -109,7 +123,8 @@ impl<'a> Search<'a> {
     fn look_into_branches(&mut self, schema: &Map<String, Value>, branches: &'a [Value], value: &Value) {
         let in_branch = |branch: &'a Value| {
             let (steps, open) = (self.steps.clone(), self.open.clone());
-            let mut search = Search { root: self.root, raw: self.raw, steps, open, found: Vec::new() };
+            let mut search =
+                Search { root: self.root, raw: self.raw, taken: self.taken, steps, open, found: Vec::new() };
             search.look(branch, value);
             search.found
         };
@@ -143,8 +158,8 @@ impl<'a> Search<'a> {
         let others = schema.get("additionalProperties");
         for (name, value) in members {
             self.steps.push(Step::Key(name.clone()));
-            match (properties.and_then(|properties| properties.get(name)), others) {
-                (Some(property), _) => self.look(property, value),
+            match (properties.and_then(|properties| property(properties, name)), others) {
+                (Some((_, property)), _) => self.look(property, value),
                 (None, _) if schema.contains_key("patternProperties") => {
                     let patterns = schema.get("patternProperties").and_then(Value::as_object);
                     let mut matching =
@@ -161,12 +176,23 @@ impl<'a> Search<'a> {
             }
             self.steps.pop();
         }
+        let own_name = |name: &String| property(properties?, name).map(|(own, _)| own.as_str());
+        let given: Vec<&str> = members.keys().map(|name| own_name(name).unwrap_or(name)).collect();
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        for name in required.filter_map(Value::as_str).filter(|name| !members.contains_key(*name)) {
+        for name in required.filter_map(Value::as_str).filter(|name| !given.contains(name)) {
             let property = properties.and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe(self.root, property)));
             self.steps.push(Step::Key(name.to_owned()));
             self.add(ViolationKind::Missing, message);
+            self.steps.pop();
+        }
+    }
+
+    /// serde takes a list of values for a structure, in the order of its fields.
+    fn look_into_fields(&mut self, fields: &'a Map<String, Value>, items: &[Value]) {
+        for (index, ((_, property), item)) in fields.iter().zip(items).enumerate() {
+            self.steps.push(Step::Index(index));
+            self.look(property, item);
             self.steps.pop();
         }
     }
@@ -192,7 +218,7 @@ impl<'a> Search<'a> {
 /// The faults against constraints, which a typed decode does not see. Whatever else does not fit, the
 /// type has taken, for instance a member under another name.
 pub(crate) fn broken_constraints(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
-    let mut found = faults(root, schema, value, raw);
+    let mut found = search(root, schema, value, raw, true);
     found.retain(|fault| fault.kind == ViolationKind::Constraint);
     found
 }
@@ -228,9 +254,20 @@ fn is_of_its_kind(schema: &Map<String, Value>, value: &Value) -> bool {
     }
 }
 
+/// The properties, if the schema wants an object and no list.
+fn fields(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    let is_wanted = |kind: &str| match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|known| known == kind),
+        known => known.is_some_and(|known| known == kind),
+    };
+    let properties = schema.get("properties")?.as_object();
+    properties.filter(|_| is_wanted("object") && !is_wanted("array"))
+}
+
 fn is_allowed(schema: &Map<String, Value>, value: &Value) -> bool {
-    schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(value))
-        && schema.get("const").is_none_or(|constant| constant == value)
+    let values = schema.get("enum").and_then(Value::as_array);
+    values.is_none_or(|values| values.iter().any(|allowed| is_same(allowed, value)))
+        && schema.get("const").is_none_or(|constant| is_same(constant, value))
 }
 
 pub(super) fn is_of_kind(value: &Value, kind: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Generating the schemas of types, with `schemars`.
 
+use super::aliases::without_aliases;
 use super::limits::has_demands;
 use super::tidy::{tidy, tidy_written};
 use schemars::generate::SchemaSettings;
@@ -19,10 +20,13 @@ use std::borrow::Cow;
 /// ```
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
-    judged_schema_of::<T>().0
+    let (mut schema, _) = judged_schema_of::<T>();
+    without_aliases(&mut schema);
+    schema
 }
 
-/// The schema of a type, and whether it demands more than decoding ensures.
+/// The schema of a type with the other names of its properties, and whether it demands more than decoding
+/// ensures.
 pub(crate) fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::new();
     let mut schema = T::json_schema(builder.generator()).to_value();

@@ -3,7 +3,8 @@
 use super::format;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// No more patterns are kept compiled.
@@ -64,26 +65,42 @@ pub(super) fn keeps_within(schema: &Map<String, Value>, value: &Value) -> bool {
     match value {
         Value::Number(_) => number_fits(schema, value),
         Value::String(text) => text_fits(schema, text),
-        Value::Array(items) => count_fits(schema, "minItems", "maxItems", items.len()),
+        Value::Array(items) => count_fits(schema, "minItems", "maxItems", count(schema, items)),
         Value::Object(members) => count_fits(schema, "minProperties", "maxProperties", members.len()),
         _ => true,
     }
 }
 
 fn number_fits(schema: &Map<String, Value>, value: &Value) -> bool {
-    let Some(number) = value.as_f64() else { return true };
-    let against = |keyword: &str, fits: fn(f64, f64) -> bool| {
-        schema.get(keyword).and_then(Value::as_f64).is_none_or(|bound| fits(number, bound))
+    let against = |keyword: &str, fits: fn(Ordering) -> bool| {
+        schema.get(keyword).and_then(|bound| compare(value, bound)).is_none_or(fits)
     };
-    against("minimum", |number, bound| number >= bound)
-        && against("maximum", |number, bound| number <= bound)
-        && against("exclusiveMinimum", |number, bound| number > bound)
-        && against("exclusiveMaximum", |number, bound| number < bound)
+    against("minimum", Ordering::is_ge)
+        && against("maximum", Ordering::is_le)
+        && against("exclusiveMinimum", Ordering::is_gt)
+        && against("exclusiveMaximum", Ordering::is_lt)
         && schema.get("multipleOf").is_none_or(|step| is_multiple(value, step))
 }
 
+/// Two numbers; integers are not rounded, as doubles beyond 2^53 are.
+fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+    match (integer(left), integer(right)) {
+        (Some(left), Some(right)) => Some(left.cmp(&right)),
+        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
+    }
+}
+
+fn integer(value: &Value) -> Option<i128> {
+    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+}
+
+/// Whether two values are the same to a schema: 1 and 1.0 are one number.
+pub(super) fn is_same(left: &Value, right: &Value) -> bool {
+    left == right || compare(left, right) == Some(Ordering::Equal)
+}
+
 fn is_multiple(value: &Value, step: &Value) -> bool {
-    match (value.as_i64(), step.as_i64()) {
+    match (integer(value), integer(step)) {
         (Some(value), Some(step)) => step == 0 || value % step == 0,
         _ => match (value.as_f64(), step.as_f64()) {
             (Some(value), Some(step)) if step > 0.0 => {
@@ -103,6 +120,14 @@ fn text_fits(schema: &Map<String, Value>, text: &str) -> bool {
     length_fits
         && format.is_none_or(|format| format::fits(format, text))
         && pattern.and_then(compiled).is_none_or(|pattern| pattern.is_match(text))
+}
+
+/// How many items a list has. A set has each once, however often it is written.
+fn count(schema: &Map<String, Value>, items: &[Value]) -> usize {
+    match schema.get("uniqueItems") {
+        Some(Value::Bool(true)) => items.iter().map(Value::to_string).collect::<HashSet<_>>().len(),
+        _ => items.len(),
+    }
 }
 
 fn count_fits(schema: &Map<String, Value>, least: &str, most: &str, count: usize) -> bool {

@@ -1,5 +1,6 @@
 //! Values inside a value as they may be meant: whole numbers as integers, and what stands in a string.
 
+use super::aliases::property;
 use super::describe::resolve;
 use super::faults::is_of_kind;
 use serde_json::Value;
@@ -47,8 +48,11 @@ pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool 
         }
         Value::Object(members) => {
             for (name, member) in members.iter_mut() {
-                let property = schema.get("properties").and_then(|properties| properties.get(name));
-                if let Some(schema) = property.or_else(|| inside("additionalProperties")) {
+                let properties = schema.get("properties").and_then(Value::as_object);
+                let known = properties.and_then(|properties| property(properties, name));
+                if let Some(schema) =
+                    known.map(|(_, schema)| schema).or_else(|| inside("additionalProperties"))
+                {
                     changed |= as_meant(root, schema, member);
                 }
             }

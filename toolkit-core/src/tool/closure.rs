@@ -6,6 +6,7 @@ use crate::args::{Rules, Shape, ToolParams, decode_whole};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
+use crate::schema::without_aliases;
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt;
@@ -101,6 +102,8 @@ pub struct ClosureTool {
 #[derive(Debug, Clone)]
 struct Made {
     definition: ToolDefinition,
+    /// The schema that arguments are compared with, if the published one does not say all.
+    checked: Option<Value>,
     shape: Shape,
 }
 
@@ -108,11 +111,16 @@ impl Made {
     fn rules(&self) -> Rules<'_> {
         let ToolDefinition { parameters, metadata, .. } = &self.definition;
         Rules {
-            schema: parameters,
+            schema: self.checked.as_ref().unwrap_or(parameters),
             demanding: &[],
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
         }
+    }
+
+    fn close(&mut self, closed: bool) {
+        let schemas = std::iter::once(&mut self.definition.parameters).chain(&mut self.checked);
+        schemas.for_each(|schema| self.shape.close(schema, closed));
     }
 }
 
@@ -126,17 +134,17 @@ impl ClosureTool {
     ) -> Result<Self, BuildError> {
         let defined_at = caller();
         let name = legal_name(name, defined_at)?;
-        let (schema, shape) = Shape::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
+        let (mut schema, shape) = Shape::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
             tool: name.to_string(),
             path: "#".to_owned(),
             message: "the arguments of a closure must be written as an object; put them into a struct"
                 .to_owned(),
             defined_at,
         })?;
+        let checked = without_aliases(&mut schema);
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
-        shape.close(&mut definition.parameters, true);
         let call = move |text: &str, context: &ToolContext, made: &Made| match decode_whole::<Args>(
             text,
             &made.shape,
@@ -145,7 +153,9 @@ impl ClosureTool {
             Ok(args) => closure(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         };
-        Ok(Self { made: Arc::new(Made { definition, shape }), call: Arc::new(call) })
+        let mut made = Made { definition, checked, shape };
+        made.close(true);
+        Ok(Self { made: Arc::new(made), call: Arc::new(call) })
     }
 
     /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
@@ -199,7 +209,7 @@ impl ClosureTool {
         let made = Arc::make_mut(&mut self.made);
         made.definition.metadata = change(mem::take(&mut made.definition.metadata));
         let refuse_unknown = made.rules().refuse_unknown;
-        made.shape.close(&mut made.definition.parameters, refuse_unknown);
+        made.close(refuse_unknown);
         self
     }
 }

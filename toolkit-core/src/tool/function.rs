@@ -6,6 +6,7 @@ use crate::args::{self, Decode, Fill, Param, Rules, Shape, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
+use crate::schema::without_aliases;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
@@ -37,7 +38,7 @@ impl<'a> Invocation<'a> {
     fn rules(&self) -> Rules<'a> {
         let ToolDefinition { parameters, metadata, .. } = &self.tool.made.definition;
         Rules {
-            schema: parameters,
+            schema: self.tool.made.checked.as_ref().unwrap_or(parameters),
             demanding: &self.tool.made.demanding,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
@@ -103,6 +104,8 @@ pub struct StaticTool {
 struct Made {
     definition: ToolDefinition,
     params: &'static [Param],
+    /// The schema that arguments are compared with, if the published one does not say all.
+    checked: Option<Value>,
     /// For each parameter, whether its schema demands more than decoding ensures.
     demanding: Vec<bool>,
     /// What is known of the type whose fields are the arguments.
@@ -219,7 +222,7 @@ impl StaticTool {
             metadata = describe(metadata);
         }
         let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
-        let (schema, demanding, shape) = match self.whole {
+        let (mut schema, demanding, shape) = match self.whole {
             Some(whole) => {
                 let (mut schema, shape) = whole();
                 shape.close(&mut schema, refuse_unknown);
@@ -230,10 +233,11 @@ impl StaticTool {
                 (schema, demanding, None)
             }
         };
+        let checked = without_aliases(&mut schema);
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let mut definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
         definition.output = OutputSchema::of_type(self.returned);
-        Made { definition, params: self.params, demanding, shape }
+        Made { definition, params: self.params, checked, demanding, shape }
     }
 }
 

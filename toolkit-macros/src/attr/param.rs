@@ -93,8 +93,8 @@ impl ParamAttr {
                 set(&mut self.default, key, value, diag);
             }
             "description" => set(&mut self.description, key, text(input)?, diag),
-            "rename" => set(&mut self.rename, key, text(input)?, diag),
-            "alias" => self.aliases.push(text(input)?),
+            "rename" => set(&mut self.rename, key, name(input, diag)?, diag),
+            "alias" => self.aliases.push(name(input, diag)?),
             "flatten" => self.flatten = Some(key.clone()),
             other => {
                 if !self.constraints.read(key, input, diag)? {
@@ -107,4 +107,13 @@ impl ParamAttr {
         }
         Ok(())
     }
+}
+
+/// The name of a parameter. It is compared with the text of a call, where these characters stand escaped.
+fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
+    let name = text(input)?;
+    if name.value().contains(|c: char| matches!(c, '"' | '\\') || c.is_control()) {
+        diag.error(&name, "the name of a parameter has no quotes, backslashes or control characters");
+    }
+    Ok(name)
 }

@@ -1,0 +1,121 @@
+//! What is taken beyond the schema on purpose, each a rule: how it would be written to fit.
+
+use super::values::resolve;
+use toolkit::serde_json::{Map, Value};
+
+/// The value as the schema wants it, if it was taken by one of these rules:
+///
+/// - `null` for a member that may be left out is as if it were left out.
+/// - A member may have its other name.
+/// - A set takes an item twice.
+/// - A list of values stands for a structure (serde takes it).
+/// - A variant without data may be written as an object whose member is `null` (serde takes it).
+/// - The data of a variant may be left out if it may be `null` (serde takes it).
+/// - A tag beside other members may be the number of its variant (serde takes it).
+pub(super) fn plainly(root: &Value, schema: &Value, value: &Value) -> Value {
+    let schema = resolve(root, schema);
+    let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+    let plain = match value {
+        Value::Object(members) => of_object(root, schema, members),
+        Value::Array(items) => of_array(root, schema, items),
+        value => value.clone(),
+    };
+    for (index, branch) in list("anyOf").or_else(|| list("oneOf")).into_iter().flatten().enumerate() {
+        let in_branch = plainly(root, branch, &with_name_of_variant(index, resolve(root, branch), &plain));
+        if fits(root, branch, &in_branch) {
+            return in_branch;
+        }
+    }
+    plain
+}
+
+/// The value with the tag of a branch, if it has the number of it.
+fn with_name_of_variant(index: usize, branch: &Value, value: &Value) -> Value {
+    let mut named = value.clone();
+    let properties = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
+    for (name, tag) in properties.filter_map(|(name, property)| Some((name, property.get("const")?))) {
+        if let Some(number) = named.get_mut(name).filter(|given| given.as_u64() == Some(index as u64)) {
+            *number = tag.clone();
+        }
+    }
+    named
+}
+
+fn of_object(root: &Value, schema: &Value, members: &Map<String, Value>) -> Value {
+    if let (Some((name, Value::Null)), 1) = (members.iter().next(), members.len()) {
+        let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+        if values.chain(schema.get("const")).any(|value| value == name) {
+            return name.as_str().into();
+        }
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let property = |name: &str| properties.and_then(|properties| properties.get(name));
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|required| required.iter().any(|known| known == name));
+    let mut plain = Map::new();
+    for (name, value) in members {
+        let own = name.strip_suffix("-alias").unwrap_or(name);
+        let (name, schema) = match (property(name), property(own)) {
+            (None, Some(schema)) => (own, Some(schema)),
+            (known, _) => (name.as_str(), known.or(schema.get("additionalProperties"))),
+        };
+        let value = schema.map_or_else(|| value.clone(), |schema| plainly(root, schema, value));
+        let absent =
+            value.is_null() && !is_required(name) && schema.is_some_and(|schema| !fits(root, schema, &value));
+        if !absent {
+            plain.insert(name.to_owned(), value);
+        }
+    }
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        let may_be_null = || property(name).is_some_and(|schema| fits(root, schema, &Value::Null));
+        if !plain.contains_key(name) && may_be_null() {
+            plain.insert(name.to_owned(), Value::Null);
+        }
+    }
+    plain.into()
+}
+
+/// The value with the names of the schema, where it had others; `None` if it has both.
+pub(super) fn with_own_names(value: &Value) -> Option<Value> {
+    match value {
+        Value::Object(members) => {
+            let own = |name: &String| name.strip_suffix("-alias").unwrap_or(name).to_owned();
+            let renamed: Option<Map<String, Value>> =
+                members.iter().map(|(name, value)| Some((own(name), with_own_names(value)?))).collect();
+            renamed.filter(|renamed| renamed.len() == members.len()).map(Value::from)
+        }
+        Value::Array(items) => items.iter().map(with_own_names).collect(),
+        value => Some(value.clone()),
+    }
+}
+
+fn of_array(root: &Value, schema: &Value, items: &[Value]) -> Value {
+    let kind = schema.get("type");
+    let kinds =
+        kind.and_then(Value::as_array).map_or(kind.map_or(&[][..], std::slice::from_ref), Vec::as_slice);
+    if kinds.iter().any(|kind| kind == "object") && kinds.iter().all(|kind| kind != "array") {
+        let names = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        let members: Map<String, Value> = names.cloned().zip(items.iter().cloned()).collect();
+        let all = members.len() == items.len();
+        return if all { of_object(root, schema, &members) } else { Value::from(items) };
+    }
+    let first = schema.get("prefixItems").and_then(Value::as_array);
+    let mut plain = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let of_item = first.and_then(|first| first.get(index)).or(schema.get("items"));
+        let item = of_item.map_or_else(|| item.clone(), |of_item| plainly(root, of_item, item));
+        if schema.get("uniqueItems").is_none() || !plain.contains(&item) {
+            plain.push(item);
+        }
+    }
+    plain.into()
+}
+
+fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
+    let mut schema = schema.clone();
+    if let (Value::Object(schema), Some(definitions)) = (&mut schema, root.get("$defs")) {
+        schema.insert("$defs".to_owned(), definitions.clone());
+    }
+    super::validator(&schema).is_valid(value)
+}

@@ -1,0 +1,298 @@
+//! Writes random types, and tools that take them, for the test whether schema and decoder agree.
+//!
+//! Cargo runs it before the tests are compiled. Each seed gives other types: `TOOLKIT_SEED=7 cargo test`.
+
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
+mod random;
+
+use random::Random;
+use std::fmt::Write;
+use std::{env, fs, path::Path};
+
+const SEED: u64 = 1;
+const TYPES: usize = 48;
+const TOOLS: usize = 24;
+
+fn main() {
+    println!("cargo::rerun-if-changed=it/agreement");
+    println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
+    let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
+    let mut writer = Writer { random: Random(seed), named: Vec::new(), out: String::new() };
+    for _ in 0..TYPES {
+        match writer.random.below(2) {
+            0 => writer.write_struct(),
+            _ => writer.write_enum(),
+        }
+    }
+    writer.write_tools();
+    let folder = env::var_os("OUT_DIR").expect("cargo says where to");
+    fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
+}
+
+/// A type that was written before and can be part of others.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    /// Written as an object that takes other members too, so it can be part of another object.
+    open_struct: bool,
+}
+
+/// A type as it stands in the source, and what can be said about it.
+#[derive(Clone)]
+struct Type {
+    text: String,
+    kind: Kind,
+    has_default: bool,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Integer,
+    Real,
+    Text,
+    List(Box<Self>),
+    Map(Box<Self>),
+    Other,
+}
+
+impl Type {
+    fn new(text: impl Into<String>, kind: Kind, has_default: bool) -> Self {
+        Self { text: text.into(), kind, has_default }
+    }
+}
+
+struct Writer {
+    random: Random,
+    named: Vec<Named>,
+    out: String,
+}
+
+impl Writer {
+    fn scalar(&mut self) -> Type {
+        let integers = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64"];
+        match self.random.below(10) {
+            0..4 => Type::new(self.random.one(&integers), Kind::Integer, true),
+            4 => Type::new("f64", Kind::Real, true),
+            5 => Type::new("bool", Kind::Other, true),
+            6 => Type::new("char", Kind::Other, true),
+            _ => Type::new("String", Kind::Text, true),
+        }
+    }
+
+    /// A scalar that a set can hold.
+    fn item(&mut self) -> Type {
+        let item = self.scalar();
+        if item.text == "f64" { self.item() } else { item }
+    }
+
+    fn ty(&mut self, depth: usize) -> Type {
+        let Some(depth) = depth.checked_sub(1) else { return self.scalar() };
+        match self.random.below(16) {
+            0..5 => self.scalar(),
+            5 | 6 => {
+                let inner = self.ty(depth);
+                Type::new(format!("Option<{}>", inner.text), inner.kind, true)
+            }
+            7 => {
+                let item = self.ty(depth);
+                Type::new(format!("Vec<{}>", item.text), Kind::List(Box::new(item.kind)), true)
+            }
+            8 => {
+                let value = self.ty(depth);
+                let text = format!("std::collections::BTreeMap<String, {}>", value.text);
+                Type::new(text, Kind::Map(Box::new(value.kind)), true)
+            }
+            9 => {
+                let set = self.random.one(&["HashSet", "BTreeSet"]);
+                let item = self.item();
+                let text = format!("std::collections::{set}<{}>", item.text);
+                Type::new(text, Kind::List(Box::new(item.kind)), true)
+            }
+            10 => {
+                let items: Vec<String> =
+                    (0..=self.random.below(3)).map(|_| self.ty(depth).text + ",").collect();
+                Type::new(format!("({})", items.concat()), Kind::Other, false)
+            }
+            11 => {
+                let (item, count) = (self.ty(depth), self.random.one(&[1, 2, 3]));
+                Type::new(format!("[{}; {count}]", item.text), Kind::Other, false)
+            }
+            12 => {
+                let inner = self.ty(depth);
+                Type::new(format!("Box<{}>", inner.text), Kind::Other, inner.has_default)
+            }
+            _ if self.named.is_empty() => self.scalar(),
+            _ => {
+                let at = self.random.below(self.named.len());
+                Type::new(self.named[at].name.clone(), Kind::Other, false)
+            }
+        }
+    }
+
+    /// A constraint on values of a kind, as it stands in `#[param(…)]`.
+    fn constraint(&mut self, kind: &Kind) -> Option<String> {
+        let integers =
+            ["range = 1..=9", "range = 3..", "range = ..=5", "multiple_of = 3", "one_of = [1, 2, 70]"];
+        let reals = ["range = 0.5..=9.5", "range = ..2.0", "multiple_of = 0.5", "one_of = [0.5, 1.0]"];
+        let texts = [
+            "length = 1..=3",
+            "length = 2",
+            r#"pattern = "^[a-c]+$""#,
+            r#"pattern = "[0-9]""#,
+            r#"one_of = ["a", "b5"]"#,
+            r#"format = "ipv4""#,
+            r#"format = "date""#,
+        ];
+        let lengths = ["length = 1..=2", "length = 2..", "length = ..=1"];
+        match kind {
+            Kind::Integer => Some(self.random.one(&integers).to_owned()),
+            Kind::Real => Some(self.random.one(&reals).to_owned()),
+            Kind::Text => Some(self.random.one(&texts).to_owned()),
+            Kind::List(item) | Kind::Map(item) => match self.random.once_in(2) {
+                true => Some(self.random.one(&lengths).to_owned()),
+                false => self.constraint(item).map(|inner| format!("items({inner})")),
+            },
+            Kind::Other => None,
+        }
+    }
+
+    /// What stands in `#[param(…)]` of a parameter or field.
+    fn param(&mut self, ty: &Type, name: &str) -> String {
+        let mut said = Vec::new();
+        if ty.has_default && self.random.once_in(5) {
+            said.push("default".to_owned());
+        }
+        if self.random.once_in(6) {
+            said.push(format!(r#"rename = "{name}-renamed""#));
+        }
+        if self.random.once_in(5) {
+            said.push(format!(r#"alias = "{name}{ALIAS}""#));
+        }
+        if self.random.once_in(2) {
+            said.extend(self.constraint(&ty.kind));
+        }
+        if said.is_empty() { String::new() } else { format!("#[param({})] ", said.join(", ")) }
+    }
+
+    /// A name for the next type.
+    fn begin(&mut self) -> String {
+        let name = format!("T{}", self.named.len());
+        self.out += "#[derive(Debug, toolkit::ToolParams)]\n";
+        name
+    }
+
+    fn write_struct(&mut self) {
+        let name = self.begin();
+        let closed = self.random.once_in(3);
+        if closed {
+            self.out += "#[serde(deny_unknown_fields)]\n";
+        }
+        if self.random.once_in(3) {
+            self.out += "#[serde(rename_all = \"SCREAMING-KEBAB-CASE\")]\n";
+        }
+        writeln!(self.out, "struct {name} {{").expect("a string takes all");
+        let prefix = name.to_lowercase();
+        self.write_fields(&prefix);
+        let part = self.named.iter().rfind(|named| named.open_struct).cloned();
+        let takes_in = !closed && self.random.once_in(4);
+        if let (true, Some(part)) = (takes_in, part) {
+            writeln!(self.out, "#[param(flatten)] {prefix}_rest: {},", part.name)
+                .expect("a string takes all");
+        }
+        self.out += "}\n";
+        self.named.push(Named { name, open_struct: !closed && !takes_in });
+    }
+
+    fn write_fields(&mut self, prefix: &str) {
+        for index in 0..self.random.below(4) {
+            let name = format!("{prefix}_f{index}");
+            let ty = match self.random.below(12) {
+                0 => Type::new("Option<Box<Self>>", Kind::Other, true),
+                // No constraint, because a list of at least two such lists has no end.
+                1 => Type::new("Vec<Self>", Kind::Other, true),
+                _ => self.ty(2),
+            };
+            let param = self.param(&ty, &name);
+            writeln!(self.out, "{param}{name}: {},", ty.text).expect("a string takes all");
+        }
+    }
+
+    fn write_enum(&mut self) {
+        let name = self.begin();
+        let tagging =
+            self.random.one(&["", "tag = \"kind\"", "tag = \"kind\", content = \"of\"", "untagged"]);
+        let internal = tagging == "tag = \"kind\"";
+        writeln!(self.out, "#[serde({tagging})]\nenum {name} {{").expect("a string takes all");
+        for index in 0..=self.random.below(4) {
+            let variant = format!("V{index}");
+            if self.random.once_in(6) {
+                writeln!(self.out, "#[serde(rename = \"v-{index}\")]").expect("a string takes all");
+            }
+            match self.random.below(4) {
+                0 => self.out += &variant,
+                1 => {
+                    let part =
+                        self.named.iter().rfind(|named| named.open_struct).map(|part| part.name.clone());
+                    let inner = if internal { part } else { Some(self.ty(2).text) };
+                    self.out += &inner.map_or_else(|| variant.clone(), |inner| format!("{variant}({inner})"));
+                }
+                2 if !internal => {
+                    let items = format!("{}, {}", self.ty(1).text, self.ty(1).text);
+                    self.out += &format!("{variant}({items})");
+                }
+                _ => {
+                    self.out += &format!("{variant} {{\n");
+                    self.write_fields(&format!("{}_v{index}", name.to_lowercase()));
+                    self.out += "}";
+                }
+            }
+            self.out += ",\n";
+        }
+        self.out += "}\n";
+        self.named.push(Named { name, open_struct: false });
+    }
+
+    /// A function for each few types, a function that takes a struct's fields, and a closure for each struct.
+    fn write_tools(&mut self) {
+        let mut tools = Vec::new();
+        for index in 0..TOOLS {
+            let count = 1 + self.random.below(4);
+            let params: Vec<String> = (0..count)
+                .map(|index| {
+                    let (name, ty) = (format!("p{index}"), self.ty(3));
+                    format!("{}{name}: {}", self.param(&ty, &name), ty.text)
+                })
+                .collect();
+            let unknown = if self.random.once_in(4) { ", unknown = \"ignore\"" } else { "" };
+            let params = params.join(",\n");
+            tools.push(format!("slots_{index}::tool()"));
+            self.write_tool(&format!("slots_{index}"), &params, unknown);
+        }
+        for named in self.named.clone().into_iter().filter(|named| named.open_struct) {
+            let tool = format!("whole_{}", named.name.to_lowercase());
+            tools.push(format!("{tool}::tool()"));
+            self.write_tool(&tool, &format!("#[param(flatten)] p0: {}", named.name), "");
+        }
+        let names: Vec<String> = self.named.iter().map(|named| format!("take::<{}>()", named.name)).collect();
+        writeln!(
+            self.out,
+            "pub(super) fn functions() -> Vec<toolkit::FunctionTool> {{ vec![{}] }}\n\
+             pub(super) fn types() -> Vec<toolkit::ClosureTool> {{ [{}].into_iter().flatten().collect() }}",
+            tools.join(", "),
+            names.join(", "),
+        )
+        .expect("a string takes all");
+    }
+
+    fn write_tool(&mut self, name: &str, params: &str, options: &str) {
+        writeln!(
+            self.out,
+            "#[toolkit::tool(register = false, coerce = false{options})]\nfn {name}({params}) {{}}",
+        )
+        .expect("a string takes all");
+    }
+}
+
+/// The alias of a name ends so, which no other name does.
+const ALIAS: &str = "-alias";
