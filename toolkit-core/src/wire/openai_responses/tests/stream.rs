@@ -175,6 +175,19 @@ fn two_calls_may_have_one_id() {
     check(&events, &expected);
     let bare: Vec<Value> = events.iter().map(|event| without(event.clone(), &["output_index"])).collect();
     check(&bare, &expected);
+    // Not even the items have ids of their own.
+    let (one, two) = (without(one, &["id"]), without(two, &["id"]));
+    let bare = |event| without(event, &["output_index"]);
+    let events = [
+        bare(added(0, &one)),
+        bare(done(0, &one)),
+        bare(added(0, &two)),
+        bare(done(0, &two)),
+        completed(body(json!([one, two]))),
+    ];
+    check(&events, &expected);
+    check(&events[..4], &expected);
+    check(&[bare(done(0, &one)), bare(done(0, &two)), bare(done(0, &two))], &expected);
 }
 
 #[test]
@@ -327,6 +340,11 @@ fn an_error_is_told_and_loses_no_call() {
     stream.push(&json!({"type": "error", "message": "Overloaded"})).unwrap_err();
     let refused = OpenAiResponses.parse_calls(&stream.finish().response).unwrap_err();
     assert!(refused.to_string().contains("Overloaded"));
+    let (_, end) = run(&[
+        json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}),
+        json!({"type": "response.incomplete"}),
+    ]);
+    assert_eq!(end.response["status"], "incomplete");
 }
 
 #[test]
