@@ -3,12 +3,20 @@
 //! The `*.jsonl` files are read from the folder that `TOOLKIT_BFCL` names; a line is a question with its
 //! tools and calls. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each
 //! valid call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter.
+//! And every call is written as a response of each provider, whole and as a stream cut at random places,
+//! read, and dispatched: what the tools say may not differ.
 //! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name.
 
+#[path = "bfcl/chance.rs"]
+mod chance;
+#[path = "bfcl/provider.rs"]
+mod provider;
 #[path = "bfcl/question.rs"]
 mod question;
 #[path = "bfcl/spoil.rs"]
 mod spoil;
+#[path = "bfcl/wire.rs"]
+mod wire;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -61,9 +69,17 @@ fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
             "  {} calls refused, {} of {} spoiled ones",
             tally.refused, tally.caught, tally.spoiled
         ))?;
-        tally.faults.iter().take(20).map(|fault| format!("  {fault}")).try_for_each(&mut say)?;
-        passed += tally.agree + tally.caught;
+        tally.wire.lines().try_for_each(&mut say)?;
+        tally
+            .faults
+            .iter()
+            .chain(&tally.wire.faults)
+            .take(20)
+            .map(|fault| format!("  {fault}"))
+            .try_for_each(&mut say)?;
+        passed += tally.agree + tally.caught + tally.wire.arrived();
         failed += tally.differ + (tally.spoiled - tally.caught);
+        failed += tally.wire.expected() - tally.wire.arrived();
     }
     say(format!("\n{passed} passed, {failed} failed"))?;
     Ok(failed)

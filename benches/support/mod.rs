@@ -62,8 +62,12 @@ pub(crate) fn registry() -> ToolRegistry {
 /// A registry of this many tools, each about 220 bytes of definition.
 pub(crate) fn registry_of(count: usize) -> ToolRegistry {
     let template = tools::add_async::tool();
-    ToolRegistry::from_tools((0..count).map(|index| Named(template.definition().clone()).with_index(index)))
-        .unwrap()
+    ToolRegistry::from_tools((0..count).map(|index| named(template.definition(), index))).unwrap()
+}
+
+/// A tool with the definition of another, to be looked up and listed only.
+pub(crate) fn named(template: &ToolDefinition, index: usize) -> impl Tool + 'static {
+    Named(template.clone()).with_index(index)
 }
 
 /// A tool that is only looked up and listed.

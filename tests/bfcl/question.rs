@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use toolkit::{Dispatcher, DynamicTool, Json, ToolCall, ToolRegistry, ToolResult};
 
 use crate::spoil::{self, Spoiled};
+use crate::wire::{self, WireTally};
 
 /// How many calls went which way.
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Tally {
     pub(crate) spoiled: usize,
     pub(crate) caught: usize,
     pub(crate) faults: Vec<String>,
+    /// The same calls through the providers' formats.
+    pub(crate) wire: WireTally,
 }
 
 pub(crate) struct Question {
@@ -67,6 +70,7 @@ impl Question {
                 }
             }
         }
+        wire::check(&self.id, &open, &self.calls, &mut tally.wire).await?;
         let closed = self.dispatcher(|mut schema| {
             schema["additionalProperties"] = json!(false);
             schema
@@ -138,7 +142,7 @@ impl Question {
     }
 }
 
-fn calls(calls: &[(String, Value)]) -> Vec<ToolCall> {
+pub(crate) fn calls(calls: &[(String, Value)]) -> Vec<ToolCall> {
     let ids = 0..;
     let call = |(id, (name, arguments)): (i32, &(String, Value))| {
         ToolCall::new(id.to_string(), name, arguments.to_string())

@@ -48,6 +48,7 @@ pub use tool::{
     ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer, ToolDefinition,
     ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
 };
+pub use wire::openjiuwen;
 pub use wire::{
     ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, LimitExceeded, NotStrict,
     StreamAccumulator, StreamEnd, StreamEvent, StrictTools, UnknownApiFormat,

@@ -10,7 +10,7 @@ use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::name::{ToolName, WireNames, check_name};
 use crate::output::ToolOutput;
 use crate::tool::{Tool, ToolDefinition, Toolset, start};
-use crate::wire::{ApiFormat, Definitions};
+use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::fmt;
@@ -169,18 +169,33 @@ impl ToolRegistry {
         self.iter().map(Tool::definition)
     }
 
-    /// The list that a request carries as its `tools`, in the order of the names. It is rendered
-    /// when it is first asked for, and again only after the registry has changed.
+    /// The list that a request carries as its `tools`, in the order of the names, with a
+    /// [report](Definitions::report) of what the provider cannot say. It is rendered when it is first
+    /// asked for; after a change of the registry, only what changed is rendered again.
     #[must_use]
     pub fn definitions(&self, format: ApiFormat) -> Definitions {
-        self.views.definitions(self, format)
+        self.views.definitions(self, format, &DefinitionOptions::default())
+    }
+
+    /// Like [`definitions`](Self::definitions), written as the options say.
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, DefinitionOptions, StrictTools, ToolRegistry};
+    ///
+    /// let strict = DefinitionOptions::default().with_strict(StrictTools::All);
+    /// let tools = ToolRegistry::new().definitions_with(ApiFormat::Anthropic, &strict);
+    /// assert_eq!(tools.as_json(), "[]");
+    /// ```
+    #[must_use]
+    pub fn definitions_with(&self, format: ApiFormat, options: &DefinitionOptions) -> Definitions {
+        self.views.definitions(self, format, options)
     }
 
     /// The spellings of the names that a provider accepts, both ways, for requests and histories that the
     /// program builds itself.
     #[must_use]
     pub fn wire_names(&self, format: ApiFormat) -> WireNames {
-        self.views.names(self, format)
+        self.views.names(self, format).clone()
     }
 
     /// The names of the tools in their order.
@@ -238,7 +253,7 @@ impl ToolRegistry {
             });
         }
         self.tools.insert(name, tool);
-        self.views = Views::default();
+        self.views = self.views.renewed();
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod definition;
 mod dynamic;
 mod function;
 mod future;
+mod ir;
 mod metadata;
 mod run;
 mod toolset;

@@ -14,7 +14,9 @@ mod limits;
 mod media;
 mod openai_chat;
 mod openai_responses;
+pub mod openjiuwen;
 mod path;
+mod sse;
 mod stream;
 mod strict;
 
@@ -128,7 +130,8 @@ impl ApiFormat {
     /// Reads definitions back: a list of tools, one tool, or a request with its `tools`.
     ///
     /// Names stay as they are spelled, and parameters that are not given are those of a function
-    /// without any. Tools that are not functions (of free text, or run by the provider) are left out.
+    /// without any. Tools that the provider runs are left out; [`hosted_tools`](Self::hosted_tools)
+    /// gives them.
     ///
     /// ```
     /// use toolkit_core::ApiFormat;

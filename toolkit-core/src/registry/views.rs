@@ -2,19 +2,50 @@
 
 use super::ToolRegistry;
 use crate::name::WireNames;
-use crate::tool::Tool;
-use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
-use std::sync::{Arc, OnceLock};
+use crate::tool::{Tool, ToolDefinition};
+use crate::wire::{ApiFormat, DefinitionOptions, Definitions, Fragment, Renderer};
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Views of the tools. A registry that changes gets new, empty ones.
-#[derive(Clone, Default)]
+/// Views of the tools. A registry that changes gets [new ones](Views::renewed).
+#[derive(Default)]
 pub(super) struct Views {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
     names: [OnceLock<WireNames>; ApiFormat::ALL.len()],
-    definitions: [OnceLock<Definitions>; ApiFormat::ALL.len()],
+    rendered: Mutex<Renderings>,
+    /// Those of the registry before it changed.
+    earlier: Renderings,
+}
+
+type Renderings = HashMap<(ApiFormat, DefinitionOptions), Arc<Rendering>>;
+
+/// Rendered definitions, whole and piece by piece.
+struct Rendering {
+    whole: Definitions,
+    /// Each tool with its piece, in the order of their names.
+    pieces: Vec<(Arc<dyn Tool>, Arc<Fragment>)>,
+}
+
+impl Rendering {
+    /// The piece of this very tool.
+    fn piece(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Fragment>> {
+        let name = &tool.definition().name;
+        let found = self.pieces.binary_search_by(|(known, _)| known.definition().name.cmp(name)).ok()?;
+        let (known, piece) = self.pieces.get(found)?;
+        ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(tool)).then_some(piece)
+    }
 }
 
 impl Views {
+    /// The views of the registry after a change. They know what was rendered before, so that only what
+    /// changed is rendered again.
+    pub(super) fn renewed(&self) -> Self {
+        let mut earlier = self.earlier.clone();
+        earlier.extend(self.rendered().clone());
+        Self { earlier, ..Self::default() }
+    }
+
     pub(super) fn sorted(&self, registry: &ToolRegistry) -> &[Arc<dyn Tool>] {
         self.sorted.get_or_init(|| {
             let mut tools: Vec<Arc<dyn Tool>> = registry.tools.values().cloned().collect();
@@ -25,33 +56,63 @@ impl Views {
 
     /// The name behind some provider's spelling.
     pub(super) fn original<'a>(&'a self, registry: &ToolRegistry, spelling: &'a str) -> Option<&'a str> {
-        let formats = ApiFormat::ALL.into_iter().zip(&self.names);
-        formats
-            .map(|(format, names)| names.get_or_init(|| self.spell(registry, format)).unspell(spelling))
-            .find(|original| *original != spelling)
+        let mut formats = ApiFormat::ALL.into_iter();
+        formats.find_map(|format| {
+            Some(self.names(registry, format).unspell(spelling)).filter(|n| *n != spelling)
+        })
     }
 
-    pub(super) fn names(&self, registry: &ToolRegistry, format: ApiFormat) -> WireNames {
-        match self.names.get(format as usize) {
-            Some(names) => names.get_or_init(|| self.spell(registry, format)).clone(),
-            None => self.spell(registry, format),
+    pub(super) fn names(&self, registry: &ToolRegistry, format: ApiFormat) -> &WireNames {
+        self.names[format as usize].get_or_init(|| {
+            let names = self.sorted(registry).iter().map(|tool| tool.definition().name.as_str());
+            WireNames::new(format.name_rule(), names)
+        })
+    }
+
+    pub(super) fn definitions(
+        &self,
+        registry: &ToolRegistry,
+        format: ApiFormat,
+        options: &DefinitionOptions,
+    ) -> Definitions {
+        let key = (format, options.clone());
+        if let Some(known) = self.rendered().get(&key) {
+            return known.whole.clone();
         }
+        let rendering = self.render(registry, &key);
+        let whole = rendering.whole.clone();
+        self.rendered().insert(key, Arc::new(rendering));
+        whole
     }
 
-    pub(super) fn definitions(&self, registry: &ToolRegistry, format: ApiFormat) -> Definitions {
-        let render = || {
-            let names = self.spell(registry, format);
-            let definitions = self.sorted(registry).iter().map(Tool::definition);
-            format.encode_definitions(definitions, &names, &DefinitionOptions::default())
+    fn render(&self, registry: &ToolRegistry, key: &(ApiFormat, DefinitionOptions)) -> Rendering {
+        let (format, options) = key;
+        let tools = self.sorted(registry);
+        let definitions: Vec<&ToolDefinition> = tools.iter().map(Tool::definition).collect();
+        let renderer = Renderer::new(*format, &definitions, self.names(registry, *format), options);
+        let earlier = self.earlier.get(key);
+        let piece = |index, tool| match earlier.and_then(|earlier| earlier.piece(tool)) {
+            Some(piece) if renderer.holds(index, piece) => piece.clone(),
+            _ => Arc::new(renderer.fragment(index)),
         };
-        match self.definitions.get(format as usize) {
-            Some(rendered) => rendered.get_or_init(render).clone(),
-            None => render(),
-        }
+        let pieces: Vec<Arc<Fragment>> =
+            tools.iter().enumerate().map(|(index, tool)| piece(index, tool)).collect();
+        Rendering { whole: renderer.assemble(&pieces), pieces: tools.iter().cloned().zip(pieces).collect() }
     }
 
-    fn spell(&self, registry: &ToolRegistry, format: ApiFormat) -> WireNames {
-        let names = self.sorted(registry).iter().map(|tool| tool.definition().name.as_str());
-        WireNames::new(format.name_rule(), names)
+    /// Rendering happens outside of the lock, so no panic can leave it in a half-changed state.
+    fn rendered(&self) -> MutexGuard<'_, Renderings> {
+        self.rendered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for Views {
+    fn clone(&self) -> Self {
+        Self {
+            sorted: self.sorted.clone(),
+            names: self.names.clone(),
+            rendered: Mutex::new(self.rendered().clone()),
+            earlier: self.earlier.clone(),
+        }
     }
 }

@@ -1,5 +1,22 @@
-//! Anthropic Messages.
+//! Anthropic Messages, as the service and the servers that imitate it really speak it.
+//!
+//! Shapes: the API reference and its SDK types. What is read is read tolerantly; what is written is
+//! what the strictest of those servers accepts.
 
+mod answers;
+mod call;
+mod calls;
+mod choice;
+mod definitions;
+mod media;
+mod repair;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
@@ -14,6 +31,14 @@ use serde_json::{Map, Value};
 /// `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
 pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-" };
 
+/// `^[a-zA-Z0-9_-]+$`, from the service's error text; imitators take no more than 64 characters.
+const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-" };
+
+/// The name under which fields that only this API understands are kept.
+const FORMAT: &str = ApiFormat::Anthropic.name();
+
+type Fields = Map<String, Value>;
+
 pub(super) struct Anthropic;
 
 impl Api for Anthropic {
@@ -21,55 +46,55 @@ impl Api for Anthropic {
         NAMES
     }
 
-    fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        todo!()
+        definitions::encode_definition(definition, how)
     }
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        todo!()
+        definitions::parse_definitions(payload)
     }
 
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        todo!()
+        definitions::hosted_tools(payload)
     }
 
     fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
-        todo!()
+        choice::encode_tool_use(wanted, names)
     }
 
     fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-        todo!()
+        choice::parse_tool_use(request, names)
     }
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-        todo!()
+        calls::parse_calls(payload)
     }
 
     fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        todo!()
+        calls::assistant_messages(payload)
     }
 
     fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        todo!()
+        calls::encode_calls(calls, names)
     }
 
     fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        todo!()
+        results::encode_results(results)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        todo!()
+        answers::parse_results(payload)
     }
 
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        todo!()
+        repair::repair_history(history)
     }
 
     fn accumulator(&self) -> Box<dyn Accumulate> {
-        todo!()
+        Box::<stream::MessageStream>::default()
     }
 }

@@ -1,5 +1,25 @@
-//! `generateContent` of Google's Gemini.
+//! `generateContent` of Google's Gemini, in the Gemini API and in Vertex AI.
+//!
+//! Shapes: the API reference and its SDK types. The service reads both spellings of a field
+//! (`functionCall` and `function_call`), and so does this room. What is written is spelled as the
+//! reference spells it, except `function_declarations`, which is how the tools of this format are known.
 
+mod answers;
+mod calls;
+mod choice;
+mod definitions;
+mod part;
+mod partial;
+mod repair;
+mod response;
+mod results;
+mod schema;
+mod spelling;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
@@ -14,6 +34,9 @@ use serde_json::{Map, Value};
 /// Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
 pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.:-" };
 
+/// Whose extras these are.
+const FORMAT: &str = ApiFormat::Google.name();
+
 pub(super) struct Google;
 
 impl Api for Google {
@@ -21,55 +44,59 @@ impl Api for Google {
         NAMES
     }
 
-    fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
+    fn frame(&self) -> (&'static str, &'static str) {
+        (r#"[{"function_declarations":["#, "]}]")
+    }
+
+    fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
         if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Google }
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        todo!()
+        definitions::encode_definition(definition, how)
     }
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        todo!()
+        definitions::parse_definitions(payload)
     }
 
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        todo!()
+        definitions::hosted_tools(payload)
     }
 
     fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
-        todo!()
+        choice::encode_tool_use(wanted, names)
     }
 
     fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-        todo!()
+        choice::parse_tool_use(request, names)
     }
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-        todo!()
+        calls::parse_calls(payload)
     }
 
     fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        todo!()
+        calls::assistant_messages(payload)
     }
 
     fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        todo!()
+        calls::encode_calls(calls, names)
     }
 
     fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        todo!()
+        results::encode_results(results)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        todo!()
+        answers::parse_results(payload)
     }
 
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        todo!()
+        repair::repair_history(history)
     }
 
     fn accumulator(&self) -> Box<dyn Accumulate> {
-        todo!()
+        Box::<stream::Stream>::default()
     }
 }

@@ -23,6 +23,15 @@ pub(super) fn complete<'a>(
         .collect()
 }
 
+/// Whether an id is one of those that are generated here: APIs that work without ids do not get them.
+pub(super) fn is_generated(id: &str) -> bool {
+    let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
+        return false;
+    };
+    let is_digest = digest.len() == 8 && digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    is_digest && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// Generated ids. They begin with a digest of what they are for, so that those of two turns differ.
 #[derive(Debug)]
 pub(super) struct Generated {
@@ -38,12 +47,32 @@ impl Generated {
 
     /// The next id that is not taken.
     pub(super) fn next(&mut self, taken: &HashSet<&str>) -> CallId {
+        self.next_free(|id| taken.contains(id))
+    }
+
+    /// The next id that is not taken, for those who keep their ids elsewhere than in a set of texts.
+    pub(super) fn next_free(&mut self, is_taken: impl Fn(&str) -> bool) -> CallId {
         loop {
             let id = format!("call_{:08x}_{}", self.digest, self.number);
             self.number += 1;
-            if !taken.contains(id.as_str()) {
+            if !is_taken(&id) {
                 return CallId::from(id);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_ids_are_known_by_their_form() {
+        let ids = complete([(&json!({"name": "add"}), None), (&json!(null), Some("call_1".into()))]);
+        assert!(is_generated(ids[0].as_str()));
+        for foreign in ["call_1", "", "call_0cd813c7", "call_0cd813c7_", "call_0CD813C7_0", "call_0cd813c7_x"]
+        {
+            assert!(!is_generated(foreign), "{foreign}");
         }
     }
 }

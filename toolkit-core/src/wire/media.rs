@@ -29,3 +29,14 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
         (None, _) => Cow::Borrowed("file"),
     }
 }
+
+/// What is at an address; a `data:` address holds the bytes and says their type, for others it is taken
+/// to be `otherwise`.
+pub(super) fn media(address: &str, otherwise: &str) -> Media {
+    let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+    let (media_type, data) = match data {
+        Some((media_type, data)) => (media_type, MediaData::Base64(data.to_owned())),
+        None => (otherwise, MediaData::Url(address.to_owned())),
+    };
+    Media { media_type: media_type.to_owned(), data, name: None }
+}

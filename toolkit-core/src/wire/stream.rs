@@ -1,6 +1,10 @@
 //! Responses that come in pieces: calls are known the moment they are complete.
 
+pub(super) mod merge;
+pub(super) mod scan;
+
 use super::ApiFormat;
+use super::sse::{SseDecoder, TooLong};
 use crate::call::ToolCall;
 use crate::error::WireError;
 use serde_json::Value;
@@ -61,6 +65,9 @@ pub struct StreamEnd {
 pub struct StreamAccumulator {
     format: ApiFormat,
     inner: Box<dyn Accumulate>,
+    bytes: SseDecoder,
+    /// What came before an error in the same list of events.
+    unsaid: Vec<StreamEvent>,
 }
 
 /// What an API's room does with the pieces.
@@ -74,7 +81,7 @@ pub(super) trait Accumulate: Send {
 
 impl StreamAccumulator {
     pub(super) fn new(format: ApiFormat, inner: Box<dyn Accumulate>) -> Self {
-        Self { format, inner }
+        Self { format, inner, bytes: SseDecoder::default(), unsaid: Vec::new() }
     }
 
     /// Takes the JSON of one event; several when the provider sent them in a list.
@@ -83,15 +90,54 @@ impl StreamAccumulator {
     /// [`WireError`] if the event is not one of the format, or reports that the provider failed. The
     /// events before it stay: the stream can go on, or be finished.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
-        let mut events = Vec::new();
-        self.inner.push(event, &mut events)?;
-        Ok(events)
+        self.inner.push(event, &mut self.unsaid)?;
+        Ok(std::mem::take(&mut self.unsaid))
+    }
+
+    /// Takes the next bytes of the response's body, which is a stream of server-sent events. They may be
+    /// cut anywhere, also within a character.
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, StreamEvent};
+    ///
+    /// let mut stream = ApiFormat::OpenAiChat.accumulator();
+    /// let body = "data: {\"choices\": [{\"delta\": {\"content\": \"Grüße\"}}]}\n\ndata: [DONE]\n\n";
+    /// let (first, rest) = body.as_bytes().split_at(45);
+    /// assert!(stream.push_bytes(first).is_empty());
+    /// assert_eq!(stream.push_bytes(rest), [Ok(StreamEvent::Text("Grüße".to_owned()))]);
+    /// ```
+    ///
+    /// An error is one of [`push`](Self::push), or says that the data of an event is not JSON; what stands
+    /// before and after it is not lost.
+    pub fn push_bytes(&mut self, bytes: &[u8]) -> Vec<Result<StreamEvent, WireError>> {
+        match self.bytes.push(bytes) {
+            Ok(completed) => completed.iter().flat_map(|data| self.take_data(data)).collect(),
+            Err(TooLong) => vec![Err(WireError::new("data", "an event of at most 64 MiB"))],
+        }
+    }
+
+    fn take_data(&mut self, data: &str) -> Vec<Result<StreamEvent, WireError>> {
+        // How OpenAI, and those who imitate it, end a stream.
+        if data.is_empty() || data == "[DONE]" {
+            return Vec::new();
+        }
+        let brought = match serde_json::from_str(data) {
+            Ok(event) => self.push(&event),
+            Err(error) => Err(WireError::new("data", format!("the JSON of an event ({error})"))),
+        };
+        match brought {
+            Ok(events) => events.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }
     }
 
     /// Ends the response, whether or not the provider said that it was over.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
-        let mut events = Vec::new();
+        // Half an event at the end of a response that broke off is no event.
+        let last = self.bytes.finish().map(|data| self.take_data(&data));
+        let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
+        events.append(&mut self.unsaid);
         let response = self.inner.finish(&mut events);
         StreamEnd { events, response }
     }

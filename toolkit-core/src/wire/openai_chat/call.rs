@@ -1,8 +1,9 @@
 //! One call as it stands in a payload: read into ours, and made fit for the next request.
 
-use super::NAMES;
 use super::response::Fields;
-use crate::call::{CallId, ToolCall};
+use super::{API, NAMES};
+use crate::call::{CallId, ProviderExtras, ToolCall};
+use crate::name::WireNames;
 use crate::wire::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -30,11 +31,30 @@ impl<'a> WireCall<'a> {
     }
 
     pub(super) fn to_call(self, id: CallId) -> ToolCall {
-        let call = ToolCall::new(id, self.name(), self.arguments());
+        let call = ToolCall::new(id, self.name(), self.arguments()).with_extras(self.extras());
         match self.0.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok()) {
             Some(index) => call.with_index(index),
             None => call,
         }
+    }
+
+    /// What the server wants back with the call, as in `extra_content`, which holds the thought
+    /// signature of Gemini, and whether it is one of free text.
+    fn extras(self) -> ProviderExtras {
+        let Some(call) = self.0.as_object() else { return ProviderExtras::default() };
+        let mut extras = unknown(call);
+        let (kind, part) = match self.custom() {
+            Some(custom) => ("custom", custom),
+            None => ("function", call.get("function").unwrap_or(&Value::Null)),
+        };
+        if kind == "custom" {
+            extras.insert("type".to_owned(), kind.into());
+        }
+        let part = part.as_object().map(unknown).unwrap_or_default();
+        if !part.is_empty() {
+            extras.insert(kind.to_owned(), part.into());
+        }
+        ProviderExtras::new(API, extras)
     }
 
     pub(super) fn asks_the_same(self, other: &Self) -> bool {
@@ -109,5 +129,45 @@ impl<'a> WireCall<'a> {
             Some(Value::String(text)) => Cow::Borrowed(text),
             Some(value) => Cow::Owned(value.to_string()),
         }
+    }
+}
+
+/// The fields of a call, or of its function, that are not known here.
+pub(super) fn unknown(fields: &Fields) -> Fields {
+    const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
+    let fields = fields.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str()));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// A call of ours for a request, with what this API said about it.
+pub(super) fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
+    let name = history::name(NAMES, names.spell(&call.name));
+    let mut fields = call.extras.of(API).cloned().unwrap_or_default();
+    let is_custom = fields.get("type").is_some_and(|kind| kind == "custom");
+    let (kind, key, text) = if is_custom {
+        ("custom", "input", free_text(call.arguments.as_str()))
+    } else {
+        ("function", "arguments", history::arguments(call.arguments.as_str()))
+    };
+    let mut part = match fields.shift_remove(kind) {
+        Some(Value::Object(part)) => part,
+        _ => Fields::new(),
+    };
+    part.insert("name".to_owned(), name.into());
+    part.insert(key.to_owned(), text.into());
+    fields.insert("id".to_owned(), call.id.as_str().into());
+    fields.insert("type".to_owned(), kind.into());
+    fields.insert(kind.to_owned(), part.into());
+    Value::Object(fields)
+}
+
+/// The text that became the argument `input`; all arguments, if there is more than that.
+fn free_text(arguments: &str) -> Cow<'_, str> {
+    match serde_json::from_str::<Fields>(arguments) {
+        Ok(fields) if fields.len() == 1 => match fields.get("input") {
+            Some(Value::String(input)) => Cow::Owned(input.clone()),
+            _ => Cow::Borrowed(arguments),
+        },
+        _ => Cow::Borrowed(arguments),
     }
 }

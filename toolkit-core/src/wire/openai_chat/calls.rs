@@ -1,12 +1,11 @@
 //! The calls of a response, the messages they came in, and calls written back into a history.
 
-use super::NAMES;
-use super::call::WireCall;
+use super::call::{WireCall, encode_call};
 use super::response::{Fields, Message, messages};
 use crate::call::{CallId, ToolCall};
 use crate::error::WireError;
 use crate::name::WireNames;
-use crate::wire::{history, ids};
+use crate::wire::ids;
 use serde_json::{Value, json};
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
@@ -28,13 +27,6 @@ pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Value {
     }
     let calls: Vec<Value> = calls.iter().map(|call| encode_call(call, names)).collect();
     json!({"role": "assistant", "content": null, "tool_calls": calls})
-}
-
-fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
-    json!({"id": call.id.as_str(), "type": "function", "function": {
-        "name": history::name(NAMES, names.spell(&call.name)),
-        "arguments": history::arguments(call.arguments.as_str()),
-    }})
 }
 
 fn all_calls<'a>(messages: &[Message<'a>]) -> impl Iterator<Item = WireCall<'a>> {

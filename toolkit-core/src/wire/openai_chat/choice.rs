@@ -49,9 +49,9 @@ fn parse_choice(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireErr
         Value::Null => Ok(ToolChoice::Auto),
         Value::String(mode) => parse_mode(mode),
         Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
-            Some("function") => parse_function(choice, "", names).map(ToolChoice::Tool),
+            Some("function" | "custom") => parse_tool(choice, "", names).map(ToolChoice::Tool),
             Some("allowed_tools") => parse_allowed(choice, names),
-            _ => Err(WireError::new("type", "`function` or `allowed_tools`")),
+            _ => Err(WireError::new("type", "`function`, `custom` or `allowed_tools`")),
         },
         _ => Err(WireError::new("", "a tool choice: a text or an object")),
     }
@@ -79,15 +79,16 @@ fn parse_allowed(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireEr
         return Err(WireError::new(path, "a list of tools"));
     };
     let tools = tools.iter().enumerate();
-    let allowed = tools.map(|(index, tool)| parse_function(tool, &element(&path, index), names));
+    let allowed = tools.map(|(index, tool)| parse_tool(tool, &element(&path, index), names));
     Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
 }
 
-fn parse_function(tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
-    let name = tool.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
-    match name {
+/// A tool by its name: `{type: function, function: {name}}`, or the same with `custom`.
+fn parse_tool(tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
+    let kind = if tool.get("type").is_some_and(|kind| kind == "custom") { "custom" } else { "function" };
+    match tool.get(kind).and_then(|part| part.get("name")).and_then(Value::as_str) {
         Some(name) => Ok(names.unspell(name).to_owned()),
-        None => Err(WireError::new(field(path, "function.name"), "the name of a function")),
+        None => Err(WireError::new(field(&field(path, kind), "name"), "the name of a tool")),
     }
 }
 
@@ -128,6 +129,12 @@ mod tests {
     }
 
     #[test]
+    fn a_custom_tool_is_a_tool() {
+        let custom = json!({"type": "custom", "custom": {"name": "patch"}});
+        assert_eq!(parse_choice(&custom, &WireNames::default()), Ok(ToolChoice::Tool("patch".to_owned())));
+    }
+
+    #[test]
     fn no_choice_is_auto() {
         assert_eq!(parse_choice(&Value::Null, &WireNames::default()), Ok(ToolChoice::Auto));
     }
@@ -137,8 +144,9 @@ mod tests {
         let mode = "`auto` or `required`";
         refuse(&json!("any"), "", "`auto`, `none` or `required`");
         refuse(&json!(true), "", "a tool choice: a text or an object");
-        refuse(&json!({"type": "custom", "custom": {"name": "x"}}), "type", "`function` or `allowed_tools`");
-        refuse(&json!({"type": "function", "name": "flat"}), "function.name", "the name of a function");
+        refuse(&json!({"type": "mcp"}), "type", "`function`, `custom` or `allowed_tools`");
+        refuse(&json!({"type": "function", "name": "flat"}), "function.name", "the name of a tool");
+        refuse(&json!({"type": "custom", "name": "flat"}), "custom.name", "the name of a tool");
         refuse(&json!({"type": "allowed_tools"}), "allowed_tools.mode", mode);
         refuse(
             &json!({"type": "allowed_tools", "allowed_tools": {"mode": "none"}}),
@@ -152,10 +160,10 @@ mod tests {
         );
         refuse(
             &json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
-                {"type": "function", "function": {"name": "add"}}, {"type": "custom", "custom": {"name": "x"}},
+                {"type": "function", "function": {"name": "add"}}, {"type": "custom", "name": "x"},
             ]}}),
-            "allowed_tools.tools[1].function.name",
-            "the name of a function",
+            "allowed_tools.tools[1].custom.name",
+            "the name of a tool",
         );
     }
 }

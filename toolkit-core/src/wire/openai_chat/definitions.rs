@@ -1,40 +1,124 @@
 //! The `tools` of a request.
 
 use crate::error::WireError;
-use crate::tool::ToolDefinition;
+use crate::schema::SchemaLoss;
+use crate::tool::{TextFormat, ToolDefinition, ToolKind};
 use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::wire::path::field;
 use serde_json::{Map, Value, json};
 
 pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-    let (parameters, losses) = how.parameters(definition);
-    let json = json!({"type": "function", "function": {
-        "name": how.names.spell(definition.name.as_str()),
-        "description": definition.description,
-        "parameters": parameters,
-    }});
-    EncodedDefinition { json, losses }
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
+    fields.insert("description".to_owned(), definition.description.as_str().into());
+    let (kind, mut losses) = match &definition.kind {
+        ToolKind::Custom(format) => {
+            fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
+            ("custom", Vec::new())
+        }
+        ToolKind::Function => {
+            let (parameters, losses) = how.parameters(definition);
+            fields.insert("parameters".to_owned(), parameters);
+            // `false` is what leaving it out means; some servers do not know the field.
+            if how.strict || definition.metadata.strict == Some(false) {
+                fields.insert("strict".to_owned(), how.strict.into());
+            }
+            ("function", losses)
+        }
+    };
+    losses.extend(unsaid(definition));
+    EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
+}
+
+/// The format of a custom tool's text; any text is what leaving it out means.
+fn encode_format(format: &TextFormat) -> Option<Value> {
+    let (syntax, grammar) = match format {
+        TextFormat::Text => return None,
+        TextFormat::Lark(grammar) => ("lark", grammar),
+        TextFormat::Regex(grammar) => ("regex", grammar),
+    };
+    Some(json!({"type": "grammar", "grammar": {"syntax": syntax, "definition": grammar}}))
+}
+
+/// What a definition says and this API has no words for.
+fn unsaid(definition: &ToolDefinition) -> Vec<SchemaLoss> {
+    let metadata = &definition.metadata;
+    let fields = [
+        (definition.output.is_some(), "output", "this API takes no schema of a tool's output"),
+        (!metadata.input_examples.is_empty(), "input_examples", "this API takes no examples of arguments"),
+        (!metadata.allowed_callers.is_empty(), "allowed_callers", "in this API only the model calls tools"),
+        (metadata.defer, "defer", "this API has no search for tools, so the model sees this one at once"),
+    ];
+    let said = fields.into_iter().filter(|(is_there, ..)| *is_there);
+    said.map(|(_, field, reason)| SchemaLoss::new(format!("/{field}"), field, reason)).collect()
 }
 
 pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
     let tools = listed_tools(payload, is_tool, "messages")?;
-    tools.into_iter().filter_map(|(path, tool)| parse_tool(tool, &path).transpose()).collect()
+    let tools = tools.into_iter().filter(|(_, tool)| !is_hosted(tool));
+    tools.map(|(path, tool)| parse_tool(tool, &path)).collect()
+}
+
+pub(super) fn hosted_tools(payload: &Value) -> Result<Vec<Value>, WireError> {
+    let tools = listed_tools(payload, is_tool, "messages")?;
+    Ok(tools.into_iter().filter(|(_, tool)| is_hosted(tool)).map(|(_, tool)| tool.clone()).collect())
 }
 
 fn is_tool(fields: &Map<String, Value>) -> bool {
     fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
 }
 
-/// `None` for a tool that is not a function: `custom` ones take free text, others run at the service.
-fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
-    if tool.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "function") {
-        return Ok(None);
+fn kind(tool: &Value) -> &str {
+    tool.get("type").and_then(Value::as_str).unwrap_or("function")
+}
+
+/// Whether the service runs the tool itself: its type is neither of the two that call us.
+fn is_hosted(tool: &Value) -> bool {
+    !matches!(kind(tool), "function" | "custom")
+}
+
+fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
+    if kind(tool) == "custom" {
+        return parse_custom(tool, &field(path, "custom"));
     }
     let path = field(path, "function");
     let Some(function) = tool.get("function").and_then(Value::as_object) else {
         return Err(WireError::new(path, "the name, description and parameters of a function"));
     };
-    parse_named(function, &path, "parameters").map(Some)
+    let mut definition = parse_named(function, &path, "parameters")?;
+    definition.metadata.strict = match function.get("strict") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(strict)) => Some(*strict),
+        Some(_) => return Err(WireError::new(field(&path, "strict"), "true or false")),
+    };
+    Ok(definition)
+}
+
+fn parse_custom(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
+    let Some(custom) = tool.get("custom").and_then(Value::as_object) else {
+        return Err(WireError::new(path, "the name, description and format of a custom tool"));
+    };
+    let named = parse_named(custom, path, "parameters")?;
+    let format = parse_format(custom.get("format"), &field(path, "format"))?;
+    Ok(ToolDefinition::custom(named.name, named.description, format))
+}
+
+/// The grammar stands within `grammar`; in the Responses API it does not, which is read as well.
+fn parse_format(format: Option<&Value>, path: &str) -> Result<TextFormat, WireError> {
+    let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(TextFormat::Text) };
+    if format.get("type").is_some_and(|kind| kind == "text") {
+        return Ok(TextFormat::Text);
+    }
+    let grammar = format.get("grammar").unwrap_or(format);
+    let text = |name: &str| grammar.get(name).and_then(Value::as_str);
+    match (text("syntax"), text("definition")) {
+        (Some("lark"), Some(grammar)) => Ok(TextFormat::Lark(grammar.to_owned())),
+        (Some("regex"), Some(grammar)) => Ok(TextFormat::Regex(grammar.to_owned())),
+        _ => Err(WireError::new(
+            path,
+            "`text`, or a grammar with `syntax` (`lark` or `regex`) and `definition`",
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -42,6 +126,7 @@ mod tests {
     use super::*;
     use crate::name::{ToolName, WireNames};
     use crate::schema::SchemaDialect;
+    use crate::tool::ToolMetadata;
     use crate::wire::openai_chat::NAMES;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
@@ -78,6 +163,75 @@ mod tests {
     }
 
     #[test]
+    fn tools_of_the_service_are_not_ours() {
+        let search = json!({"type": "web_search", "user_location": {"type": "approximate"}});
+        let tools = json!({"tools": [weather(), search, {"type": "custom", "custom": {"name": "x"}}]});
+        assert_eq!(hosted_tools(&tools).unwrap(), [search.clone()]);
+        assert_eq!(hosted_tools(&search).unwrap(), [search]);
+        assert!(hosted_tools(&json!({"messages": []})).unwrap().is_empty());
+        assert_eq!(hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
+    }
+
+    /// The definition goes out as `wire` and comes back as it was.
+    #[track_caller]
+    fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
+        let names = WireNames::default();
+        let how = Spelling { names: &names, strict, dialect: SchemaDialect::OpenAi };
+        let encoded = encode_definition(definition, &how);
+        assert_eq!((&encoded.json, encoded.losses.as_slice()), (wire, &[][..]));
+        assert_eq!(parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
+    }
+
+    #[test]
+    fn strictness_goes_both_ways() {
+        let mut wire = weather();
+        wire["function"]["strict"] = json!(true);
+        let strict = parse_definitions(&wire).unwrap().remove(0);
+        assert_eq!(strict.metadata.strict, Some(true));
+        both_ways(&strict, true, &wire);
+        wire["function"]["strict"] = json!(false);
+        let lax = parse_definitions(&wire).unwrap().remove(0);
+        both_ways(&lax, false, &wire);
+        wire["function"]["strict"] = Value::Null;
+        assert_eq!(parse_definitions(&wire).unwrap()[0].metadata.strict, None);
+    }
+
+    #[test]
+    fn custom_tools_go_both_ways() {
+        let grammar =
+            |syntax: &str| json!({"type": "grammar", "grammar": {"syntax": syntax, "definition": "x"}});
+        for (format, wire) in [
+            (TextFormat::Text, None),
+            (TextFormat::Lark("x".to_owned()), Some(grammar("lark"))),
+            (TextFormat::Regex("x".to_owned()), Some(grammar("regex"))),
+        ] {
+            let patch = ToolDefinition::custom(ToolName::new("apply_patch").unwrap(), "Patches.", format);
+            let mut custom =
+                json!({"type": "custom", "custom": {"name": "apply_patch", "description": "Patches."}});
+            if let Some(wire) = wire {
+                custom["custom"]["format"] = wire;
+            }
+            both_ways(&patch, false, &custom);
+        }
+    }
+
+    #[test]
+    fn what_the_api_cannot_say_is_reported() {
+        let metadata = ToolMetadata::default()
+            .with_input_examples([json!({"city": "Paris"})])
+            .with_allowed_callers(["direct"])
+            .with_defer(true);
+        let definition = parse_definitions(&weather()).unwrap().remove(0);
+        let definition = definition.with_metadata(metadata).with_output(json!({"type": "string"}));
+        let names = WireNames::default();
+        let how = Spelling { names: &names, strict: false, dialect: SchemaDialect::OpenAi };
+        let encoded = encode_definition(&definition, &how);
+        assert_eq!(encoded.json, weather());
+        let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
+        assert_eq!(paths, ["/output", "/input_examples", "/allowed_callers", "/defer"]);
+    }
+
+    #[test]
     fn names_with_dots_are_respelled() {
         let name = ToolName::new("fs.read").unwrap();
         let names = WireNames::new(NAMES, [name.as_str()]);
@@ -91,12 +245,12 @@ mod tests {
         check(&weather(), &["get_weather"]);
         check(
             &json!([weather(), custom, {"type": "web_search"}, weather()]),
-            &["get_weather", "get_weather"],
+            &["get_weather", "apply_patch", "get_weather"],
         );
         check(&json!({"model": "gpt-4o", "messages": [], "tools": [weather()]}), &["get_weather"]);
         check(&json!({"messages": []}), &[]);
         check(&json!({"tools": null}), &[]);
-        check(&custom, &[]);
+        check(&custom, &["apply_patch"]);
         check(&json!([]), &[]);
         check(&json!({"function": {"name": "untyped"}}), &["untyped"]);
     }
@@ -121,6 +275,17 @@ mod tests {
         refuse(&json!({"tools": "none"}), "tools", "a list of tools");
         refuse(&json!([null]), "[0].function", function);
         refuse(&json!({"type": "function", "name": "flat"}), "function", function);
+        refuse(
+            &json!([{"type": "custom", "name": "flat"}]),
+            "[0].custom",
+            "the name, description and format of a custom tool",
+        );
+        refuse(
+            &json!({"type": "custom", "custom": {"name": "x", "format": {"type": "yaml"}}}),
+            "custom.format",
+            "`text`, or a grammar with `syntax` (`lark` or `regex`) and `definition`",
+        );
+        refuse(&with(json!({"name": "a", "strict": 1})), "tools[1].function.strict", "true or false");
         refuse(&with(json!({})), "tools[1].function.name", "a tool name");
         refuse(
             &with(json!({"name": "get weather"})),

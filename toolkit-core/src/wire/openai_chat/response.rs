@@ -107,7 +107,7 @@ fn no_message(fields: &Fields) -> WireError {
 
 /// What the service says went wrong: `{"error": {"message"}}` of OpenAI, a text as some servers have
 /// it, an `error` within a choice (OpenRouter), or the `{"object": "error", "message"}` of older vLLM.
-fn reported_error(fields: &Fields) -> Option<String> {
+pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let in_choice = || {
         fields
             .get("choices")?

@@ -1,8 +1,10 @@
-//! The messages that answer the calls.
+//! The messages that answer the calls, both ways.
 
-use crate::output::{Content, MediaData, ToolOutput};
+use crate::error::WireError;
+use crate::output::{Content, JsonText, MediaData, ToolOutput};
 use crate::result::ToolResult;
-use crate::wire::media::{address, base64, file_name};
+use crate::wire::media::{address, base64, file_name, media};
+use crate::wire::path::{element, field};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -87,4 +89,55 @@ fn audio_format(media_type: &str) -> Option<&'static str> {
         "audio/mpeg" | "audio/mp3" => Some("mp3"),
         _ => None,
     }
+}
+
+/// The `tool` messages of a history, or one of them.
+pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+    let messages = match payload {
+        Value::Array(messages) => messages.as_slice(),
+        Value::Object(_) => std::slice::from_ref(payload),
+        _ => return Err(WireError::new("", "a message or a list of messages")),
+    };
+    let is_list = payload.is_array();
+    let place = |at| if is_list { element("", at) } else { String::new() };
+    let answers = messages.iter().enumerate().filter(|(_, message)| is_answer(message));
+    let results = answers.map(|(at, message)| parse_result(message, &place(at)));
+    let mut results: Vec<ToolResult> = results.collect::<Result<_, _>>()?;
+    for (position, result) in results.iter_mut().enumerate() {
+        result.position = position;
+    }
+    Ok(results)
+}
+
+fn is_answer(message: &Value) -> bool {
+    message.get("role").is_some_and(|role| role == "tool")
+}
+
+/// The API marks no errors, so every result is an output. Some servers repeat the tool's name.
+fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
+    let Some(id) = message.get("tool_call_id").and_then(Value::as_str) else {
+        return Err(WireError::new(field(path, "tool_call_id"), "the id of a call"));
+    };
+    let name = message.get("name").and_then(Value::as_str).unwrap_or_default();
+    let output = match message.get("content") {
+        None | Some(Value::Null) => ToolOutput::text(""),
+        Some(Value::String(text)) => ToolOutput::text(text),
+        Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
+        Some(value) => json_content(value).into(),
+    };
+    Ok(ToolResult::new(id.into(), name, Ok(output)))
+}
+
+/// Text is all that the service takes. Others take pictures too; anything else stays as it is.
+fn parse_part(part: &Value) -> Content {
+    let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
+    match (part.get("text"), picture) {
+        (Some(Value::String(text)), _) => Content::Text(text.clone()),
+        (_, Some(Value::String(url))) => Content::Image(Box::new(media(url, "image/*"))),
+        _ => json_content(part),
+    }
+}
+
+fn json_content(value: &Value) -> Content {
+    JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

@@ -4,3 +4,4 @@ mod calls;
 mod history;
 mod properties;
 mod results;
+mod stream;

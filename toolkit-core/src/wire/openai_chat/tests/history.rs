@@ -1,10 +1,11 @@
 //! The model's messages for the next request.
 
-use crate::call::ToolCall;
+use crate::call::{ProviderExtras, ToolCall};
 use crate::name::WireNames;
+use crate::result::ToolResult;
 use crate::wire::ApiFormat::OpenAiChat;
 use crate::wire::openai_chat::NAMES;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// `came` stands in a response, `goes` in the history.
 #[track_caller]
@@ -111,4 +112,32 @@ fn calls_are_written_into_a_message() {
         ]})
     );
     assert_eq!(OpenAiChat.encode_calls(&[], &names)[0], json!({"role": "assistant", "content": ""}));
+}
+
+#[test]
+fn what_the_server_said_about_a_call_goes_back() {
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}", "strict": true},
+            "extra_content": {"google": {"thought_signature": "sig"}}},
+        {"id": "b", "type": "custom", "custom": {"name": "apply_patch", "input": "*** \"Begin\""}},
+    ]});
+    let calls = OpenAiChat.parse_calls(&message).unwrap();
+    assert_eq!(OpenAiChat.encode_calls(&calls, &WireNames::default()), [message]);
+    let answer = ToolResult::of(&calls[1], Ok("done".into()));
+    assert_eq!(
+        OpenAiChat.encode_results(&[answer]),
+        [json!({"role": "tool", "tool_call_id": "b", "content": "done"})]
+    );
+    let foreign =
+        calls[0].clone().with_extras(ProviderExtras::new("google", Map::from_iter([("x".into(), json!(1))])));
+    let plain = one_call(&json!({"name": "f", "arguments": "{}"}));
+    assert_eq!(OpenAiChat.encode_calls(&[foreign], &WireNames::default()), [plain]);
+}
+
+#[test]
+fn more_than_free_text_is_written_as_json() {
+    let custom = ProviderExtras::new("openai_chat", Map::from_iter([("type".into(), json!("custom"))]));
+    let call = ToolCall::new("a", "f", r#"{"input": "x", "y": 2}"#).with_extras(custom);
+    let message = &OpenAiChat.encode_calls(&[call], &WireNames::default())[0];
+    assert_eq!(message["tool_calls"][0]["custom"]["input"], r#"{"input": "x", "y": 2}"#);
 }

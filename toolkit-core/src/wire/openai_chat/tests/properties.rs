@@ -120,3 +120,85 @@ proptest! {
         prop_assert_eq!(OpenAiChat.assistant_messages(&history[0]).unwrap(), history);
     }
 }
+
+/// Cuts a text into pieces at these places.
+fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
+    let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut cuts: Vec<usize> = places.iter().map(|place| *place.get(&bounds)).collect();
+    cuts.extend([0, text.len()]);
+    cuts.sort_unstable();
+    bounds.clear();
+    cuts.windows(2).map(|ends| text[ends[0]..ends[1]].to_owned()).collect()
+}
+
+proptest! {
+    /// However a response is cut and its calls are interleaved, the stream has the calls of the whole.
+    #[test]
+    fn a_stream_has_the_calls_of_the_whole(
+        calls in vec((call(), vec(any::<prop::sample::Index>(), 0..5)), 0..5),
+        order in vec(any::<prop::sample::Index>(), 40),
+        is_interleaved in any::<bool>(),
+    ) {
+        let names = WireNames::new(NAMES, calls.iter().map(|(call, _)| call.name.as_str()));
+        let mut calls = calls;
+        for (at, (call, _)) in calls.iter_mut().enumerate() {
+            call.id = format!("call_{at}").into();
+            // White space after a complete object may come too late.
+            call.arguments = call.arguments.as_str().trim_end().into();
+        }
+        let all: Vec<ToolCall> = calls.iter().map(|(call, _)| call.clone()).collect();
+        let whole = OpenAiChat.encode_calls(&all, &names).remove(0);
+        let mut pieces: Vec<std::collections::VecDeque<Value>> = Vec::new();
+        for (at, call) in whole["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            let text = call["function"]["arguments"].as_str().unwrap();
+            let mut fragments = cut(text, &calls[at].1).into_iter();
+            let mut first = call.clone();
+            first["index"] = at.into();
+            first["function"]["arguments"] = fragments.next().unwrap().into();
+            let more = fragments.map(|text| serde_json::json!({"index": at, "function": {"arguments": text}}));
+            pieces.push([first].into_iter().chain(more).collect());
+        }
+        let mut stream = OpenAiChat.accumulator();
+        let mut events = Vec::new();
+        let mut order = order.iter().cycle();
+        while pieces.iter().any(|pieces| !pieces.is_empty()) {
+            let open: Vec<usize> = (0..pieces.len()).filter(|at| !pieces[*at].is_empty()).collect();
+            let at = if is_interleaved { *order.next().unwrap().get(&open) } else { open[0] };
+            let piece = pieces[at].pop_front();
+            events.extend(stream.push(&super::stream::pieces(serde_json::json!([piece]))).unwrap());
+        }
+        events.extend(stream.push(&super::stream::stop("tool_calls")).unwrap());
+        let end = stream.finish();
+        let mut yielded = super::stream::calls(events.iter().chain(&end.events));
+        yielded.sort_by_key(|call| call.id.as_str().to_owned());
+        let expected = OpenAiChat.parse_calls(&whole).unwrap();
+        prop_assert_eq!(&yielded, &expected);
+        prop_assert_eq!(OpenAiChat.parse_calls(&end.response).unwrap(), expected);
+    }
+
+    /// Whatever comes, a stream yields what its response holds, each call once.
+    #[test]
+    fn any_stream(deltas in vec(prop_oneof![json(), message()], 0..8)) {
+        let mut stream = OpenAiChat.accumulator();
+        let mut events = Vec::new();
+        for delta in deltas {
+            let chunk = serde_json::json!({"choices": [{"delta": delta}]});
+            events.extend(stream.push(&chunk).unwrap_or_default());
+        }
+        let end = stream.finish();
+        let mut yielded: Vec<_> = super::stream::calls(events.iter().chain(&end.events))
+            .iter().map(|call| (call.id.to_string(), call.name.clone(), call.arguments.to_string())).collect();
+        let parsed = OpenAiChat.parse_calls(&end.response).unwrap_or_default();
+        let mut parsed: Vec<_> = parsed
+            .iter().map(|call| (call.id.to_string(), call.name.clone(), call.arguments.to_string())).collect();
+        yielded.sort();
+        parsed.sort();
+        prop_assert_eq!(yielded, parsed);
+    }
+
+    #[test]
+    fn any_history_is_repaired_once(history in vec(json(), 0..8)) {
+        let repaired = OpenAiChat.repair_history(history);
+        prop_assert_eq!(OpenAiChat.repair_history(repaired.clone()), repaired);
+    }
+}

@@ -132,3 +132,40 @@ fn all_answers_come_before_the_one_message_with_media() {
     assert_eq!(messages[3]["content"].as_array().unwrap().len(), 4);
     assert!(OpenAiChat.encode_results(&[]).is_empty());
 }
+
+#[test]
+fn results_come_back() {
+    let sent = [result("a", Ok(ToolOutput::text("12"))), result("b", Err(ToolError::failed("no")))];
+    let messages = OpenAiChat.encode_results(&sent);
+    let read = OpenAiChat.parse_results(&json!(messages)).unwrap();
+    let read: Vec<_> = read
+        .iter()
+        .map(|result| (result.position, result.call_id.as_str(), result.to_text().into_owned()))
+        .collect();
+    assert_eq!(read, [(0, "a", "12".to_owned()), (1, "b", "Error running tool: no".to_owned())]);
+}
+
+#[test]
+fn the_results_of_a_history() {
+    let read = |payload: Value| OpenAiChat.parse_results(&payload).unwrap();
+    let history = json!([
+        {"role": "user", "content": "hi"},
+        {"role": "tool", "tool_call_id": "a", "name": "chart", "content": [
+            {"type": "text", "text": "see"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+            {"type": "other"},
+        ]},
+    ]);
+    let parsed = read(history);
+    assert_eq!((parsed.len(), parsed[0].name.as_str()), (1, "chart"));
+    let contents = parsed[0].output().unwrap().content();
+    assert_eq!(contents[..2], [Content::Text("see".into()), Content::Image(bytes("image/png", None))]);
+    assert_eq!(contents[2].to_text(), r#"{"type":"other"}"#);
+    for content in [Value::Null, json!("")] {
+        let parsed = read(json!({"role": "tool", "tool_call_id": "a", "content": content}));
+        assert_eq!(parsed[0].to_text(), "");
+    }
+    assert!(read(json!({"role": "user", "content": "hi"})).is_empty());
+    let error = OpenAiChat.parse_results(&json!([{"role": "tool", "content": "x"}])).unwrap_err();
+    assert_eq!((error.path(), error.expected()), ("[0].tool_call_id", "the id of a call"));
+}

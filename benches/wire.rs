@@ -1,0 +1,140 @@
+//! Definitions and calls in every format, against the same JSON written by hand.
+//!
+//! The floor of a definition is `json!` and its text, without a look at what the schema says.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark that fails should stop")]
+
+mod support;
+
+use divan::counter::ItemsCount;
+use divan::{AllocProfiler, Bencher, black_box};
+use support::{named, registry_of, tools};
+use toolkit::serde_json::{Value, json};
+use toolkit::{ApiFormat, DefinitionOptions, StrictTools, ToolDefinition, WireNames, prelude::*};
+
+#[global_allocator]
+static ALLOC: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+const FORMATS: [ApiFormat; 4] = ApiFormat::ALL;
+
+/// Ten nested fields.
+fn definition() -> ToolDefinition {
+    tools::create_order::tool().definition().clone()
+}
+
+fn by_hand(definition: &ToolDefinition, format: ApiFormat) -> Value {
+    let name = definition.name.as_str();
+    let ToolDefinition { description, parameters, .. } = definition;
+    match format {
+        ApiFormat::OpenAiResponses => {
+            json!({"type": "function", "name": name, "description": description, "parameters": parameters, "strict": false})
+        }
+        ApiFormat::Anthropic => json!({"name": name, "description": description, "input_schema": parameters}),
+        ApiFormat::Google => json!({"name": name, "description": description, "parameters": parameters}),
+        _ => {
+            let function = json!({"name": name, "description": description, "parameters": parameters});
+            json!({"type": "function", "function": function})
+        }
+    }
+}
+
+/// The definitions of a thousand tools as the `tools` of a request.
+#[divan::bench_group(sample_size = 1)]
+mod a_thousand_definitions {
+    use super::*;
+
+    const COUNT: usize = 1_000;
+
+    #[divan::bench(args = FORMATS, sample_count = 20)]
+    fn first_floor_by_hand(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        bencher.with_inputs(|| registry_of(COUNT)).bench_local_refs(|registry| {
+            let all: Vec<Value> =
+                registry.iter_definitions().map(|definition| by_hand(definition, format)).collect();
+            Value::from(all).to_string()
+        });
+    }
+
+    #[divan::bench(args = FORMATS, sample_count = 20)]
+    fn first(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        bencher.with_inputs(|| registry_of(COUNT)).bench_local_refs(|registry| registry.definitions(format));
+    }
+
+    #[divan::bench(args = FORMATS, sample_count = 20)]
+    fn after_one_more_tool(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        let with_one_more = || {
+            let mut registry = registry_of(COUNT);
+            let _ = registry.definitions(format);
+            registry.register(named(&definition(), COUNT)).unwrap();
+            registry
+        };
+        bencher.with_inputs(with_one_more).bench_local_refs(|registry| registry.definitions(format));
+    }
+
+    #[divan::bench(args = FORMATS, sample_size = 1000)]
+    fn again(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        let registry = registry_of(COUNT);
+        bencher.bench_local(|| registry.definitions(black_box(format)));
+    }
+}
+
+/// Conversions of one tool with ten nested fields; divan prints how many a second.
+mod one_definition {
+    use super::*;
+
+    #[divan::bench(args = FORMATS)]
+    fn floor_by_hand(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        let definition = definition();
+        bencher
+            .counter(ItemsCount::new(1_u32))
+            .bench_local(|| by_hand(black_box(&definition), format).to_string());
+    }
+
+    #[divan::bench(args = FORMATS)]
+    fn encoded(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        encode(bencher, format, StrictTools::Never);
+    }
+
+    #[divan::bench(args = FORMATS)]
+    fn encoded_strict(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        encode(bencher, format, StrictTools::All);
+    }
+
+    fn encode(bencher: Bencher<'_, '_>, format: ApiFormat, strict: StrictTools) {
+        let (definition, names) = (definition(), WireNames::default());
+        let options = DefinitionOptions::default().with_strict(strict);
+        bencher
+            .counter(ItemsCount::new(1_u32))
+            .bench_local(|| format.encode_definitions([black_box(&definition)], &names, &options));
+    }
+
+    #[divan::bench(args = FORMATS)]
+    fn parsed(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        let options = DefinitionOptions::default();
+        let tools = format.encode_definitions([&definition()], &WireNames::default(), &options).to_value();
+        bencher
+            .counter(ItemsCount::new(1_u32))
+            .bench_local(|| format.parse_definitions(black_box(&tools)).unwrap());
+    }
+}
+
+/// A response with ten calls.
+mod ten_calls {
+    use super::*;
+
+    fn calls() -> Vec<ToolCall> {
+        (0..10).map(|index| support::C.to_call("create_order").with_index(index)).collect()
+    }
+
+    #[divan::bench(args = FORMATS)]
+    fn parsed(bencher: Bencher<'_, '_>, format: ApiFormat) {
+        let history = format.encode_calls(&calls(), &WireNames::default());
+        let payload = if history.len() == 1 { history[0].clone() } else { Value::from(history) };
+        bencher
+            .counter(ItemsCount::new(10_u32))
+            .bench_local(|| format.parse_calls(black_box(&payload)).unwrap());
+    }
+}

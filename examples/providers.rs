@@ -1,0 +1,84 @@
+//! One registry, four providers: what each is asked, what it answers, and what it is told then.
+//!
+//! Run with `cargo run --example providers`.
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use toolkit::prelude::*;
+use toolkit::serde_json::{Value, json};
+use toolkit::{StreamEvent, ToolChoice, ToolUse};
+
+/// Get current weather for a city.
+///
+/// :param city: The city, in English
+#[tool(name = "weather.get")]
+async fn get_weather(city: String, #[param(range = 1..=7)] days: Option<u8>) -> String {
+    format!("{city}: clear, 21 °C for {} days", days.unwrap_or(1))
+}
+
+/// What each provider answers. Names with dots are spelled so that it takes them.
+fn response(format: ApiFormat) -> Value {
+    let arguments = json!({"city": "Beijing", "days": 3});
+    let text = arguments.to_string();
+    match format {
+        ApiFormat::OpenAiResponses => json!({"output": [{"type": "function_call", "id": "fc_1",
+            "call_id": "call_1", "name": "weather_get", "arguments": text}]}),
+        ApiFormat::Anthropic => json!({"role": "assistant", "content": [
+            {"type": "text", "text": "Let me look."},
+            {"type": "tool_use", "id": "toolu_1", "name": "weather_get", "input": arguments},
+        ]}),
+        ApiFormat::Google => json!({"candidates": [{"content": {"role": "model", "parts": [
+            {"functionCall": {"name": "weather.get", "args": arguments}, "thoughtSignature": "c2ln"},
+        ]}}]}),
+        _ => json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "weather_get", "arguments": text}},
+        ]}}]}),
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let dispatcher = Dispatcher::new(ToolRegistry::discover()?)?;
+    let registry = dispatcher.registry();
+    for format in ApiFormat::ALL {
+        println!("== {format}");
+        let wanted = ToolUse::from(ToolChoice::Required).with_parallel(false);
+        let mut request = format.encode_tool_use(&wanted, &registry.wire_names(format));
+        let tools = registry.definitions(format);
+        request.insert("tools".to_owned(), tools.to_value());
+        println!("request:  {}", Value::Object(request));
+        println!(
+            "lost:     {}",
+            if tools.report().is_clean() { "nothing".to_owned() } else { tools.report().to_string() }
+        );
+
+        let response = response(format);
+        let calls = format.parse_calls(&response)?;
+        let results = dispatcher.dispatch(calls).await;
+        for message in
+            format.assistant_messages(&response)?.into_iter().chain(format.encode_results(&results))
+        {
+            println!("history:  {message}");
+        }
+    }
+
+    // A call of a stream runs while the model still writes.
+    let mut stream = ApiFormat::Anthropic.accumulator();
+    let body = r#"data: {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_2", "name": "weather_get", "input": {}}}
+
+data: {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{\"city\": \"Köln\"}"}}
+
+data: {"type": "content_block_stop", "index": 0}
+
+"#;
+    println!("== a stream");
+    for bytes in body.as_bytes().chunks(50) {
+        for event in stream.push_bytes(bytes) {
+            if let StreamEvent::Call(call) = event? {
+                println!("{}", dispatcher.dispatch([call]).await[0].to_text());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! A conversation with calls, written for each provider.
+
+use toolkit::serde_json::{Map, Value, json};
+use toolkit::{
+    ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolUse, WireNames,
+};
+
+/// What the user asks, what the model calls, what the tools answer.
+pub(crate) struct Turn {
+    pub(crate) asks: String,
+    pub(crate) calls: Vec<ToolCall>,
+    pub(crate) results: Vec<ToolResult>,
+}
+
+/// Turns, and the tools that they use.
+#[derive(Default)]
+pub(crate) struct Conversation {
+    pub(crate) tools: Vec<ToolDefinition>,
+    pub(crate) turns: Vec<Turn>,
+}
+
+impl Conversation {
+    /// One section for each format, with the fields that its requests have.
+    pub(crate) fn to_json(&self, options: &DefinitionOptions) -> Value {
+        let sections = ApiFormat::ALL.into_iter().map(|format| {
+            let name = if format == ApiFormat::Google { "gemini" } else { format.name() };
+            (name.to_owned(), Value::Object(self.request(format, options)))
+        });
+        Value::Object(sections.collect())
+    }
+
+    fn request(&self, format: ApiFormat, options: &DefinitionOptions) -> Map<String, Value> {
+        let names = WireNames::new(format.name_rule(), self.tools.iter().map(|tool| tool.name.as_str()));
+        let definitions = format.encode_definitions(&self.tools, &names, options);
+        let choice = match self.tools.first() {
+            Some(tool) => ToolChoice::Tool(tool.name.as_str().to_owned()),
+            None => ToolChoice::Auto,
+        };
+        let mut request = format.encode_tool_use(&ToolUse::from(choice).with_parallel(true), &names);
+        request.insert("tools".to_owned(), definitions.to_value());
+        let history = match format {
+            ApiFormat::OpenAiResponses => "input",
+            ApiFormat::Google => "contents",
+            _ => "messages",
+        };
+        request.insert(history.to_owned(), self.history(format, &names).into());
+        request
+    }
+
+    fn history(&self, format: ApiFormat, names: &WireNames) -> Vec<Value> {
+        let turns = self.turns.iter().filter(|turn| !turn.calls.is_empty());
+        turns
+            .flat_map(|turn| {
+                let mut messages = vec![message(format, "user", &turn.asks)];
+                messages.extend(format.encode_calls(&turn.calls, names));
+                messages.extend(format.encode_results(&turn.results));
+                messages.push(message(format, "assistant", "Done."));
+                messages
+            })
+            .collect()
+    }
+}
+
+fn message(format: ApiFormat, role: &str, text: &str) -> Value {
+    match format {
+        ApiFormat::Google => {
+            let role = if role == "assistant" { "model" } else { role };
+            json!({"role": role, "parts": [{"text": text}]})
+        }
+        _ => json!({"role": role, "content": text}),
+    }
+}

@@ -1,0 +1,95 @@
+//! The JSON that the library writes for each provider, for checks against the providers' own types.
+//!
+//! `cargo run --example wire_dump` prints one document: definitions, choice and history of some tools in
+//! all four formats. `cargo run --example wire_dump -- [--strict] [--json-schema] FILE.jsonl FOLDER` reads
+//! tools and calls, one JSON object `{"tools": [{name, description, parameters}], "calls": [{name,
+//! arguments}]}` a line, and writes such documents into the folder.
+
+#![allow(clippy::print_stdout)]
+
+mod conversation;
+mod own;
+
+use conversation::{Conversation, Turn};
+use std::collections::HashSet;
+use std::error::Error;
+use std::path::Path;
+use std::{env, fs};
+use toolkit::serde_json::{self, Value};
+use toolkit::{DefinitionOptions, StrictTools, ToolCall, ToolDefinition, ToolName, ToolOutput, ToolResult};
+
+/// The most tools in one document; providers take 128.
+const MOST_TOOLS: usize = 100;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut options = DefinitionOptions::default();
+    let mut paths = Vec::new();
+    for argument in env::args().skip(1) {
+        match argument.as_str() {
+            "--strict" => options = options.with_strict(StrictTools::All),
+            "--json-schema" => options = options.with_json_schema(true),
+            _ => paths.push(argument),
+        }
+    }
+    match paths.as_slice() {
+        [] => println!("{}", own::conversation().to_json(&options)),
+        [file, folder] => dump(Path::new(file), Path::new(folder), &options)?,
+        _ => return Err("usage: wire_dump [--strict] [--json-schema] [FILE.jsonl FOLDER]".into()),
+    }
+    Ok(())
+}
+
+/// Writes one document for as many lines as have tools of different names.
+fn dump(file: &Path, folder: &Path, options: &DefinitionOptions) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let mut conversations = vec![Conversation::default()];
+    let mut skipped = 0;
+    for (number, line) in fs::read_to_string(file)?.lines().enumerate() {
+        let Some((tools, turn)) = read(number, &serde_json::from_str(line)?) else {
+            skipped += 1;
+            continue;
+        };
+        if !conversations.last().is_some_and(|conversation| has_room(conversation, &tools)) {
+            conversations.push(Conversation::default());
+        }
+        if let Some(conversation) = conversations.last_mut() {
+            conversation.tools.extend(tools);
+            conversation.turns.push(turn);
+        }
+    }
+    for (number, conversation) in conversations.iter().enumerate() {
+        let path = folder.join(format!("{stem}_{number:03}.json"));
+        fs::write(path, conversation.to_json(options).to_string())?;
+    }
+    println!("{stem}: {} documents, {skipped} lines without a legal tool name skipped", conversations.len());
+    Ok(())
+}
+
+fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
+    let names: HashSet<&str> = conversation.tools.iter().map(|tool| tool.name.as_str()).collect();
+    names.len() + tools.len() <= MOST_TOOLS && !tools.iter().any(|tool| names.contains(tool.name.as_str()))
+}
+
+/// The tools and calls of one line; `None` if a name is not legal.
+fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
+    let list = |name: &str| line[name].as_array().into_iter().flatten();
+    let tools = list("tools").map(|tool| {
+        let name = ToolName::new(tool["name"].as_str()?).ok()?;
+        Some(ToolDefinition::new(
+            name,
+            tool["description"].as_str().unwrap_or_default(),
+            tool["parameters"].clone(),
+        ))
+    });
+    let calls: Vec<ToolCall> = list("calls")
+        .enumerate()
+        .map(|(index, call)| {
+            let name = call["name"].as_str().unwrap_or_default();
+            ToolCall::new(format!("call_{number}_{index}"), name, call["arguments"].to_string())
+        })
+        .collect();
+    let results = calls.iter().map(|call| ToolResult::of(call, Ok(ToolOutput::text("done")))).collect();
+    let asks = line["question"].as_str().unwrap_or("Please.").to_owned();
+    Some((tools.collect::<Option<_>>()?, Turn { asks, calls, results }))
+}

@@ -1,0 +1,163 @@
+//! What a provider would answer if its model asked for these calls: whole, and as a stream.
+
+use serde_json::{Value, json};
+use toolkit::ApiFormat;
+
+use crate::chance::Chance;
+
+/// One call with the name as the provider knows it.
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) arguments: Value,
+}
+
+/// The whole response.
+pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
+    match format {
+        ApiFormat::OpenAiResponses => {
+            let items: Vec<Value> = calls
+                .iter()
+                .enumerate()
+                .map(|(index, call)| responses_item(index, call, "completed", true))
+                .collect();
+            json!({"id": "resp_1", "object": "response", "status": "completed", "output": items})
+        }
+        ApiFormat::Anthropic => {
+            let text = json!({"type": "text", "text": "Let me look."});
+            let calls = calls.iter().enumerate().map(|(index, call)| {
+                json!({"type": "tool_use", "id": id(index), "name": call.name, "input": call.arguments})
+            });
+            let content: Vec<Value> = std::iter::once(text).chain(calls).collect();
+            json!({"id": "msg_1", "type": "message", "role": "assistant", "content": content,
+                "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}})
+        }
+        ApiFormat::Google => google(calls),
+        _ => {
+            let calls: Vec<Value> = calls
+                .iter()
+                .enumerate()
+                .map(|(index, call)| {
+                    let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
+                    json!({"id": id(index), "type": "function", "function": function})
+                })
+                .collect();
+            let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+            json!({"id": "c", "object": "chat.completion", "choices": [
+                {"index": 0, "message": message, "finish_reason": "tool_calls"},
+            ]})
+        }
+    }
+}
+
+/// The bytes of a streamed response. The calls are written at the same time, in fragments of random
+/// length and in random order, as far as the API allows that.
+pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) -> Vec<u8> {
+    let events = match format {
+        ApiFormat::OpenAiResponses => responses_events(calls, chance),
+        ApiFormat::Anthropic => anthropic_events(calls, chance),
+        ApiFormat::Google => calls.chunks(2).map(google).collect(),
+        _ => chat_events(calls, chance),
+    };
+    let mut body = String::new();
+    for event in events {
+        if let Some(kind) = event["type"].as_str() {
+            body.push_str(&format!("event: {kind}\n"));
+        }
+        body.push_str(&format!("data: {event}\n\n"));
+    }
+    body.into_bytes()
+}
+
+fn id(index: usize) -> String {
+    format!("call_{index}")
+}
+
+fn google(calls: &[Asked]) -> Value {
+    let parts: Vec<Value> = calls
+        .iter()
+        .map(|call| json!({"functionCall": {"name": call.name, "args": call.arguments}, "thoughtSignature": "c2ln"}))
+        .collect();
+    json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
+}
+
+fn responses_item(index: usize, call: &Asked, status: &str, complete: bool) -> Value {
+    let arguments = if complete { call.arguments.to_string() } else { String::new() };
+    json!({"type": "function_call", "id": format!("fc_{index}"), "call_id": id(index),
+        "name": call.name, "arguments": arguments, "status": status})
+}
+
+/// The text of each call's arguments, cut, and all cuts in an order that keeps those of one call.
+fn fragments(calls: &[Asked], chance: &mut Chance) -> Vec<(usize, String)> {
+    let mut open: Vec<(usize, Vec<String>)> = calls
+        .iter()
+        .enumerate()
+        .map(|(index, call)| (index, chance.cut(&call.arguments.to_string())))
+        .collect();
+    let mut all = Vec::new();
+    while !open.is_empty() {
+        let at = chance.below(open.len());
+        let (index, rest) = &mut open[at];
+        if rest.is_empty() {
+            open.remove(at);
+        } else {
+            all.push((*index, rest.remove(0)));
+        }
+    }
+    all
+}
+
+fn chat_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
+    let chunk = |delta: Value| json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
+    let mut events = vec![chunk(json!({"role": "assistant", "content": null}))];
+    for (index, call) in calls.iter().enumerate() {
+        let function = json!({"name": call.name, "arguments": ""});
+        events.push(chunk(
+            json!({"tool_calls": [{"index": index, "id": id(index), "type": "function", "function": function}]}),
+        ));
+    }
+    for (index, fragment) in fragments(calls, chance) {
+        events.push(chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": fragment}}]})));
+    }
+    events.push(json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}));
+    events
+}
+
+fn responses_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
+    let mut events = vec![json!({"type": "response.created", "response": {"id": "resp_1", "output": []}})];
+    for (index, call) in calls.iter().enumerate() {
+        events.push(json!({"type": "response.output_item.added", "output_index": index,
+            "item": responses_item(index, call, "in_progress", false)}));
+    }
+    for (index, fragment) in fragments(calls, chance) {
+        events.push(json!({"type": "response.function_call_arguments.delta",
+            "item_id": format!("fc_{index}"), "output_index": index, "delta": fragment}));
+    }
+    for (index, call) in calls.iter().enumerate() {
+        events
+            .push(json!({"type": "response.function_call_arguments.done", "item_id": format!("fc_{index}"),
+            "output_index": index, "arguments": call.arguments.to_string()}));
+        events.push(json!({"type": "response.output_item.done", "output_index": index,
+            "item": responses_item(index, call, "completed", true)}));
+    }
+    events.push(json!({"type": "response.completed", "response": whole(ApiFormat::OpenAiResponses, calls)}));
+    events
+}
+
+fn anthropic_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": []});
+    let mut events = vec![json!({"type": "message_start", "message": message})];
+    for (index, call) in calls.iter().enumerate() {
+        let block = json!({"type": "tool_use", "id": id(index), "name": call.name, "input": {}});
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+    }
+    for (index, fragment) in fragments(calls, chance) {
+        events.push(json!({"type": "content_block_delta", "index": index,
+            "delta": {"type": "input_json_delta", "partial_json": fragment}}));
+    }
+    for index in 0..calls.len() {
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
+    events.push(json!({"type": "message_stop"}));
+    events
+}

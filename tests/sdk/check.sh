@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Holds what the library writes for each provider against the types of the providers' own SDKs.
+#
+# Needs Python with venv, the package index, and the checker (`sdk_check.py` in the folder that
+# TOOLKIT_SDK_CHECK names). Says what is missing and stops without a fault if it cannot run.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+checker=${TOOLKIT_SDK_CHECK:-../shared/tools}/sdk_check.py
+questions=${TOOLKIT_BFCL:-../shared/bfcl}
+vectors=${TOOLKIT_VECTORS:-../shared/vectors}
+folder=${CARGO_TARGET_DIR:-target}/sdk-check
+mkdir -p "$folder"
+
+skip() { echo "sdk check: skipped, $*"; exit 0; }
+
+[ -f "$checker" ] || skip "no checker at $checker"
+command -v python3 >/dev/null || skip "no python3"
+python=$folder/venv/bin/python
+if ! "$python" -c 'import openai, anthropic, google.genai, jsonschema' 2>/dev/null; then
+    rm -rf "$folder/venv"
+    python3 -m venv "$folder/venv" >"$folder/install.log" 2>&1 || skip "no venv, see $folder/install.log"
+    "$python" -m pip install --quiet openai==3.54.0 anthropic==2.12.0 google-genai==3.4.0 jsonschema \
+        >>"$folder/install.log" 2>&1 || skip "the SDKs cannot be installed, see $folder/install.log"
+fi
+
+rm -rf "$folder/documents"
+mkdir -p "$folder/documents"
+cargo build --quiet --example wire_dump
+dump=${CARGO_TARGET_DIR:-target}/debug/examples/wire_dump
+
+"$dump" >"$folder/documents/own.json"
+"$dump" --strict >"$folder/documents/own_strict.json"
+"$dump" --json-schema >"$folder/documents/own_json_schema.json"
+
+lines=()
+if [ -d "$vectors" ]; then
+    "$python" tests/sdk/vectors.py "$vectors" >"$folder/vectors.jsonl"
+    lines+=("$folder/vectors.jsonl")
+else
+    echo "sdk check: no vectors at $vectors"
+fi
+if [ -d "$questions" ]; then lines+=("$questions"/*.jsonl); else echo "sdk check: no questions at $questions"; fi
+for file in "${lines[@]}"; do
+    "$dump" "$file" "$folder/documents/plain"
+    "$dump" --strict "$file" "$folder/documents/strict"
+    "$dump" --json-schema "$file" "$folder/documents/json_schema"
+done
+
+mapfile -t documents < <(find "$folder/documents" -name '*.json' | sort)
+if "$python" "$checker" "${documents[@]}" >"$folder/report.txt" 2>&1; then
+    echo "sdk check: ${#documents[@]} documents, 0 errors"
+else
+    grep -v '^ok' "$folder/report.txt" | head -60
+    echo "sdk check: $(grep -c '^FAIL' "$folder/report.txt" || true) of ${#documents[@]} documents with errors"
+    exit 1
+fi

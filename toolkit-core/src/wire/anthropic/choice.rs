@@ -1,0 +1,148 @@
+//! The `tool_choice` of a request, which also says how many calls there may be at once.
+
+use super::Fields;
+use crate::call::{ToolChoice, ToolUse};
+use crate::error::WireError;
+use crate::name::WireNames;
+use serde_json::{Map, Value};
+
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    let (kind, name) = match &wanted.choice {
+        ToolChoice::Auto => ("auto", None),
+        ToolChoice::None => ("none", None),
+        ToolChoice::Required => ("any", None),
+        ToolChoice::Tool(name) => ("tool", Some(name)),
+        ToolChoice::Allowed { names, required } => match (names.as_slice(), required) {
+            ([], false) => ("none", None),
+            ([only], true) => ("tool", Some(only)),
+            (_, false) => ("auto", None),
+            (_, true) => ("any", None),
+        },
+    };
+    let mut choice = Fields::new();
+    choice.insert("type".to_owned(), kind.into());
+    if let Some(name) = name {
+        choice.insert("name".to_owned(), names.spell(name).into());
+    }
+    // `none` has no such field: the service refuses it there.
+    if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
+        choice.insert("disable_parallel_tool_use".to_owned(), (!parallel).into());
+    }
+    Map::from_iter([("tool_choice".to_owned(), choice.into())])
+}
+
+pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+    let choice = match request.get("tool_choice") {
+        // What a request without the field means as soon as it has tools.
+        None | Some(Value::Null) => return Ok(ToolUse::default()),
+        Some(Value::Object(choice)) => choice,
+        Some(_) => return Err(WireError::new("tool_choice", "an object with a `type`")),
+    };
+    let parallel = match choice.get("disable_parallel_tool_use") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(disabled)) => Some(!disabled),
+        Some(_) => return Err(WireError::new("tool_choice.disable_parallel_tool_use", "true or false")),
+    };
+    Ok(ToolUse { choice: parse_choice(choice, names)?, parallel })
+}
+
+fn parse_choice(choice: &Fields, names: &WireNames) -> Result<ToolChoice, WireError> {
+    match choice.get("type").and_then(Value::as_str) {
+        Some("auto") => Ok(ToolChoice::Auto),
+        Some("none") => Ok(ToolChoice::None),
+        Some("any") => Ok(ToolChoice::Required),
+        Some("tool") => match choice.get("name").and_then(Value::as_str) {
+            Some(name) => Ok(ToolChoice::Tool(names.unspell(name).to_owned())),
+            None => Err(WireError::new("tool_choice.name", "the name of a tool")),
+        },
+        _ => Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::anthropic::NAMES;
+    use serde_json::json;
+
+    fn encode(wanted: &ToolUse) -> Value {
+        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        encode_tool_use(wanted, &names).into()
+    }
+
+    #[track_caller]
+    fn check(wanted: &ToolUse, choice: Value) {
+        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        let request = json!({"tool_choice": choice});
+        assert_eq!(encode(wanted), request);
+        assert_eq!(parse_tool_use(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));
+    }
+
+    #[track_caller]
+    fn refuse(choice: Value, path: &str, expected: &str) {
+        let request = Map::from_iter([("tool_choice".to_owned(), choice)]);
+        let error = parse_tool_use(&request, &WireNames::default()).unwrap_err();
+        assert_eq!((error.path(), error.expected()), (path, expected));
+    }
+
+    #[test]
+    fn choices_go_both_ways() {
+        check(&ToolChoice::Auto.into(), json!({"type": "auto"}));
+        check(&ToolChoice::None.into(), json!({"type": "none"}));
+        check(&ToolChoice::Required.into(), json!({"type": "any"}));
+        check(&ToolChoice::Tool("fs.read".to_owned()).into(), json!({"type": "tool", "name": "fs_read"}));
+    }
+
+    #[test]
+    fn the_number_of_calls_stands_in_the_choice() {
+        for (parallel, disabled) in [(true, false), (false, true)] {
+            check(
+                &ToolUse::default().with_parallel(parallel),
+                json!({"type": "auto", "disable_parallel_tool_use": disabled}),
+            );
+        }
+        check(
+            &ToolUse::from(ToolChoice::Tool("add".to_owned())).with_parallel(false),
+            json!({"type": "tool", "name": "add", "disable_parallel_tool_use": true}),
+        );
+        let none = ToolUse::from(ToolChoice::None).with_parallel(false);
+        assert_eq!(encode(&none), json!({"tool_choice": {"type": "none"}}));
+    }
+
+    #[test]
+    fn a_set_of_tools_is_said_as_nearly_as_it_can_be() {
+        for (names, required, choice) in [
+            (vec!["add", "fs.read"], true, json!({"type": "any"})),
+            (vec!["add", "fs.read"], false, json!({"type": "auto"})),
+            (vec!["fs.read"], true, json!({"type": "tool", "name": "fs_read"})),
+            (vec!["fs.read"], false, json!({"type": "auto"})),
+            (vec![], false, json!({"type": "none"})),
+        ] {
+            let names = names.into_iter().map(ToOwned::to_owned).collect();
+            let allowed = ToolChoice::Allowed { names, required };
+            assert_eq!(encode(&allowed.into()), json!({"tool_choice": choice}));
+        }
+    }
+
+    #[test]
+    fn no_choice_is_auto() {
+        for request in [json!({}), json!({"tool_choice": null})] {
+            let parsed = parse_tool_use(request.as_object().unwrap(), &WireNames::default());
+            assert_eq!(parsed, Ok(ToolUse::default()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_path() {
+        let kinds = "`auto`, `any`, `tool` or `none`";
+        refuse(json!("auto"), "tool_choice", "an object with a `type`");
+        refuse(json!({}), "tool_choice.type", kinds);
+        refuse(json!({"type": "required"}), "tool_choice.type", kinds);
+        refuse(json!({"type": "tool"}), "tool_choice.name", "the name of a tool");
+        refuse(
+            json!({"type": "auto", "disable_parallel_tool_use": "no"}),
+            "tool_choice.disable_parallel_tool_use",
+            "true or false",
+        );
+    }
+}

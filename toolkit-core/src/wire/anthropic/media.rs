@@ -1,0 +1,199 @@
+//! Contents of results as content blocks, and back.
+
+use super::Fields;
+use super::calls::is_blank;
+use crate::output::{Content, JsonText, Media, MediaData};
+use crate::wire::media::base64;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// The kinds of pictures that the service takes.
+const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// The longest title of a document, in characters, from the API reference.
+const LONGEST_TITLE: usize = 500;
+
+pub(super) fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// The blocks of one content. A picture's name has no field, so it stands before it.
+pub(super) fn blocks(content: &Content) -> Vec<Value> {
+    match content {
+        Content::Text(_) | Content::Json(_) | Content::Resource(_) => vec![text_block(&content.to_text())],
+        Content::Image(media) => match picture(media) {
+            Some(picture) if media.name.is_some() => vec![text_block(&content.to_text()), picture],
+            Some(picture) => vec![picture],
+            None => vec![unsendable(content, media)],
+        },
+        Content::File(media) => vec![document(media).unwrap_or_else(|| unsendable(content, media))],
+        Content::Audio(media) => vec![unsendable(content, media)],
+    }
+}
+
+/// An address is in the text already, and there is no other way to hand it on.
+fn unsendable(content: &Content, media: &Media) -> Value {
+    let name = content.to_text();
+    match media.data {
+        MediaData::Url(_) => text_block(&name),
+        MediaData::Base64(_) => {
+            text_block(&format!("{name} cannot be shown: this API has no way to send it"))
+        }
+    }
+}
+
+fn picture(media: &Media) -> Option<Value> {
+    let source = match web_address(media) {
+        Some(url) => json!({"type": "url", "url": url}),
+        None => {
+            let essence = essence(&media.media_type);
+            let media_type = if essence == "image/jpg" { "image/jpeg" } else { &*essence };
+            let data = base64(media).filter(|data| !data.is_empty() && PICTURES.contains(&media_type))?;
+            json!({"type": "base64", "media_type": media_type, "data": data})
+        }
+    };
+    Some(json!({"type": "image", "source": source}))
+}
+
+/// A PDF, or a file of text. The service takes no other kinds.
+fn document(media: &Media) -> Option<Value> {
+    let essence = essence(&media.media_type);
+    let is_pdf = essence == "application/pdf";
+    let source = match (web_address(media), base64(media)) {
+        (Some(url), _) if is_pdf => json!({"type": "url", "url": url}),
+        (None, Some(data)) if is_pdf && !data.is_empty() => {
+            json!({"type": "base64", "media_type": essence, "data": data})
+        }
+        (None, Some(data)) if is_text(&essence) => {
+            let text = String::from_utf8(decode(data)?).ok().filter(|text| !is_blank(text))?;
+            json!({"type": "text", "media_type": "text/plain", "data": text})
+        }
+        _ => return None,
+    };
+    let mut block = Fields::new();
+    block.insert("type".to_owned(), "document".into());
+    block.insert("source".to_owned(), source);
+    if let Some(name) = media.name.as_deref().filter(|name| !is_blank(name)) {
+        let title: String = name.chars().take(LONGEST_TITLE).collect();
+        block.insert("title".to_owned(), title.into());
+    }
+    Some(block.into())
+}
+
+/// An address that the service can fetch.
+fn web_address(media: &Media) -> Option<&str> {
+    match &media.data {
+        MediaData::Url(url) if url.starts_with("https://") || url.starts_with("http://") => Some(url),
+        _ => None,
+    }
+}
+
+fn is_text(essence: &str) -> bool {
+    let is_known = matches!(
+        essence,
+        "application/json"
+            | "application/xml"
+            | "application/yaml"
+            | "application/toml"
+            | "application/javascript"
+    );
+    is_known || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
+}
+
+/// The media type without its parameters, in small letters.
+fn essence(media_type: &str) -> Cow<'_, str> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Owned(essence.to_ascii_lowercase());
+    }
+    Cow::Borrowed(essence)
+}
+
+/// The bytes of standard Base64; `None` if it is not that.
+fn decode(data: &str) -> Option<Vec<u8>> {
+    let data = data.trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
+    for group in data.chunks(4) {
+        let mut bits = 0u32;
+        for byte in group {
+            bits = bits << 6 | u32::from(sextet(*byte)?);
+        }
+        bits <<= 6 * (4 - group.len());
+        let [_, whole @ ..] = bits.to_be_bytes();
+        // Four characters hold three bytes, three hold two, two hold one, and one holds none.
+        bytes.extend_from_slice(whole.get(..group.len().checked_sub(1).filter(|held| *held > 0)?)?);
+    }
+    Some(bytes)
+}
+
+fn sextet(byte: u8) -> Option<u8> {
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
+/// The content that a block holds. One of a kind that has no place in ours is kept as it is, as JSON.
+pub(super) fn content(block: &Value) -> Content {
+    let known = match block.get("type").and_then(Value::as_str) {
+        Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
+        Some("image") => media(block, "image/*").map(|media| Content::Image(Box::new(media))),
+        Some("document") => match plain_text(block) {
+            Some(text) => Some(Content::Text(text.to_owned())),
+            None => media(block, "application/pdf").map(|media| Content::File(Box::new(media))),
+        },
+        _ => None,
+    };
+    known.unwrap_or_else(|| match JsonText::new(block) {
+        Ok(json) => Content::Json(json),
+        Err(_) => Content::Text(block.to_string()),
+    })
+}
+
+fn plain_text(block: &Value) -> Option<&str> {
+    let source =
+        block.get("source").filter(|source| source.get("type").is_some_and(|kind| kind == "text"))?;
+    source.get("data")?.as_str()
+}
+
+/// An address does not say what is there, so it gets the media type that the block's kind means.
+fn media(block: &Value, behind_url: &str) -> Option<Media> {
+    let source = block.get("source")?;
+    let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let name = block.get("title").and_then(Value::as_str).map(ToOwned::to_owned);
+    match source.get("type")?.as_str()? {
+        "base64" => {
+            let data = MediaData::Base64(text("data")?);
+            Some(Media { media_type: text("media_type")?, data, name })
+        }
+        "url" => Some(Media { media_type: behind_url.to_owned(), data: MediaData::Url(text("url")?), name }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_decoded() {
+        for (data, bytes) in [
+            ("", &b""[..]),
+            ("aA==", b"h"),
+            ("aGk=", b"hi"),
+            ("aGk", b"hi"),
+            ("aGkh", b"hi!"),
+            ("5pel8J+YgA==", "日😀".as_bytes()),
+            ("//79", &[255, 254, 253]),
+        ] {
+            assert_eq!(decode(data).as_deref(), Some(bytes), "{data}");
+        }
+        for data in ["a", "aGkha", "a-Gk", "aG k", "=aGk"] {
+            assert_eq!(decode(data), None, "{data}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A message that comes in pieces.
+
+mod block;
+
+use self::block::Block;
+use super::Fields;
+use super::call::WireCall;
+use super::response::reported_error;
+use crate::call::CallId;
+use crate::error::WireError;
+use crate::wire::ids::Generated;
+use crate::wire::stream::{Accumulate, StreamEvent};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::mem;
+
+/// Blocks are known by their index, never by being "the block in progress": llama.cpp writes all of
+/// them before it ends the first.
+#[derive(Default)]
+pub(super) struct MessageStream {
+    /// The message without its content.
+    message: Fields,
+    blocks: Vec<Block>,
+    /// Where in `blocks` the latest block of an index is.
+    places: HashMap<u64, usize>,
+    /// The position after that of the last block.
+    next: u64,
+    ids: HashSet<String>,
+    generated: Option<Generated>,
+}
+
+impl Accumulate for MessageStream {
+    fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        match event {
+            Value::Array(list) => list.iter().try_for_each(|event| self.take(event, events)),
+            event => self.take(event, events),
+        }
+    }
+
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
+        self.end_blocks(events);
+        let mut response = Fields::from_iter([
+            ("type".to_owned(), json!("message")),
+            ("role".to_owned(), json!("assistant")),
+        ]);
+        response.extend(mem::take(&mut self.message));
+        let mut blocks = mem::take(&mut self.blocks);
+        blocks.sort_by_key(Block::position);
+        let content: Vec<Value> = blocks.into_iter().map(Block::into_json).collect();
+        response.insert("content".to_owned(), content.into());
+        response.into()
+    }
+}
+
+impl MessageStream {
+    fn take(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        let Some(fields) = event.as_object() else {
+            return Err(WireError::new("", "an event of a stream"));
+        };
+        if let Some(error) = reported_error(fields) {
+            let expected = format!("an event of the response (the service reported an error: {error})");
+            return Err(WireError::new("error", expected));
+        }
+        match fields.get("type").and_then(Value::as_str) {
+            Some("message_start") => {
+                if let Some(Value::Object(message)) = fields.get("message") {
+                    self.start(message, events);
+                }
+            }
+            // A server that does not stream sends the whole message.
+            Some("message") => self.start(fields, events),
+            Some("content_block_start") => {
+                self.start_block(index(event), event.get("content_block"), events);
+            }
+            Some("content_block_delta") => {
+                if let Some(delta) = event.get("delta") {
+                    self.extend_block(index(event), delta, events);
+                }
+            }
+            Some("content_block_stop") => {
+                if let Some(place) = self.place(index(event)) {
+                    self.end_block(place, events);
+                }
+            }
+            Some("message_delta") => self.update(fields),
+            Some("message_stop") => self.end_blocks(events),
+            // Those of the Responses API; to ignore them would lose its calls.
+            Some(kind) if kind.starts_with("response.") => {
+                return Err(WireError::new("type", "the type of an event of this API"));
+            }
+            // `ping`, and whatever comes next.
+            Some(_) => {}
+            None => return Err(WireError::new("type", "the type of an event")),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, message: &Fields, events: &mut Vec<StreamEvent>) {
+        let rest = message.iter().filter(|(name, _)| *name != "content");
+        self.message.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
+        self.generated = Some(Generated::new(&json!(message)));
+        for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(place) = self.start_block(None, Some(block), events) {
+                self.end_block(place, events);
+            }
+        }
+    }
+
+    /// Takes what the end of a message tells: why it stopped, and what it cost in all.
+    fn update(&mut self, event: &Fields) {
+        for (name, value) in event {
+            match (name.as_str(), value) {
+                ("type", _) => {}
+                ("delta", Value::Object(delta)) => merge(&mut self.message, delta),
+                ("usage", Value::Object(usage)) => match self.message.get_mut("usage") {
+                    Some(Value::Object(known)) => merge(known, usage),
+                    _ => merge(&mut self.message, &Fields::from_iter([(name.clone(), value.clone())])),
+                },
+                _ => merge(&mut self.message, &Fields::from_iter([(name.clone(), value.clone())])),
+            }
+        }
+    }
+
+    /// The block of this index; without one, the latest.
+    fn place(&self, index: Option<u64>) -> Option<usize> {
+        match index {
+            Some(index) => self.places.get(&index).copied(),
+            None => self.blocks.len().checked_sub(1),
+        }
+    }
+
+    /// The place of the block that begins; `None` if nothing can be made of it.
+    fn start_block(
+        &mut self,
+        index: Option<u64>,
+        block: Option<&Value>,
+        events: &mut Vec<StreamEvent>,
+    ) -> Option<usize> {
+        let mut block = Block::new(block?.as_object()?.clone())?;
+        let known = index.and_then(|index| self.places.get(&index).copied());
+        if let Some(place) = known {
+            if self.blocks.get(place).is_some_and(|known| known.is_begun_again_by(&block)) {
+                return Some(place);
+            }
+            self.end_block(place, events);
+        }
+        let index = index.unwrap_or(self.next);
+        let position = if known.is_some() { self.next } else { index };
+        self.next = self.next.max(position.saturating_add(1));
+        block.place_at(position);
+        if let Some(call) = block.call() {
+            let id = self.id_of(call);
+            block.identify(&id);
+        }
+        events.extend(block.started());
+        self.places.insert(index, self.blocks.len());
+        self.blocks.push(block);
+        self.blocks.len().checked_sub(1)
+    }
+
+    fn extend_block(&mut self, index: Option<u64>, delta: &Value, events: &mut Vec<StreamEvent>) {
+        let place = match self.place(index) {
+            Some(place) => Some(place),
+            // The event that began the block was lost.
+            None => self.start_block(index, Block::begun_by(delta).as_ref(), events),
+        };
+        if let Some(block) = place.and_then(|place| self.blocks.get_mut(place)) {
+            events.extend(block.extend(delta));
+        }
+    }
+
+    fn end_block(&mut self, place: usize, events: &mut Vec<StreamEvent>) {
+        events.extend(self.blocks.get_mut(place).and_then(Block::end).map(StreamEvent::Call));
+    }
+
+    fn end_blocks(&mut self, events: &mut Vec<StreamEvent>) {
+        events.extend(self.blocks.iter_mut().filter_map(Block::end).map(StreamEvent::Call));
+    }
+
+    /// The id that the call came with, or one that no other call of the message has.
+    fn id_of(&mut self, call: &Value) -> CallId {
+        if let Some(id) = WireCall(call).id() {
+            self.ids.insert(id.clone().into_owned());
+            return CallId::from(&*id);
+        }
+        let generated = self.generated.get_or_insert_with(|| Generated::new(call));
+        loop {
+            let id = generated.next(&HashSet::new());
+            if self.ids.insert(id.as_str().to_owned()) {
+                return id;
+            }
+        }
+    }
+}
+
+fn index(event: &Value) -> Option<u64> {
+    event.get("index")?.as_u64()
+}
+
+/// Takes the new values, but no `null` in the place of something.
+fn merge(known: &mut Fields, new: &Fields) {
+    for (name, value) in new {
+        if !value.is_null() || !known.contains_key(name) {
+            known.insert(name.clone(), value.clone());
+        }
+    }
+}

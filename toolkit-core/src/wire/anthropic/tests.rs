@@ -1,0 +1,7 @@
+//! Calls, results, histories and streams as a whole; definitions and choices are tested beside their code.
+
+mod calls;
+mod history;
+mod properties;
+mod results;
+mod stream;

@@ -1,0 +1,250 @@
+//! The model's messages for the next request, and histories made sendable.
+
+use crate::call::{ProviderExtras, ToolCall};
+use crate::name::WireNames;
+use crate::output::ToolOutput;
+use crate::result::ToolResult;
+use crate::wire::ApiFormat::Anthropic;
+use crate::wire::anthropic::{IDS, NAMES};
+use serde_json::{Value, json};
+
+fn message(content: Value) -> Value {
+    json!({"role": "assistant", "content": content})
+}
+
+fn user(content: Value) -> Value {
+    json!({"role": "user", "content": content})
+}
+
+/// `came` is the content of a response, `goes` that of the message in the history.
+#[track_caller]
+fn check(came: &Value, goes: &Value) {
+    let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": came,
+        "stop_reason": "end_turn", "usage": {}});
+    for payload in [&body, &message(came.clone()), &message(goes.clone())] {
+        assert_eq!(Anthropic.assistant_messages(payload).unwrap(), [message(goes.clone())]);
+    }
+}
+
+#[track_caller]
+fn check_silent(came: Value) {
+    assert!(Anthropic.assistant_messages(&message(came)).unwrap().is_empty());
+}
+
+#[test]
+fn good_blocks_stay_as_they_came() {
+    let content = json!([
+        {"type": "thinking", "thinking": "hm ", "signature": "EqQB"},
+        {"type": "redacted_thinking", "data": "EmwK"},
+        {"type": "text", "text": "Let me look.", "citations": null, "extra": 1},
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"type": "web_search_result", "encrypted_content": "Eq"}]},
+        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1.0}, "caller": {"type": "direct"}},
+    ]);
+    check(&content, &content);
+    check(&json!("hi "), &json!("hi "));
+}
+
+#[test]
+fn what_is_missing_is_filled_in() {
+    let came = json!([
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "tool_use", "name": "f", "caller": null},
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search"},
+    ]);
+    let id = Anthropic.parse_calls(&came).unwrap()[0].id.as_str().to_owned();
+    check(
+        &came,
+        &json!([
+            {"type": "thinking", "thinking": "hm", "signature": ""},
+            {"type": "tool_use", "name": "f", "id": id, "input": {}},
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+        ]),
+    );
+}
+
+#[test]
+fn what_the_service_refuses_is_made_acceptable() {
+    let call = |id: &str, name: &str, input: Value| json!({"type": "tool_use", "id": id, "name": name, "input": input});
+    check(
+        &json!([
+            {"type": "text", "text": ""},
+            {"type": "text", "text": " \n"},
+            call("a", "functions.add", json!("{\"a\": ")),
+            call("b", "", json!([1])),
+            call("c", "f", json!("{\"a\": 1}")),
+            call("d", "f", json!("")),
+        ]),
+        &json!([
+            call("a", "functions_add", json!({"invalid_arguments": "{\"a\": "})),
+            call("b", "_", json!({"invalid_arguments": "[1]"})),
+            call("c", "f", json!({"a": 1})),
+            call("d", "f", json!({})),
+        ]),
+    );
+}
+
+#[test]
+fn a_message_that_says_nothing_is_left_out() {
+    for content in [
+        json!([]),
+        json!(""),
+        json!([{"type": "text", "text": ""}]),
+        json!([{"type": "thinking", "thinking": "I was cut", "signature": ""}]),
+        json!([{"type": "text", "text": ""}, {"type": "redacted_thinking", "data": "x"}]),
+    ] {
+        check_silent(content);
+    }
+    check(
+        &json!([{"type": "text", "text": "hi"}, {"type": "thinking", "thinking": "hm", "signature": "s"}]),
+        &json!([{"type": "text", "text": "hi"}]),
+    );
+}
+
+#[test]
+fn calls_and_results_meet_under_legal_ids() {
+    let blocks = ["functions.add:0", "same", "same", "ok"]
+        .map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
+    let payload = json!(blocks);
+    let calls = Anthropic.parse_calls(&payload).unwrap();
+    let results: Vec<ToolResult> =
+        calls.iter().map(|call| ToolResult::of(call, Ok(ToolOutput::text("1")))).collect();
+    let ids = |messages: &[Value], field: &str| {
+        let blocks = messages[0]["content"].as_array().unwrap().iter();
+        blocks.map(|block| block[field].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let received = ids(&Anthropic.assistant_messages(&payload).unwrap(), "id");
+    assert_eq!(ids(&Anthropic.encode_calls(&calls, &WireNames::default()), "id"), received);
+    assert_eq!(ids(&Anthropic.encode_results(&results), "tool_use_id"), received);
+    assert!(received.iter().all(|id| IDS.accepts(id)));
+    assert_eq!((received[1].as_str(), received[3].as_str()), ("same", "ok"));
+    assert_ne!(received[1], received[2]);
+}
+
+#[test]
+fn calls_are_written_into_a_message() {
+    let names = WireNames::new(NAMES, ["fs.read"]);
+    let caller = json!({"caller": {"type": "code_execution_20250825", "tool_id": "x"}, "name": "other"});
+    let extras = |api: &str| ProviderExtras::new(api, caller.as_object().unwrap().clone());
+    let calls = [
+        ToolCall::new("a", "fs.read", "{\"path\": \"ü\"}").with_extras(extras("anthropic")),
+        ToolCall::new("b", "now", "").with_index(1).with_extras(extras("google")),
+        ToolCall::new("c", "now", "oh"),
+    ];
+    assert_eq!(
+        Anthropic.encode_calls(&calls, &names),
+        [message(json!([
+            {"type": "tool_use", "id": "a", "name": "fs_read", "input": {"path": "ü"}, "caller": caller["caller"]},
+            {"type": "tool_use", "id": "b", "name": "now", "input": {}},
+            {"type": "tool_use", "id": "c", "name": "now", "input": {"invalid_arguments": "oh"}},
+        ]))]
+    );
+    assert!(Anthropic.encode_calls(&[], &names).is_empty());
+}
+
+fn uses(ids: &[&str]) -> Value {
+    let blocks = ids.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
+    message(blocks.collect())
+}
+
+fn answer(id: &str, text: &str) -> Value {
+    json!({"type": "tool_result", "tool_use_id": id, "content": text})
+}
+
+const UNANSWERED: &str = "[No output available yet]";
+
+#[track_caller]
+fn repair(history: Value, repaired: Value) {
+    let repair = |history: &Value| json!(Anthropic.repair_history(history.as_array().unwrap().clone()));
+    assert_eq!(repair(&history), repaired);
+    assert_eq!(repair(&repaired), repaired, "what is repaired stays");
+}
+
+#[test]
+fn a_good_history_stays() {
+    let text = json!({"type": "text", "text": "and?"});
+    let history = json!([
+        {"role": "user", "content": "go"},
+        uses(&["a", "b"]),
+        user(json!([answer("b", "2"), answer("a", "1"), text])),
+        message(json!("done")),
+        user(json!([])),
+        uses(&["a"]),
+        user(json!([answer("a", "3")])),
+        {"role": "user", "content": "more"},
+        uses(&["a", "a"]),
+        user(json!([answer("a", "4")])),
+        user(json!([answer("a", "5"), text])),
+        {"role": "system", "content": "note"},
+        "not a message",
+    ]);
+    repair(history.clone(), history);
+}
+
+#[test]
+fn calls_without_an_answer_get_one() {
+    let missing = answer("a", UNANSWERED);
+    repair(json!([uses(&["a"])]), json!([uses(&["a"]), user(json!([missing]))]));
+    repair(
+        json!([uses(&["a"]), user(json!("go on"))]),
+        json!([uses(&["a"]), user(json!([missing, {"type": "text", "text": "go on"}]))]),
+    );
+    repair(json!([uses(&["a"]), user(json!(""))]), json!([uses(&["a"]), user(json!([missing]))]));
+    repair(
+        json!([uses(&["a", "b"]), user(json!([answer("b", "2")])), message(json!("hm"))]),
+        json!([uses(&["a", "b"]), user(json!([missing, answer("b", "2")])), message(json!("hm"))]),
+    );
+    repair(
+        json!([uses(&["a"]), message(json!("hm"))]),
+        json!([uses(&["a"]), user(json!([missing])), message(json!("hm"))]),
+    );
+}
+
+#[test]
+fn answers_without_a_call_are_taken_out() {
+    let text = json!({"type": "text", "text": "t"});
+    repair(json!([user(json!([answer("z", "x"), text]))]), json!([user(json!([text]))]));
+    repair(json!([user(json!([answer("z", "x")]))]), json!([]));
+    repair(
+        json!([
+            uses(&["a"]),
+            user(json!([answer("a", "1"), answer("a", "2"), answer("z", "x"), {"type": "tool_result"}]))
+        ]),
+        json!([uses(&["a"]), user(json!([answer("a", "1")]))]),
+    );
+}
+
+#[test]
+fn answers_in_the_wrong_place_are_moved() {
+    let text = json!({"type": "text", "text": "wait"});
+    let right = json!([uses(&["a"]), user(json!([answer("a", "1"), text]))]);
+    repair(json!([uses(&["a"]), user(json!([text, answer("a", "1")]))]), right.clone());
+    repair(json!([uses(&["a"]), user(json!("wait")), user(json!([answer("a", "1")]))]), right);
+    repair(
+        json!([
+            uses(&["a"]),
+            user(json!("wait")),
+            message(json!("ok")),
+            user(json!([answer("a", "1"), text]))
+        ]),
+        json!([
+            uses(&["a"]),
+            user(json!([answer("a", "1"), text])),
+            message(json!("ok")),
+            user(json!([text]))
+        ]),
+    );
+}
+
+#[test]
+fn an_answer_belongs_to_the_latest_call_of_its_id() {
+    repair(
+        json!([uses(&["a"]), uses(&["a"]), user(json!([answer("a", "2")]))]),
+        json!([
+            uses(&["a"]),
+            user(json!([answer("a", UNANSWERED)])),
+            uses(&["a"]),
+            user(json!([answer("a", "2")]))
+        ]),
+    );
+}

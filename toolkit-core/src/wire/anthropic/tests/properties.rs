@@ -1,0 +1,1 @@
+//! What holds for every payload, every call and every way to cut a stream.

@@ -1,0 +1,197 @@
+//! The `toolConfig` of a request.
+
+use super::spelling::{Fields, get};
+use crate::call::{ToolChoice, ToolUse};
+use crate::error::WireError;
+use crate::name::WireNames;
+use crate::wire::path::{element, field};
+use serde_json::{Value, json};
+
+/// There is no word for calls one at a time.
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Fields {
+    let (mode, allowed) = mode_and_names(&wanted.choice);
+    let mut config = Fields::new();
+    config.insert("mode".to_owned(), mode.into());
+    if !allowed.is_empty() {
+        let allowed: Vec<&str> = allowed.iter().map(|name| names.spell(name)).collect();
+        config.insert("allowedFunctionNames".to_owned(), json!(allowed));
+    }
+    let mut fields = Fields::new();
+    fields.insert("toolConfig".to_owned(), json!({"functionCallingConfig": config}));
+    fields
+}
+
+fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
+    match choice {
+        ToolChoice::Auto => ("AUTO", &[]),
+        ToolChoice::None => ("NONE", &[]),
+        ToolChoice::Required => ("ANY", &[]),
+        ToolChoice::Tool(name) => ("ANY", std::slice::from_ref(name)),
+        // An empty list counts as none given, which would allow every tool.
+        ToolChoice::Allowed { names, .. } if names.is_empty() => ("NONE", &[]),
+        ToolChoice::Allowed { names, required: true } => ("ANY", names),
+        // `AUTO` takes no names. `VALIDATED` leaves the choice between text and a call to the model as
+        // well, takes names, and besides holds the model to the schemas.
+        ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
+    }
+}
+
+pub(super) fn parse_tool_use(request: &Fields, names: &WireNames) -> Result<ToolUse, WireError> {
+    let path = "toolConfig";
+    let Some(config) = get(request, path) else { return Ok(ToolUse::default()) };
+    let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
+    let path = field(path, "functionCallingConfig");
+    let Some(config) = get(config, "functionCallingConfig") else { return Ok(ToolUse::default()) };
+    let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
+    parse_choice(config, &path, names).map(ToolUse::from)
+}
+
+fn parse_choice(config: &Fields, path: &str, names: &WireNames) -> Result<ToolChoice, WireError> {
+    let allowed = parse_names(config, path, names)?;
+    let mode = match get(config, "mode") {
+        None => String::new(),
+        Some(Value::String(mode)) => mode.to_ascii_uppercase(),
+        Some(_) => return Err(unknown_mode(path)),
+    };
+    match (mode.as_str(), allowed) {
+        ("NONE", _) => Ok(ToolChoice::None),
+        ("" | "MODE_UNSPECIFIED" | "AUTO" | "VALIDATED", None) => Ok(ToolChoice::Auto),
+        ("" | "MODE_UNSPECIFIED" | "AUTO" | "VALIDATED", Some(names)) => {
+            Ok(ToolChoice::Allowed { names, required: false })
+        }
+        ("ANY", None) => Ok(ToolChoice::Required),
+        ("ANY", Some(mut names)) => match (names.pop(), names.is_empty()) {
+            (Some(only), true) => Ok(ToolChoice::Tool(only)),
+            (last, _) => {
+                names.extend(last);
+                Ok(ToolChoice::Allowed { names, required: true })
+            }
+        },
+        _ => Err(unknown_mode(path)),
+    }
+}
+
+fn unknown_mode(path: &str) -> WireError {
+    WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
+}
+
+/// `None` for no names or an empty list, which are the same.
+fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
+    let path = field(path, "allowedFunctionNames");
+    let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };
+    let Some(allowed) = allowed.as_array() else { return Err(WireError::new(path, "a list of names")) };
+    let allowed = allowed.iter().enumerate().map(|(index, name)| match name.as_str() {
+        Some(name) => Ok(names.unspell(name).to_owned()),
+        None => Err(WireError::new(element(&path, index), "the name of a function")),
+    });
+    let allowed: Vec<String> = allowed.collect::<Result<_, _>>()?;
+    Ok(Some(allowed).filter(|names| !names.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::NameRule;
+
+    fn names() -> WireNames {
+        WireNames::new(NameRule { max_length: 9, punctuation: "_" }, ["fs.read", "add"])
+    }
+
+    fn request(config: &Value) -> Fields {
+        Fields::from_iter([("toolConfig".to_owned(), json!({"functionCallingConfig": config}))])
+    }
+
+    #[track_caller]
+    fn writes(choice: ToolChoice, config: &Value) {
+        assert_eq!(encode_tool_use(&choice.into(), &names()), request(config));
+    }
+
+    #[track_caller]
+    fn reads(config: &Value, choice: ToolChoice) {
+        assert_eq!(parse_tool_use(&request(config), &names()), Ok(choice.into()), "{config}");
+    }
+
+    #[track_caller]
+    fn both(choice: ToolChoice, config: &Value) {
+        writes(choice.clone(), config);
+        reads(config, choice);
+    }
+
+    fn allowed(names: &[&str], required: bool) -> ToolChoice {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        ToolChoice::Allowed { names, required }
+    }
+
+    #[test]
+    fn choices_go_both_ways() {
+        both(ToolChoice::Auto, &json!({"mode": "AUTO"}));
+        both(ToolChoice::None, &json!({"mode": "NONE"}));
+        both(ToolChoice::Required, &json!({"mode": "ANY"}));
+        both(
+            ToolChoice::Tool("fs.read".to_owned()),
+            &json!({"mode": "ANY", "allowedFunctionNames": ["fs_read"]}),
+        );
+        both(
+            allowed(&["add", "fs.read"], true),
+            &json!({"mode": "ANY", "allowedFunctionNames": ["add", "fs_read"]}),
+        );
+        both(allowed(&["add"], false), &json!({"mode": "VALIDATED", "allowedFunctionNames": ["add"]}));
+    }
+
+    #[test]
+    fn nothing_allowed_is_none() {
+        writes(allowed(&[], false), &json!({"mode": "NONE"}));
+        writes(allowed(&[], true), &json!({"mode": "NONE"}));
+    }
+
+    #[test]
+    fn calls_one_at_a_time_cannot_be_said() {
+        let one = ToolUse::default().with_parallel(false);
+        assert_eq!(encode_tool_use(&one, &names()), request(&json!({"mode": "AUTO"})));
+    }
+
+    #[test]
+    fn other_spellings_are_read() {
+        reads(&json!({}), ToolChoice::Auto);
+        reads(&json!({"mode": null}), ToolChoice::Auto);
+        reads(&json!({"mode": "MODE_UNSPECIFIED"}), ToolChoice::Auto);
+        reads(&json!({"mode": "VALIDATED"}), ToolChoice::Auto);
+        reads(&json!({"mode": "any", "allowed_function_names": []}), ToolChoice::Required);
+        reads(&json!({"mode": "AUTO", "allowedFunctionNames": ["add"]}), allowed(&["add"], false));
+        for request in [
+            json!({"tool_config": {"function_calling_config": {"mode": "NONE"}}}),
+            json!({"toolConfig": {"function_calling_config": {"mode": "none"}}}),
+        ] {
+            let parsed = parse_tool_use(request.as_object().unwrap(), &names());
+            assert_eq!(parsed, Ok(ToolChoice::None.into()));
+        }
+        for request in [json!({}), json!({"toolConfig": null}), json!({"toolConfig": {}})] {
+            assert_eq!(parse_tool_use(request.as_object().unwrap(), &names()), Ok(ToolUse::default()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_path() {
+        let config = "toolConfig.functionCallingConfig";
+        let mode = "`AUTO`, `ANY`, `NONE` or `VALIDATED`";
+        for (request, path, expected) in [
+            (json!({"toolConfig": "auto"}), "toolConfig".to_owned(), "an object"),
+            (json!({"toolConfig": {"functionCallingConfig": []}}), config.to_owned(), "an object"),
+            (Value::Object(request(&json!({"mode": "SOME"}))), format!("{config}.mode"), mode),
+            (Value::Object(request(&json!({"mode": 1}))), format!("{config}.mode"), mode),
+            (
+                Value::Object(request(&json!({"allowedFunctionNames": "add"}))),
+                format!("{config}.allowedFunctionNames"),
+                "a list of names",
+            ),
+            (
+                Value::Object(request(&json!({"allowedFunctionNames": ["add", 1]}))),
+                format!("{config}.allowedFunctionNames[1]"),
+                "the name of a function",
+            ),
+        ] {
+            let error = parse_tool_use(request.as_object().unwrap(), &names()).unwrap_err();
+            assert_eq!((error.path(), error.expected()), (path.as_str(), expected));
+        }
+    }
+}

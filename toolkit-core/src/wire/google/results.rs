@@ -1,0 +1,85 @@
+//! The content that answers the calls.
+
+use super::part::{legal_name, sendable_id};
+use super::spelling::Fields;
+use crate::output::{Content, JsonText, Media, MediaData, ToolOutput};
+use crate::result::ToolResult;
+use serde_json::{Value, json};
+
+/// One content of the user for all results: the service wants as many as there were calls, in their
+/// order, and finds the call of a result without an id by its position.
+pub(super) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
+    if results.is_empty() {
+        return Vec::new();
+    }
+    let parts: Vec<Value> = results.iter().map(part).collect();
+    vec![json!({"role": "user", "parts": parts})]
+}
+
+fn part(result: &ToolResult) -> Value {
+    let mut answer = Fields::new();
+    if let Some(id) = sendable_id(result.call_id.as_str()) {
+        answer.insert("id".to_owned(), id.into());
+    }
+    answer.insert("name".to_owned(), legal_name(&result.name).into());
+    let response = match &result.outcome {
+        Ok(output) => json!({"output": output_value(output)}),
+        Err(error) => json!({"error": error.message()}),
+    };
+    answer.insert("response".to_owned(), response);
+    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+    let media: Vec<Value> = contents.iter().filter_map(media).map(media_part).collect();
+    if !media.is_empty() {
+        answer.insert("parts".to_owned(), media.into());
+    }
+    json!({"functionResponse": answer})
+}
+
+/// A single value as it is, anything else as text in which media are named.
+fn output_value(output: &ToolOutput) -> Value {
+    if let ([Content::Json(json)], "") = (output.content(), output.message()) {
+        return json_value(json);
+    }
+    let text = output.to_text();
+    match (text.is_empty(), output.message()) {
+        (_, "") => text.into(),
+        (true, message) => message.into(),
+        (false, message) => format!("{text}\n{message}").into(),
+    }
+}
+
+/// The service keeps every number as a double. A value with one that would be rounded stays text.
+fn json_value(json: &JsonText) -> Value {
+    match serde_json::from_str(json.as_str()) {
+        Ok(value) if is_exact(&value) => value,
+        _ => json.as_str().into(),
+    }
+}
+
+/// The parser that made the value bounds its depth.
+fn is_exact(value: &Value) -> bool {
+    /// 2^53: up to here a double holds every integer.
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),
+        Value::Array(values) => values.iter().all(is_exact),
+        Value::Object(members) => members.values().all(is_exact),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
+}
+
+fn media(content: &Content) -> Option<&Media> {
+    match content {
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => Some(media),
+        Content::Text(_) | Content::Json(_) | Content::Resource(_) => None,
+    }
+}
+
+/// The name of a file has a field in some versions of the API only; it stands in the text.
+fn media_part(media: &Media) -> Value {
+    let media_type = &media.media_type;
+    match &media.data {
+        MediaData::Base64(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),
+        MediaData::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
+    }
+}

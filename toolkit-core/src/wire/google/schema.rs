@@ -1,0 +1,229 @@
+//! Gemini's subset of OpenAPI back as JSON Schema.
+
+use super::spelling::{Fields, camel};
+use serde_json::{Number, Value, json};
+
+/// Deeper schemas stay as they are below this; no parser of JSON text lets them through.
+const DEEPEST: usize = 128;
+
+/// Types in lower case, `nullable` as a type beside the others, references and numbers as JSON Schema
+/// spells them. What is JSON Schema already stays as it is.
+pub(super) fn to_json_schema(schema: &Value) -> Value {
+    convert(schema, DEEPEST)
+}
+
+fn convert(schema: &Value, depth: usize) -> Value {
+    let (Value::Object(fields), Some(depth)) = (schema, depth.checked_sub(1)) else { return schema.clone() };
+    let mut json = Fields::new();
+    for (name, value) in fields {
+        if let Some((name, value)) = keyword(name, value, depth) {
+            json.insert(name, value);
+        }
+    }
+    order_properties(&mut json);
+    type_enum(&mut json);
+    match json.shift_remove("nullable") {
+        Some(Value::Bool(true)) => nullable(json),
+        _ => Value::Object(json),
+    }
+}
+
+/// One keyword with its value; `None` if it says nothing.
+fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
+    let known = camel(name);
+    let value = match &*known {
+        "type" => lower_case(value)?,
+        // Says no more than that there is an `enum`.
+        "format" if value == "enum" => return None,
+        "properties" | "$defs" | "definitions" => members(value, depth),
+        "defs" => return Some(("$defs".to_owned(), members(value, depth))),
+        "ref" => return Some(("$ref".to_owned(), reference(value))),
+        "example" => return Some(("examples".to_owned(), json!([value]))),
+        "items" | "additionalProperties" | "not" => convert(value, depth),
+        "anyOf" | "oneOf" | "allOf" | "prefixItems" => elements(value, depth),
+        "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties" => {
+            number(value).unwrap_or_else(|| value.clone())
+        }
+        "propertyOrdering" | "nullable" => value.clone(),
+        _ => return Some((name.to_owned(), value.clone())),
+    };
+    Some((known.into_owned(), value))
+}
+
+fn lower_case(kind: &Value) -> Option<Value> {
+    match kind {
+        Value::String(kind) if kind == "TYPE_UNSPECIFIED" => None,
+        Value::String(kind) => Some(kind.to_ascii_lowercase().into()),
+        Value::Array(kinds) => Some(kinds.iter().filter_map(lower_case).collect()),
+        _ => Some(kind.clone()),
+    }
+}
+
+fn members(schemas: &Value, depth: usize) -> Value {
+    let Some(schemas) = schemas.as_object() else { return schemas.clone() };
+    let schemas = schemas.iter().map(|(name, schema)| (name.clone(), convert(schema, depth)));
+    Value::Object(schemas.collect())
+}
+
+fn elements(schemas: &Value, depth: usize) -> Value {
+    let Some(schemas) = schemas.as_array() else { return schemas.clone() };
+    schemas.iter().map(|schema| convert(schema, depth)).collect()
+}
+
+fn reference(target: &Value) -> Value {
+    match target.as_str().and_then(|target| target.strip_prefix("#/defs/")) {
+        Some(name) => format!("#/$defs/{name}").into(),
+        None => target.clone(),
+    }
+}
+
+/// Protobuf writes 64-bit integers as text.
+fn number(value: &Value) -> Option<Value> {
+    let number: Number = serde_json::from_str(value.as_str()?).ok()?;
+    Some(number.into())
+}
+
+/// JSON Schema keeps the order of the properties by their order.
+fn order_properties(json: &mut Fields) {
+    let Some(Value::Array(order)) = json.shift_remove("propertyOrdering") else { return };
+    let Some(Value::Object(properties)) = json.get_mut("properties") else { return };
+    let mut ordered = Fields::new();
+    for name in order.iter().filter_map(Value::as_str) {
+        if let Some(schema) = properties.get(name) {
+            ordered.insert(name.to_owned(), schema.clone());
+        }
+    }
+    for (name, schema) in std::mem::take(properties) {
+        ordered.entry(name).or_insert(schema);
+    }
+    *properties = ordered;
+}
+
+/// The service takes texts only, also where the type is a number.
+fn type_enum(json: &mut Fields) {
+    if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
+        return;
+    }
+    if let Some(Value::Array(values)) = json.get_mut("enum") {
+        for value in values {
+            if let Some(number) = number(value) {
+                *value = number;
+            }
+        }
+    }
+}
+
+fn nullable(mut json: Fields) -> Value {
+    if let Some(Value::Array(values)) = json.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+    let null = json!({"type": "null"});
+    if let Some(kind) = json.get_mut("type") {
+        add_null(kind);
+    } else if json.contains_key("$ref") {
+        return json!({"anyOf": [json, null]});
+    } else if let Some(Value::Array(choices)) = json.get_mut("anyOf")
+        && !choices.contains(&null)
+    {
+        choices.push(null);
+    }
+    Value::Object(json)
+}
+
+fn add_null(kind: &mut Value) {
+    match kind {
+        Value::Array(kinds) if kinds.iter().all(|kind| kind != "null") => kinds.push("null".into()),
+        Value::String(one) if one != "null" => *kind = json!([one, "null"]),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(google: &Value, json_schema: &Value) {
+        // As text, so that the order counts.
+        assert_eq!(to_json_schema(google).to_string(), json_schema.to_string());
+        assert_eq!(to_json_schema(json_schema), *json_schema, "JSON Schema stays as it is");
+    }
+
+    #[test]
+    fn types_are_lower_case_at_every_depth() {
+        check(
+            &json!({"type": "OBJECT", "properties": {
+                "xs": {"type": "ARRAY", "items": {"type": "STRING"}, "min_items": "1", "maxItems": 3},
+                "n": {"anyOf": [{"type": "INTEGER"}, {"type": "TYPE_UNSPECIFIED"}]},
+                "map": {"type": "OBJECT", "additional_properties": {"type": "NUMBER"}},
+            }}),
+            &json!({"type": "object", "properties": {
+                "xs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+                "n": {"anyOf": [{"type": "integer"}, {}]},
+                "map": {"type": "object", "additionalProperties": {"type": "number"}},
+            }}),
+        );
+    }
+
+    #[test]
+    fn property_names_and_values_are_no_keywords() {
+        let schema = json!({"type": "object", "default": {"type": "STRING", "nullable": true}, "properties": {
+            "type": {"type": "string", "enum": ["STRING", "OBJECT"]}, "nullable": {"type": "boolean"},
+            "any_of": {"type": "string"}, "ref": {"type": "string"},
+        }});
+        check(&schema, &schema);
+    }
+
+    #[test]
+    fn nullable_is_a_type() {
+        check(
+            &json!({"type": "STRING", "nullable": true, "enum": ["a"]}),
+            &json!({"type": ["string", "null"], "enum": ["a", null]}),
+        );
+        check(&json!({"type": "STRING", "nullable": false}), &json!({"type": "string"}));
+        check(
+            &json!({"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}], "nullable": true}),
+            &json!({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}),
+        );
+        check(
+            &json!({"ref": "#/defs/Tree", "nullable": true}),
+            &json!({"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}]}),
+        );
+    }
+
+    #[test]
+    fn enums_of_numbers_are_numbers() {
+        check(
+            &json!({"type": "INTEGER", "format": "enum", "enum": ["1", "20", "x"]}),
+            &json!({"type": "integer", "enum": [1, 20, "x"]}),
+        );
+    }
+
+    #[test]
+    fn references_examples_and_order() {
+        check(
+            &json!({
+                "type": "OBJECT",
+                "properties": {"a": {"ref": "#/defs/A"}, "b": {"type": "STRING", "example": "x"}, "c": {}},
+                "propertyOrdering": ["b", "a", "gone"],
+                "defs": {"A": {"type": "BOOLEAN"}},
+            }),
+            &json!({
+                "type": "object",
+                "properties": {"b": {"type": "string", "examples": ["x"]}, "a": {"$ref": "#/$defs/A"}, "c": {}},
+                "$defs": {"A": {"type": "boolean"}},
+            }),
+        );
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let mut schema = json!({"type": "STRING"});
+        for _ in 0..300 {
+            schema = json!({"items": schema});
+        }
+        assert_eq!(to_json_schema(&schema), schema);
+    }
+}

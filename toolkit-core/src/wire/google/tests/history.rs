@@ -1,0 +1,107 @@
+//! The model's contents for the next request.
+
+use crate::call::{ProviderExtras, ToolCall};
+use crate::name::WireNames;
+use crate::wire::ApiFormat::Google;
+use crate::wire::google::NAMES;
+use serde_json::{Value, json};
+
+/// `came` stands in a response, `goes` in the history.
+#[track_caller]
+fn check(came: &Value, goes: &Value) {
+    let body = json!({"candidates": [{"content": came}]});
+    for payload in [&body, came, goes] {
+        let history = Google.assistant_messages(payload).unwrap();
+        assert_eq!(history.as_slice(), std::slice::from_ref(goes));
+    }
+}
+
+fn content(parts: Value) -> Value {
+    json!({"role": "model", "parts": parts})
+}
+
+#[test]
+fn good_contents_stay_as_they_came() {
+    let came = json!({"role": "model", "extra": 1, "parts": [
+        {"text": "I should look.", "thought": true},
+        {"text": "Let me look."},
+        {"functionCall": {"id": "x1", "name": "f", "args": {"a": 1.0}, "new": true}, "thoughtSignature": "CpcB"},
+        {"function_call": {"name": "g", "args": {}}, "thought_signature": "Cp"},
+        {"executableCode": {"language": "PYTHON", "code": "1"}},
+        {"text": "", "thoughtSignature": "Cq"},
+    ]});
+    check(&came, &came);
+}
+
+#[test]
+fn what_is_missing_is_filled_in() {
+    check(
+        &json!({"parts": [{"functionCall": {"name": "f"}}, {"functionCall": {"name": "g", "args": null}}]}),
+        &content(
+            json!([{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}}]),
+        ),
+    );
+}
+
+#[test]
+fn what_the_service_refuses_is_made_acceptable() {
+    check(
+        &content(json!([
+            {"functionCall": {"name": "a b", "args": "{\"x\": "}},
+            {"functionCall": {"name": "1st", "args": [1]}},
+            {"functionCall": 5},
+            {"text": ""}, {}, null, {"text": "hi"}, {"text": "", "thought": true},
+        ])),
+        &content(json!([
+            {"functionCall": {"name": "a_b", "args": {"invalid_arguments": "{\"x\": "}}},
+            {"functionCall": {"name": "_1st", "args": {"invalid_arguments": "[1]"}}},
+            {"functionCall": {"name": "_", "args": {}}},
+            {"text": "hi"},
+        ])),
+    );
+    for empty in [json!({"role": "model"}), content(json!([])), content(json!([{"text": ""}]))] {
+        assert!(Google.assistant_messages(&empty).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn generated_ids_stay_here() {
+    let came = content(json!([{"functionCall": {"name": "f", "args": {}}}]));
+    let calls = Google.parse_calls(&came).unwrap();
+    let names = WireNames::default();
+    assert_eq!(Google.encode_calls(&calls, &names), [came.clone()]);
+    let with_id = content(json!([{"functionCall": {"id": calls[0].id.as_str(), "name": "f", "args": {}}}]));
+    check(&with_id, &came);
+}
+
+#[test]
+fn bare_calls_get_a_content() {
+    let part = json!({"functionCall": {"id": "a", "name": "f", "args": {}}});
+    for payload in [json!([part]), part.clone()] {
+        assert_eq!(Google.assistant_messages(&payload).unwrap(), [content(json!([part]))]);
+    }
+}
+
+#[test]
+fn calls_are_written_into_a_content() {
+    let names = WireNames::new(NAMES, ["files/read"]);
+    let signature = |value: &str| {
+        let fields = json!({"thoughtSignature": value}).as_object().cloned().unwrap_or_default();
+        ProviderExtras::new("google", fields)
+    };
+    let foreign = ProviderExtras::new("anthropic", signature("x").of("google").cloned().unwrap_or_default());
+    let calls = [
+        ToolCall::new("bad id/with:chars", "files/read", "{\"path\": \"ü\"}").with_extras(signature("CpcB")),
+        ToolCall::new("", "now", "").with_extras(foreign),
+        ToolCall::new("call_1", "f", "{\"a\": "),
+    ];
+    assert_eq!(
+        Google.encode_calls(&calls, &names),
+        [content(json!([
+            {"functionCall": {"id": "bad id/with:chars", "name": "files_read", "args": {"path": "ü"}}, "thoughtSignature": "CpcB"},
+            {"functionCall": {"name": "now", "args": {}}},
+            {"functionCall": {"id": "call_1", "name": "f", "args": {"invalid_arguments": "{\"a\": "}}},
+        ]))]
+    );
+    assert!(Google.encode_calls(&[], &names).is_empty());
+}

@@ -1,0 +1,235 @@
+//! What holds for every payload, every call and every stream.
+
+use crate::call::ToolCall;
+use crate::name::WireNames;
+use crate::wire::ApiFormat::Google;
+use crate::wire::StreamEvent;
+use crate::wire::google::NAMES;
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
+fn json() -> impl Strategy<Value = Value> {
+    let word = proptest::sample::select(vec![
+        "candidates",
+        "content",
+        "role",
+        "parts",
+        "functionCall",
+        "function_call",
+        "functionResponse",
+        "name",
+        "args",
+        "id",
+        "index",
+        "text",
+        "thought",
+        "thoughtSignature",
+        "partialArgs",
+        "jsonPath",
+        "stringValue",
+        "willContinue",
+        "finishReason",
+        "STOP",
+        "MALFORMED_FUNCTION_CALL",
+        "error",
+        "promptFeedback",
+        "blockReason",
+        "response",
+        "output",
+        "toolConfig",
+        "functionCallingConfig",
+        "mode",
+        "ANY",
+        "allowedFunctionNames",
+        "tools",
+        "function_declarations",
+        "parameters",
+        "type",
+        "OBJECT",
+        "properties",
+        "nullable",
+        "items",
+        "model",
+        "user",
+        "call_00000000_0",
+        "$.a[0]",
+        "{}",
+        "",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        // Eighths, because not every parser gives back the last bit of a number.
+        any::<i16>().prop_map(|number| Value::from(f64::from(number) / 8.0)),
+        word.clone().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(8, 64, 6, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..6).prop_map(Value::from),
+            btree_map(word.clone(), inner, 0..6).prop_map(|fields| fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()),
+        ]
+    })
+}
+
+/// Parts with and without calls of any shape.
+fn parts() -> impl Strategy<Value = Vec<Value>> {
+    let part = prop_oneof![
+        json().prop_map(|call| json!({"functionCall": call, "thoughtSignature": "CpcB"})),
+        json().prop_map(|args| json!({"functionCall": {"name": "f", "args": args}})),
+        any::<String>().prop_map(|text| json!({"text": text})),
+        json(),
+    ];
+    vec(part, 0..6)
+}
+
+fn call() -> impl Strategy<Value = ToolCall> {
+    let arguments = btree_map(any::<String>(), json(), 0..4)
+        .prop_map(|members| Value::Object(members.into_iter().collect()).to_string());
+    (any::<String>().prop_filter("an id", |id| !id.is_empty()), "[a-zA-Z_][a-zA-Z0-9_.:-]{0,90}", arguments)
+        .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
+}
+
+/// One call in the pieces that Vertex AI would send: each text cut at every given place.
+fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
+    let mut parts = vec![json!({"functionCall": {"name": name, "willContinue": true}})];
+    for (key, value) in args {
+        let path = format!("$[{}]", json!(key));
+        let Value::String(text) = value else {
+            parts.push(json!({"functionCall": {"willContinue": true, "partialArgs": [
+                {"jsonPath": path, "structValue": value},
+            ]}}));
+            continue;
+        };
+        let mut rest = text.as_str();
+        for cut in cuts {
+            let at = rest.char_indices().map(|(at, _)| at).nth(*cut).unwrap_or(rest.len());
+            let (piece, after) = rest.split_at(at);
+            rest = after;
+            parts.push(json!({"functionCall": {"willContinue": true, "partialArgs": [
+                {"jsonPath": path, "stringValue": piece, "willContinue": true},
+            ]}}));
+        }
+        parts.push(json!({"functionCall": {"willContinue": true, "partialArgs": [
+            {"jsonPath": path, "stringValue": rest},
+        ]}}));
+    }
+    parts.push(json!({"functionCall": {}}));
+    parts
+}
+
+/// The parts in events of the given sizes, and what they yield beside what the whole yields.
+fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
+    let mut stream = Google.accumulator();
+    let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at((*sizes.next().unwrap()).min(rest.len()));
+        rest = later;
+        events.extend(stream.push(&json!({"candidates": [{"content": {"parts": now}}]})).unwrap());
+    }
+    let end = stream.finish();
+    events.extend(end.events);
+    let calls = events.into_iter().filter_map(|event| match event {
+        StreamEvent::Call(call) => Some(call),
+        _ => None,
+    });
+    (calls.collect(), end.response)
+}
+
+proptest! {
+    #[test]
+    fn calls_come_back_as_they_went(calls in vec(call(), 1..6)) {
+        let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
+        let mut parsed = Google.parse_calls(&Google.encode_calls(&calls, &names)[0]).unwrap();
+        for call in &mut parsed {
+            prop_assert!(NAMES.accepts(&call.name));
+            call.name = names.unspell(&call.name).to_owned();
+        }
+        prop_assert_eq!(parsed, calls);
+    }
+
+    #[test]
+    fn nothing_panics(payload in json(), more in vec(json(), 0..4)) {
+        let names = WireNames::default();
+        let _ = Google.parse_definitions(&payload);
+        let _ = Google.hosted_tools(&payload);
+        let _ = payload.as_object().map(|request| Google.parse_tool_use(request, &names));
+        let _ = Google.parse_results(&payload);
+        let _ = Google.repair_history(more.clone());
+        let calls = Google.parse_calls(&payload);
+        let messages = Google.assistant_messages(&payload);
+        prop_assert_eq!(calls.is_ok(), messages.is_ok());
+        let mut stream = Google.accumulator();
+        for event in more.iter().chain([&payload]) {
+            let _ = stream.push(event);
+        }
+        let _ = stream.finish();
+    }
+
+    /// Every call stands in the history, with a name and arguments that the service accepts, and the
+    /// results of all of them, written and read back, are those of the calls.
+    #[test]
+    fn the_history_fits_the_calls(parts in parts()) {
+        let content = json!({"role": "model", "parts": parts});
+        let calls = Google.parse_calls(&content).unwrap();
+        let history = Google.assistant_messages(&content).unwrap();
+        let written: Vec<&Value> = history
+            .iter()
+            .flat_map(|content| content["parts"].as_array().unwrap())
+            .filter_map(|part| part.get("functionCall").or(part.get("function_call")))
+            .filter(|call| !call.is_null())
+            .collect();
+        prop_assert_eq!(written.len(), calls.len());
+        for call in &written {
+            prop_assert!(NAMES.accepts(call["name"].as_str().unwrap()));
+            prop_assert!(call["args"].is_object());
+        }
+        let again: Vec<Value> =
+            history.iter().flat_map(|content| Google.assistant_messages(content).unwrap()).collect();
+        prop_assert_eq!(&again, &history);
+
+        let results: Vec<_> =
+            calls.iter().map(|call| crate::result::ToolResult::of(call, Ok("done".into()))).collect();
+        let mut whole = history.clone();
+        whole.extend(Google.encode_results(&results));
+        prop_assert_eq!(Google.repair_history(whole.clone()), whole);
+    }
+
+    #[test]
+    fn every_split_of_a_stream_yields_the_same_calls(parts in parts(), sizes in vec(1_usize..4, 1..5)) {
+        let (yielded, response) = streamed(&parts, &sizes);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        prop_assert_eq!(&Google.parse_calls(&response).unwrap().len(), &yielded.len());
+        let (at_once, _) = streamed(&parts, &[parts.len()]);
+        let short = |calls: &[ToolCall]| -> Vec<(String, String)> {
+            calls.iter().map(|call| (call.name.clone(), call.arguments.as_str().to_owned())).collect()
+        };
+        prop_assert_eq!(short(&yielded), short(&at_once));
+    }
+
+    #[test]
+    fn every_cut_of_arguments_yields_the_same_call(
+        args in btree_map("[a-z'\"\\\\.\\[\\]é]{1,6}", json(), 0..4),
+        cuts in vec(0_usize..5, 0..4),
+        sizes in vec(1_usize..4, 1..5),
+    ) {
+        let args: Map<String, Value> =
+            args.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        let mut parts = pieces("f", &args, &cuts);
+        parts.extend(pieces("f", &args, &[]));
+        let (yielded, response) = streamed(&parts, &sizes);
+        prop_assert_eq!(yielded.len(), 2);
+        for call in &yielded {
+            prop_assert_eq!(call.arguments.as_str(), Value::Object(args.clone()).to_string());
+        }
+        prop_assert_eq!(Google.parse_calls(&response).unwrap(), yielded);
+    }
+}

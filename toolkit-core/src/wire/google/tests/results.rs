@@ -1,0 +1,190 @@
+//! Results as a content, and read back.
+
+use crate::error::ToolError;
+use crate::output::{Content, Media, MediaData, Resource, ToolOutput};
+use crate::result::ToolResult;
+use crate::wire::ApiFormat::Google;
+use crate::wire::ids;
+use serde_json::{Value, json};
+
+fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+    ToolResult::new(id.into(), "chart", outcome)
+}
+
+#[track_caller]
+fn check(outcome: Result<ToolOutput, ToolError>, response: &Value) {
+    assert_eq!(
+        Google.encode_results(&[result("call_1", outcome)]),
+        [json!({"role": "user", "parts": [
+            {"functionResponse": {"id": "call_1", "name": "chart", "response": response}},
+        ]})]
+    );
+}
+
+fn media(media_type: &str, data: MediaData, name: Option<&str>) -> Box<Media> {
+    Box::new(Media { media_type: media_type.to_owned(), data, name: name.map(ToOwned::to_owned) })
+}
+
+fn bytes() -> MediaData {
+    MediaData::Base64("aGk=".to_owned())
+}
+
+fn url() -> MediaData {
+    MediaData::Url("https://x.org/y".to_owned())
+}
+
+#[test]
+fn every_value_survives() {
+    for value in [json!(0), json!(false), json!(null), json!([1, 2.5]), json!({"city": "東京"}), json!("a")]
+    {
+        check(Ok(ToolOutput::json(&value).unwrap()), &json!({"output": value}));
+    }
+    check(Ok(ToolOutput::text("")), &json!({"output": ""}));
+    check(Ok(ToolOutput::default()), &json!({"output": ""}));
+    check(Ok(ToolOutput::text("{\"a\": 1}")), &json!({"output": "{\"a\": 1}"}));
+}
+
+#[test]
+fn numbers_that_a_double_rounds_stay_text() {
+    for (value, text) in [
+        (json!({"id": 9_007_199_254_740_993_u64}), r#"{"id":9007199254740993}"#),
+        (json!([-9_007_199_254_740_993_i64]), "[-9007199254740993]"),
+    ] {
+        check(Ok(ToolOutput::json(&value).unwrap()), &json!({"output": text}));
+    }
+    let exact = json!([9_007_199_254_740_991_u64]);
+    check(Ok(ToolOutput::json(&exact).unwrap()), &json!({"output": exact}));
+}
+
+#[test]
+fn deep_values_stay_text() {
+    let mut deep = json!(1);
+    for _ in 0..200 {
+        deep = json!([deep]);
+    }
+    check(Ok(ToolOutput::json(&deep).unwrap()), &json!({"output": deep.to_string()}));
+}
+
+#[test]
+fn errors_and_messages() {
+    check(Err(ToolError::failed("no")), &json!({"error": "Error running tool: no"}));
+    check(
+        Ok(ToolOutput::json(&json!([1])).unwrap().with_message("Only the first.")),
+        &json!({"output": "[1]\nOnly the first."}),
+    );
+    check(Ok(ToolOutput::text("").with_message("Nothing.")), &json!({"output": "Nothing."}));
+}
+
+#[test]
+fn media_stand_beside_the_response() {
+    let output = ToolOutput::new(vec![
+        Content::Text("hello".to_owned()),
+        Content::Image(media("image/png", bytes(), Some("chart.png"))),
+        Content::File(media("application/pdf", url(), None)),
+        Content::Resource(Box::new(Resource {
+            uri: "file:///n".to_owned(),
+            name: "n".to_owned(),
+            media_type: None,
+        })),
+    ]);
+    let contents = Google.encode_results(&[result("a", Ok(output))]);
+    assert_eq!(
+        contents[0]["parts"][0]["functionResponse"],
+        json!({
+            "id": "a", "name": "chart",
+            "response": {"output": "hello\n[image image/png chart.png]\n[file application/pdf https://x.org/y]\n[resource n file:///n]"},
+            "parts": [
+                {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
+                {"fileData": {"mimeType": "application/pdf", "fileUri": "https://x.org/y"}},
+            ],
+        })
+    );
+}
+
+#[test]
+fn one_content_in_call_order_without_ids_of_ours() {
+    let call = Google.parse_calls(&json!({"functionCall": {"name": "chart", "args": {}}})).unwrap().remove(0);
+    let results = [
+        ToolResult::of(&call, Ok("1".into())),
+        result("", Ok("2".into())),
+        result("x y", Err(ToolError::failed("no"))),
+    ];
+    let contents = Google.encode_results(&results);
+    assert_eq!(contents.len(), 1);
+    let ids: Vec<&Value> =
+        contents[0]["parts"].as_array().unwrap().iter().map(|part| &part["functionResponse"]["id"]).collect();
+    assert_eq!(ids, [&Value::Null, &Value::Null, &json!("x y")]);
+    assert!(Google.encode_results(&[]).is_empty());
+}
+
+#[test]
+fn results_come_back_as_they_went() {
+    let outputs = [
+        ToolOutput::text("two\nlines"),
+        ToolOutput::json(&json!({"a": [1, null]})).unwrap(),
+        ToolOutput::text("a chart").with_content(Content::Image(media("image/png", bytes(), Some("c.png")))),
+        Content::Audio(media("audio/ogg", bytes(), None)).into(),
+        ToolOutput::new(vec![
+            Content::File(media("application/pdf", url(), None)),
+            Content::File(media("text/csv", bytes(), None)),
+        ]),
+    ];
+    let outcomes = outputs.into_iter().map(Ok).chain([Err(ToolError::failed("no"))]);
+    let results: Vec<ToolResult> = outcomes
+        .enumerate()
+        .map(|(position, outcome)| ToolResult { position, ..result(&format!("id {position}"), outcome) })
+        .collect();
+    let contents = Google.encode_results(&results);
+    let mut parsed = Google.parse_results(&contents[0]).unwrap();
+    let (error, parsed_error) = (results[5].error().unwrap(), parsed[5].error().unwrap());
+    assert_eq!(parsed_error.message(), error.message());
+    parsed[5].outcome = results[5].outcome.clone();
+    assert_eq!(parsed, results);
+    assert_eq!(Google.parse_results(&json!(contents)).unwrap().len(), 6);
+    assert_eq!(Google.parse_results(&contents[0]["parts"]).unwrap().len(), 6);
+}
+
+#[test]
+fn all_forms_of_a_response_are_read() {
+    let text = |response: Value| {
+        let part = json!({"function_response": {"name": "f", "response": response}});
+        Google.parse_results(&part).unwrap()[0].to_text().into_owned()
+    };
+    assert_eq!(text(json!({"output": "x"})), "x");
+    assert_eq!(text(json!({"result": "other key"})), r#"{"result":"other key"}"#);
+    assert_eq!(text(json!("bare")), "bare");
+    assert_eq!(text(Value::Null), "");
+    assert_eq!(text(json!({"error": {"code": 1}})), r#"{"code":1}"#);
+}
+
+#[test]
+fn results_without_ids_belong_to_the_calls_before_them() {
+    let asked = json!({"role": "model", "parts": [
+        {"functionCall": {"name": "f", "args": {"n": 1}}}, {"functionCall": {"name": "g"}},
+        {"functionCall": {"name": "f", "args": {"n": 2}}}, {"functionCall": {"id": "x", "name": "f"}},
+    ]});
+    let answer = |name: &str| json!({"functionResponse": {"name": name, "response": {"output": ""}}});
+    let with_id = json!({"functionResponse": {"id": "x", "name": "f", "response": {}}});
+    let answers =
+        json!({"role": "user", "parts": [with_id, answer("f"), answer("f"), answer("g"), answer("h")]});
+    let calls = Google.parse_calls(&asked).unwrap();
+    let results =
+        Google.parse_results(&json!([{"role": "user", "parts": [{"text": "hi"}]}, asked, answers])).unwrap();
+    let ids: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
+    assert_eq!(ids[..4], ["x", calls[0].id.as_str(), calls[2].id.as_str(), calls[1].id.as_str()]);
+    assert!(ids::is_generated(ids[4]) && !ids[..4].contains(&ids[4]));
+}
+
+#[test]
+fn what_is_no_result_is_refused_or_left_out() {
+    assert!(Google.parse_results(&json!({"role": "user", "parts": [{"text": "hi"}]})).unwrap().is_empty());
+    for (payload, path) in [
+        (json!({"role": "tool", "tool_call_id": "c", "content": "x"}), "parts"),
+        (json!([{"type": "function_call_output", "call_id": "c", "output": "x"}]), "[0].parts"),
+        (json!([{"parts": 1}]), "[0].parts"),
+        (json!([1]), "[0]"),
+        (json!(null), ""),
+    ] {
+        assert_eq!(Google.parse_results(&payload).unwrap_err().path(), path, "{payload}");
+    }
+}

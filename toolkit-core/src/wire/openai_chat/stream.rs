@@ -1,0 +1,221 @@
+//! A response that comes in chunks, put together again.
+
+mod call;
+mod calls;
+
+use super::response::{Fields, reported_error};
+use crate::error::WireError;
+use crate::wire::path::{element, field};
+use crate::wire::stream::merge::{join, overlay};
+use crate::wire::stream::{Accumulate, StreamEvent};
+use calls::{Calls, Ids};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The chunks of one response so far.
+#[derive(Default)]
+pub(super) struct Stream {
+    /// What stands beside the choices: id, model, usage.
+    envelope: Fields,
+    choices: BTreeMap<u64, Choice>,
+    ids: Ids,
+}
+
+/// One of the answers that were asked for; nearly always the only one.
+#[derive(Default)]
+struct Choice {
+    fields: Fields,
+    message: Fields,
+    calls: Calls,
+}
+
+impl Accumulate for Stream {
+    fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        match event {
+            Value::Array(chunks) => chunks.iter().try_for_each(|chunk| self.chunk(chunk, events)),
+            // The line that ends the stream; no JSON, but some clients hand it on.
+            Value::String(text) if text.trim() == "[DONE]" => Ok(()),
+            chunk => self.chunk(chunk, events),
+        }
+    }
+
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
+        let mut response = std::mem::take(&mut self.envelope);
+        let choices = std::mem::take(&mut self.choices);
+        let choices = choices.into_iter().map(|(index, mut choice)| {
+            choice.calls.close(true, &mut self.ids, events);
+            choice.into_whole(index)
+        });
+        let choices: Vec<Value> = choices.collect();
+        response.insert("object".to_owned(), "chat.completion".into());
+        response.insert("choices".to_owned(), choices.into());
+        Value::Object(response)
+    }
+}
+
+impl Stream {
+    fn chunk(&mut self, chunk: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        let Value::Object(fields) = chunk else {
+            return Err(WireError::new("", "a chunk of a stream"));
+        };
+        if let Some(error) = reported_error(fields) {
+            let expected = format!("more of the answer (the service reported an error: {error})");
+            return Err(WireError::new("choices", expected));
+        }
+        if is_of_another_api(fields) {
+            return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
+        }
+        self.ids.begin(fields);
+        let mut envelope = fields.clone();
+        // Random characters that hide the length of what is sent.
+        for name in ["choices", "obfuscation"] {
+            envelope.shift_remove(name);
+        }
+        overlay(&mut self.envelope, &envelope);
+        match fields.get("choices") {
+            // Usage comes in a chunk without choices, and so do the filters of some services.
+            None | Some(Value::Null) => Ok(()),
+            Some(Value::Array(choices)) => {
+                choices.iter().enumerate().try_for_each(|(at, choice)| self.choice(choice, at, events))
+            }
+            Some(_) => Err(WireError::new("choices", "a list of choices")),
+        }
+    }
+
+    fn choice(&mut self, choice: &Value, at: usize, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        let path = element("choices", at);
+        let Value::Object(fields) = choice else {
+            return Err(WireError::new(path, "a choice"));
+        };
+        let index = fields.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
+        let is_first = self.choices.keys().next().is_none_or(|first| index <= *first);
+        let choice = self.choices.entry(index).or_default();
+        let said = if let Some(delta) = fields.get("delta").filter(|delta| !delta.is_null()) {
+            choice.delta(delta, &field(&path, "delta"), &mut self.ids, events)?
+        } else {
+            choice.whole(fields.get("message").unwrap_or(&Value::Null), &mut self.ids, events)
+        };
+        // Texts of several choices cannot be told apart, so there are those of the first.
+        events.extend(said.into_iter().filter(|_| is_first));
+        choice.fields(fields);
+        if fields.get("finish_reason").and_then(Value::as_str).is_some_and(|reason| !reason.is_empty()) {
+            choice.calls.close(false, &mut self.ids, events);
+        }
+        Ok(())
+    }
+}
+
+impl Choice {
+    /// Continues the message and returns what was said in it.
+    fn delta(
+        &mut self,
+        delta: &Value,
+        path: &str,
+        ids: &mut Ids,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<Vec<StreamEvent>, WireError> {
+        let Value::Object(delta) = delta else {
+            return Err(WireError::new(path, "an object"));
+        };
+        join(&mut self.message, &without_calls(delta));
+        match delta.get("tool_calls") {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(pieces)) => {
+                pieces.iter().for_each(|piece| self.calls.piece(piece, ids, events));
+            }
+            Some(piece @ Value::Object(_)) => self.calls.piece(piece, ids, events),
+            Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
+        }
+        if let Some(piece) = delta.get("function_call") {
+            self.calls.legacy_piece(piece);
+        }
+        Ok(said(delta))
+    }
+
+    /// Takes the message at once, as servers send it that do not really stream. If there were deltas,
+    /// it only says again what they said.
+    fn whole(&mut self, message: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) -> Vec<StreamEvent> {
+        let Value::Object(message) = message else { return Vec::new() };
+        if !self.message.is_empty() || !self.calls.is_empty() {
+            return Vec::new();
+        }
+        self.message = without_calls(message);
+        for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            self.calls.whole(call, ids, events);
+        }
+        if let Some(call) = message.get("function_call") {
+            self.calls.legacy_piece(call);
+        }
+        said(message)
+    }
+
+    /// Takes what stands beside the message.
+    fn fields(&mut self, fields: &Fields) {
+        for (name, value) in fields {
+            let one = Fields::from_iter([(name.clone(), value.clone())]);
+            match name.as_str() {
+                "index" | "delta" | "message" => {}
+                "finish_reason" if value.as_str().is_none_or(str::is_empty) => {}
+                "logprobs" => join(&mut self.fields, &one),
+                _ => overlay(&mut self.fields, &one),
+            }
+        }
+    }
+
+    /// The choice as if it had come whole.
+    fn into_whole(self, index: u64) -> Value {
+        let mut message = Fields::new();
+        message.insert("role".to_owned(), "assistant".into());
+        message.insert("content".to_owned(), Value::Null);
+        message.extend(self.message);
+        let calls = self.calls.into_whole();
+        if !calls.is_empty() {
+            message.insert("tool_calls".to_owned(), calls.into());
+        }
+        let mut choice = Fields::new();
+        choice.insert("index".to_owned(), index.into());
+        choice.insert("message".to_owned(), message.into());
+        choice.insert("finish_reason".to_owned(), Value::Null);
+        choice.extend(self.fields);
+        Value::Object(choice)
+    }
+}
+
+fn without_calls(message: &Fields) -> Fields {
+    let fields = message.iter().filter(|(name, _)| !matches!(name.as_str(), "tool_calls" | "function_call"));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The reasoning and the text of a message or a piece of one. Reasoning has two names; servers that
+/// use both mean the same.
+fn said(message: &Fields) -> Vec<StreamEvent> {
+    let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
+    let mut events: Vec<StreamEvent> =
+        reasoning.map(|text| StreamEvent::Reasoning(text.to_owned())).into_iter().collect();
+    match message.get("content") {
+        Some(Value::String(text)) if !text.is_empty() => events.push(StreamEvent::Text(text.clone())),
+        Some(Value::Array(parts)) => events.extend(parts.iter().flat_map(said_part)),
+        _ => {}
+    }
+    events
+}
+
+/// Parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
+/// [{type: text, text}]}`.
+fn said_part(part: &Value) -> Vec<StreamEvent> {
+    let text = |part: &Value, name: &str| part.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let Some(Value::Array(thoughts)) = part.get("thinking") else {
+        let thought = text(part, "thinking").map(StreamEvent::Reasoning);
+        return text(part, "text").map(StreamEvent::Text).or(thought).into_iter().collect();
+    };
+    thoughts.iter().filter_map(|thought| text(thought, "text")).map(StreamEvent::Reasoning).collect()
+}
+
+/// To find nothing in the events of another API would hide a mistake.
+fn is_of_another_api(fields: &Fields) -> bool {
+    let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
+    !fields.contains_key("choices")
+        && (fields.contains_key("candidates")
+            || ["response.", "message_", "content_block_"].iter().any(|start| kind.starts_with(start)))
+}

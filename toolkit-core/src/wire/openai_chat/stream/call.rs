@@ -1,0 +1,177 @@
+//! One call that comes in pieces.
+
+use super::super::call::{WireCall, unknown};
+use super::super::response::Fields;
+use crate::call::{CallId, ToolCall};
+use crate::wire::stream::merge::overlay;
+use crate::wire::stream::scan::ObjectScanner;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// An element of a delta's `tool_calls`, or a delta's `function_call`.
+pub(super) struct Piece<'a> {
+    fields: Option<&'a Fields>,
+    part: Option<&'a Fields>,
+    is_custom: bool,
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<&'a str>,
+    pub(super) text: Cow<'a, str>,
+}
+
+/// What is known of a call so far.
+#[derive(Default)]
+pub(super) struct Partial {
+    /// The id that the program knows it by, from the moment that it learns of the call.
+    pub(super) id: Option<String>,
+    /// The id that the server gave.
+    given: Option<String>,
+    is_custom: bool,
+    name: String,
+    text: String,
+    scan: ObjectScanner,
+    /// Fields of the call and of its function that are not known here.
+    rest: Fields,
+    part_rest: Fields,
+    pub(super) is_yielded: bool,
+}
+
+impl<'a> Piece<'a> {
+    pub(super) fn of_call(value: &'a Value) -> Self {
+        let object = |name| value.get(name).and_then(Value::as_object);
+        let piece = match (object("function"), object("custom")) {
+            (None, None) => Self::read(None, value.as_object(), false),
+            (None, custom) => Self::read(value.as_object(), custom, true),
+            (function, _) => Self::read(value.as_object(), function, false),
+        };
+        Self { index: index(value), id: WireCall(value).id(), ..piece }
+    }
+
+    /// A piece of the older `function_call`, which has neither index nor id.
+    pub(super) fn of_legacy(value: &'a Value) -> Self {
+        Self::read(None, value.as_object(), false)
+    }
+
+    fn read(fields: Option<&'a Fields>, part: Option<&'a Fields>, is_custom: bool) -> Self {
+        let field = |name| part.and_then(|part| part.get(name));
+        let text = match field(if is_custom { "input" } else { "arguments" }) {
+            None | Some(Value::Null) => Cow::Borrowed(""),
+            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+            Some(value) => Cow::Owned(value.to_string()),
+        };
+        let name = field("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+        Self { fields, part, is_custom, index: None, id: None, name, text }
+    }
+
+    /// Whether nothing is in it that makes a call.
+    pub(super) fn is_empty(&self) -> bool {
+        self.id.is_none() && self.name.is_none() && self.text.trim().is_empty()
+    }
+}
+
+/// Where the call stands among the calls. Some servers write it as text.
+fn index(value: &Value) -> Option<u64> {
+    match value.get("index")? {
+        Value::String(text) => text.parse().ok(),
+        index => index.as_u64(),
+    }
+}
+
+impl Partial {
+    pub(super) fn is_named(&self) -> bool {
+        !self.name.is_empty()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn given(&self) -> Option<&str> {
+        self.given.as_deref()
+    }
+
+    /// Whether the model has begun to write the arguments: then the name is surely complete.
+    pub(super) fn has_arguments(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    /// Whether the arguments are an object that is not at its end yet.
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_custom && self.scan.is_open()
+    }
+
+    /// Whether the arguments are an object, to its end. Free text shows no end.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.is_custom && self.scan.is_complete()
+    }
+
+    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.text == other.text
+    }
+
+    /// Whether the piece, which came where pieces of this call come, begins another one.
+    ///
+    /// Servers say id and name once, or in every piece; some make up a new id for every piece; some
+    /// number all calls 0. So a new id is a new call if a name comes with it, except in the midst of an
+    /// object and with the same name.
+    pub(super) fn is_left_by(&self, piece: &Piece<'_>) -> bool {
+        let has_new_id = piece.id.is_some() && self.given.is_some() && piece.id.as_deref() != self.given();
+        match piece.name {
+            Some(name) if has_new_id => !(self.is_open() && self.name == name),
+            Some(_) if !self.is_named() || self.scan.is_blank() => false,
+            Some(name) => {
+                let has_more = !piece.text.trim().is_empty() && !self.is_said_again(piece);
+                self.name != name || (self.is_complete() && has_more)
+            }
+            None => has_new_id && self.is_complete() && piece.text.trim_start().starts_with('{'),
+        }
+    }
+
+    /// Whether the piece is the whole call once more.
+    fn is_said_again(&self, piece: &Piece<'_>) -> bool {
+        piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
+    }
+
+    pub(super) fn add(&mut self, piece: &Piece<'_>) {
+        self.is_custom |= piece.is_custom;
+        if let (None, Some(id)) = (&self.given, &piece.id) {
+            self.given = Some(id.as_ref().to_owned());
+        }
+        if let Some(name) = piece.name {
+            self.add_name(name);
+        }
+        let is_over = self.is_yielded || (self.is_complete() && self.is_said_again(piece));
+        if !is_over {
+            self.text.push_str(&piece.text);
+            self.scan.push(&piece.text);
+        }
+        overlay(&mut self.rest, &piece.fields.map(unknown).unwrap_or_default());
+        overlay(&mut self.part_rest, &piece.part.map(unknown).unwrap_or_default());
+    }
+
+    /// A name may come in pieces too, or be said again.
+    fn add_name(&mut self, name: &str) {
+        if self.name.is_empty() || (name.starts_with(&self.name) && !self.has_arguments()) {
+            name.clone_into(&mut self.name);
+        } else if self.name != name && !self.has_arguments() {
+            self.name.push_str(name);
+        }
+    }
+
+    /// The call as it stands in a whole message.
+    pub(super) fn to_whole(&self) -> Value {
+        let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
+        let mut part = self.part_rest.clone();
+        part.insert("name".to_owned(), self.name.as_str().into());
+        part.insert(text.to_owned(), self.text.as_str().into());
+        let mut call = self.rest.clone();
+        call.insert("id".to_owned(), self.id.as_deref().into());
+        call.insert("type".to_owned(), kind.into());
+        call.insert(kind.to_owned(), part.into());
+        Value::Object(call)
+    }
+
+    pub(super) fn to_call(&self) -> ToolCall {
+        WireCall(&self.to_whole()).to_call(CallId::from(self.id.as_deref().unwrap_or_default()))
+    }
+}

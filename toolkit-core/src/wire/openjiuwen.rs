@@ -1,0 +1,330 @@
+//! The shapes in which openJiuwen describes tools and their calls, and their conversions.
+//!
+//! They are plain data for `serde`: what may be left out has openJiuwen's default.
+//!
+//! ```
+//! use toolkit_core::{ToolDefinition, openjiuwen::ToolInfo};
+//!
+//! let info: ToolInfo = serde_json::from_value(serde_json::json!({
+//!     "name": "get_weather",
+//!     "description": "根据城市名称查询实时天气信息",
+//!     "parameters": {"properties": {"city": {"type": "string"}}, "required": ["city"]},
+//! }))?;
+//! let definition = ToolDefinition::try_from(info)?;
+//! assert_eq!(definition.parameters["type"], "object");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::ids;
+use crate::call;
+use crate::error::WireError;
+use crate::name::ToolName;
+use crate::tool::ToolDefinition;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// The only type of tool: a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolType {
+    /// `function`
+    #[default]
+    Function,
+}
+
+/// The only type of parameters: an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParametersType {
+    /// `object`
+    #[default]
+    Object,
+}
+
+/// The parameters of a tool: a JSON Schema whose main parts are fields.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Parameters {
+    /// Always `object`.
+    #[serde(rename = "type")]
+    pub kind: ParametersType,
+    /// The schema of each parameter, by its name.
+    pub properties: Map<String, Value>,
+    /// The names of the parameters that a call must have.
+    pub required: Vec<String>,
+    /// What else the schema says, for instance `$defs` or `additionalProperties`.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolInfo {
+    /// Always `function`.
+    #[serde(rename = "type")]
+    pub kind: ToolType,
+    /// The name that the model calls.
+    pub name: String,
+    /// What the tool is for.
+    pub description: String,
+    /// The parameters; `None` if there are none.
+    pub parameters: Option<Parameters>,
+}
+
+/// One call that the model asks for.
+///
+/// ```
+/// use toolkit_core::openjiuwen::ToolCall;
+///
+/// let call = ToolCall {
+///     id: Some("call_890123".to_owned()),
+///     kind: "function".to_owned(),
+///     name: "get_weather".to_owned(),
+///     arguments: r#"{"city":"北京","units":"c"}"#.to_owned(),
+///     index: None,
+/// };
+/// assert_eq!(toolkit_core::ToolCall::from(call).id.as_str(), "call_890123");
+///
+/// // The id may be left out; ours then has one that is made of the call.
+/// let without_id: ToolCall = serde_json::from_value(serde_json::json!({
+///     "type": "function", "name": "get_weather", "arguments": r#"{"city":"广州"}"#,
+/// }))?;
+/// assert_eq!(without_id.id, None);
+/// assert!(toolkit_core::ToolCall::from(without_id).id.as_str().starts_with("call_"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// What the result refers to; `None` if the model gave none.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The type of the tool, nearly always `function`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments as the model wrote them: text that should be a JSON object.
+    pub arguments: String,
+    /// The position among the calls of one message, if it is stated.
+    #[serde(default)]
+    pub index: Option<usize>,
+}
+
+/// The calls of one message as ours, in the order of their positions if all state one. Calls without an
+/// id get ids that differ from all others.
+///
+/// ```
+/// use toolkit_core::openjiuwen::{self, ToolCall};
+///
+/// let call = |index| ToolCall {
+///     id: None,
+///     kind: "function".to_owned(),
+///     name: "now".to_owned(),
+///     arguments: "{}".to_owned(),
+///     index: Some(index),
+/// };
+/// let calls = openjiuwen::to_calls(&[call(1), call(0)]);
+/// assert_eq!(calls[0].index, Some(0));
+/// assert_ne!(calls[0].id, calls[1].id);
+/// ```
+#[must_use]
+pub fn to_calls(calls: &[ToolCall]) -> Vec<call::ToolCall> {
+    let mut calls: Vec<&ToolCall> = calls.iter().collect();
+    if calls.iter().all(|call| call.index.is_some()) {
+        calls.sort_by_key(|call| call.index);
+    }
+    let values: Vec<Value> = calls.iter().map(|call| json!(call)).collect();
+    let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()).map(Cow::Borrowed));
+    let ids = ids::complete(values.iter().zip(given));
+    let named = calls.iter().zip(ids);
+    let ours = named.map(|(call, id)| {
+        let ours = call::ToolCall::new(id, call.name.as_str(), call.arguments.as_str());
+        match call.index {
+            Some(index) => ours.with_index(index),
+            None => ours,
+        }
+    });
+    ours.collect()
+}
+
+impl From<ToolCall> for call::ToolCall {
+    fn from(call: ToolCall) -> Self {
+        let index = call.index;
+        let id = match &call.id {
+            Some(id) if !id.is_empty() => id.as_str().into(),
+            _ => ids::Generated::new(&json!(call)).next_free(|_| false),
+        };
+        let ours = Self::new(id, call.name, call.arguments);
+        match index {
+            Some(index) => ours.with_index(index),
+            None => ours,
+        }
+    }
+}
+
+impl From<&call::ToolCall> for ToolCall {
+    fn from(call: &call::ToolCall) -> Self {
+        Self {
+            id: Some(call.id.as_str().to_owned()),
+            kind: "function".to_owned(),
+            name: call.name.clone(),
+            arguments: call.arguments.as_str().to_owned(),
+            index: call.index,
+        }
+    }
+}
+
+/// The definition; the name must be legal.
+impl TryFrom<ToolInfo> for ToolDefinition {
+    type Error = WireError;
+
+    fn try_from(info: ToolInfo) -> Result<Self, WireError> {
+        let name = ToolName::new(&info.name).map_err(|error| {
+            WireError::new("name", format!("a tool name such as `{}`", error.suggestion()))
+        })?;
+        let parameters = match info.parameters {
+            None => json!({"type": "object", "properties": {}}),
+            Some(parameters) => parameters.into_schema(),
+        };
+        Ok(Self::new(name, info.description, parameters))
+    }
+}
+
+/// The tool as openJiuwen describes it, which takes parameters that are an object.
+impl TryFrom<&ToolDefinition> for ToolInfo {
+    type Error = WireError;
+
+    fn try_from(definition: &ToolDefinition) -> Result<Self, WireError> {
+        let parameters = Parameters::from_schema(&definition.parameters)?;
+        let is_empty = parameters == Parameters::default();
+        Ok(Self {
+            kind: ToolType::Function,
+            name: definition.name.as_str().to_owned(),
+            description: definition.description.clone(),
+            parameters: Some(parameters).filter(|_| !is_empty),
+        })
+    }
+}
+
+impl Parameters {
+    fn into_schema(self) -> Value {
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), json!(self.kind));
+        schema.insert("properties".to_owned(), self.properties.into());
+        if !self.required.is_empty() {
+            schema.insert("required".to_owned(), self.required.into());
+        }
+        schema.extend(self.rest);
+        schema.into()
+    }
+
+    fn from_schema(schema: &Value) -> Result<Self, WireError> {
+        let Value::Object(schema) = schema else {
+            return Err(WireError::new("parameters", "a JSON Schema object"));
+        };
+        let mut rest = schema.clone();
+        if rest.shift_remove("type").is_some_and(|kind| kind != "object") {
+            return Err(WireError::new("parameters.type", "`object`"));
+        }
+        let properties = match rest.shift_remove("properties") {
+            None => Map::new(),
+            Some(Value::Object(properties)) => properties,
+            Some(_) => return Err(WireError::new("parameters.properties", "an object")),
+        };
+        let required = rest.shift_remove("required").unwrap_or_else(|| json!([]));
+        let required = serde_json::from_value(required)
+            .map_err(|_| WireError::new("parameters.required", "a list of names"))?;
+        Ok(Self { kind: ParametersType::Object, properties, required, rest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(value: Value) -> Result<ToolInfo, serde_json::Error> {
+        serde_json::from_value(value)
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        assert_eq!(
+            json!(info(json!({})).unwrap()),
+            json!({"type": "function", "name": "", "description": "", "parameters": null})
+        );
+        assert_eq!(json!(Parameters::default()), json!({"type": "object", "properties": {}, "required": []}));
+        assert_eq!(info(json!({})).unwrap(), ToolInfo::default());
+    }
+
+    #[test]
+    fn fixed_types_are_fixed() {
+        assert!(info(json!({"type": "mcp"})).is_err());
+        assert!(info(json!({"parameters": {"type": "array"}})).is_err());
+        assert!(serde_json::from_value::<ToolCall>(json!({"name": "f", "arguments": "{}"})).is_err());
+        let object = json!({"type": "function", "name": "f", "arguments": {}});
+        assert!(serde_json::from_value::<ToolCall>(object).is_err());
+    }
+
+    #[test]
+    fn definitions_go_both_ways() {
+        for parameters in [
+            json!({"type": "object", "properties": {}}),
+            json!({
+                "type": "object",
+                "properties": {"at": {"$ref": "#/$defs/Place"}},
+                "required": ["at"],
+                "additionalProperties": false,
+                "$defs": {"Place": {"type": "string"}},
+            }),
+        ] {
+            let definition = ToolDefinition::new(ToolName::new("f").unwrap(), "d", parameters);
+            let info = ToolInfo::try_from(&definition).unwrap();
+            assert_eq!(ToolDefinition::try_from(info).unwrap(), definition);
+        }
+        let none = ToolDefinition::new(ToolName::new("f").unwrap(), "", json!({"type": "object"}));
+        assert_eq!(ToolInfo::try_from(&none).unwrap().parameters, None);
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_refused() {
+        let refuse = |schema: Value, path: &str| {
+            let definition = ToolDefinition::new(ToolName::new("f").unwrap(), "", schema);
+            assert_eq!(ToolInfo::try_from(&definition).unwrap_err().path(), path);
+        };
+        refuse(json!({"type": "array"}), "parameters.type");
+        refuse(json!({"properties": 1}), "parameters.properties");
+        refuse(json!({"required": [1]}), "parameters.required");
+        refuse(json!(true), "parameters");
+        let error = ToolDefinition::try_from(ToolInfo::default()).unwrap_err();
+        assert_eq!(error.path(), "name");
+    }
+
+    #[test]
+    fn calls_go_both_ways() {
+        let ours = call::ToolCall::new("call_1", "f", "{\"a\": 1}").with_index(2);
+        let theirs = ToolCall::from(&ours);
+        assert_eq!(
+            json!(theirs),
+            json!({"id": "call_1", "type": "function", "name": "f", "arguments": "{\"a\": 1}", "index": 2})
+        );
+        assert_eq!(to_calls(std::slice::from_ref(&theirs)), std::slice::from_ref(&ours));
+        assert_eq!(call::ToolCall::from(theirs), ours);
+    }
+
+    #[test]
+    fn missing_ids_are_made() {
+        let call = |id: Option<&str>| ToolCall {
+            id: id.map(ToOwned::to_owned),
+            kind: "function".to_owned(),
+            name: "f".to_owned(),
+            arguments: String::new(),
+            index: None,
+        };
+        let calls = to_calls(&[call(None), call(Some("a")), call(Some(""))]);
+        assert_eq!(calls[1].id, "a");
+        assert_ne!(calls[0].id, calls[2].id);
+        assert_eq!(call::ToolCall::from(call(None)).id, call::ToolCall::from(call(None)).id);
+    }
+}

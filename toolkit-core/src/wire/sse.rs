@@ -1,0 +1,151 @@
+//! Server-sent events, the form in which every provider streams: bytes in, events out.
+
+/// The longest event that is put together. What is longer is no model's answer.
+const LONGEST: usize = 64 << 20;
+
+/// Finds the events in the bytes of a response, wherever those were cut: within a line, a line
+/// break, or a character. The format is that of the HTML standard, section "Server-sent events".
+#[derive(Debug, Default)]
+pub(super) struct SseDecoder {
+    line: Vec<u8>,
+    data: Option<Vec<u8>>,
+    after_carriage_return: bool,
+    begun: bool,
+}
+
+/// An event that was longer than any answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+impl SseDecoder {
+    /// Takes the next bytes and returns the `data` of each event that they completed.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+        let mut events = Vec::new();
+        for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (text, end) = match part.split_last() {
+                Some((end @ (b'\n' | b'\r'), text)) => (text, Some(*end)),
+                _ => (part, None),
+            };
+            // The second half of `\r\n`.
+            if self.after_carriage_return && text.is_empty() && end == Some(b'\n') {
+                self.after_carriage_return = false;
+                continue;
+            }
+            self.after_carriage_return = end == Some(b'\r');
+            self.line.extend_from_slice(text);
+            if self.line.len() + self.data.as_ref().map_or(0, Vec::len) > LONGEST {
+                *self = Self { begun: true, ..Self::default() };
+                return Err(TooLong);
+            }
+            if end.is_some() {
+                events.extend(self.end_line());
+            }
+        }
+        Ok(events)
+    }
+
+    /// The event that the end of the response cut short of its empty line, as some servers do.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        let completed = self.end_line();
+        completed.or_else(|| self.data.take().map(text))
+    }
+
+    fn end_line(&mut self) -> Option<String> {
+        let mut line = std::mem::take(&mut self.line);
+        if !self.begun {
+            self.begun = true;
+            if line.starts_with("\u{feff}".as_bytes()) {
+                line.drain(..3);
+            }
+        }
+        if line.is_empty() {
+            return self.data.take().map(text);
+        }
+        let value = match line.strip_prefix(b"data") {
+            Some([]) => &[][..],
+            Some([b':', b' ', value @ ..] | [b':', value @ ..]) => value,
+            _ => return None,
+        };
+        match &mut self.data {
+            Some(data) => {
+                data.push(b'\n');
+                data.extend_from_slice(value);
+            }
+            None => self.data = Some(value.to_vec()),
+        }
+        None
+    }
+}
+
+fn text(data: Vec<u8>) -> String {
+    String::from_utf8(data).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+        let mut decoder = SseDecoder::default();
+        let mut events: Vec<String> =
+            pieces.into_iter().flat_map(|piece| decoder.push(piece).unwrap()).collect();
+        events.extend(decoder.finish());
+        events
+    }
+
+    #[track_caller]
+    fn check(body: &str, events: &[&str]) {
+        assert_eq!(decode([body.as_bytes()]), events);
+    }
+
+    #[test]
+    fn events_end_at_an_empty_line() {
+        check("data: a\n\ndata: b\n\n", &["a", "b"]);
+        check("data: a\r\n\r\ndata: b\r\rdata:c\n\n", &["a", "b", "c"]);
+        check("\u{feff}data: a\n\n", &["a"]);
+        check("event: x\nid: 1\n: comment\nretry: 3\ndata: a\n\n", &["a"]);
+        check("data: a\ndata:  b\ndata\n\n", &["a\n b\n"]);
+        check("event: ping\n\n", &[]);
+        check("database: x\n\n", &[]);
+    }
+
+    #[test]
+    fn an_event_without_its_empty_line_counts() {
+        check("data: a\n\ndata: b", &["a", "b"]);
+        check("data: a\n", &["a"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn an_endless_event_is_refused_and_the_next_is_read() {
+        let mut decoder = SseDecoder::default();
+        let long = vec![b'x'; LONGEST + 1];
+        assert_eq!(decoder.push(&long), Err(TooLong));
+        assert_eq!(decoder.push(b"\n\ndata: a\n\n"), Ok(vec!["a".to_owned()]));
+    }
+
+    proptest! {
+        /// A cut may fall into a character, an escape, or `\r\n`.
+        #[test]
+        fn cuts_make_no_difference(
+            texts in proptest::collection::vec("[a-zé日😀\\\\\"]{0,9}", 0..5),
+            line_break in proptest::sample::select(vec!["\n", "\r", "\r\n"]),
+            sizes in proptest::collection::vec(1_usize..6, 1..9),
+        ) {
+            let body: String =
+                texts.iter().map(|text| format!("data: {text}{line_break}{line_break}")).collect();
+            let mut rest = body.as_bytes();
+            let mut pieces = Vec::new();
+            for size in sizes.iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (piece, after) = rest.split_at(rest.len().min(*size));
+                pieces.push(piece);
+                rest = after;
+            }
+            prop_assert_eq!(decode(pieces), texts);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Putting fields together that come in pieces, also those that nobody here knows.
+
+use serde_json::{Map, Value, json};
+
+/// Deeper than this, what comes later replaces what was there.
+const DEEPEST: usize = 32;
+
+/// How far back a list is searched for the element that a piece continues. Streams have a few parts
+/// open at a time.
+const OPEN_PARTS: usize = 64;
+
+/// Texts that are said again rather than continued.
+const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
+
+/// Sets each field of `piece`, also those within objects; `null` says nothing.
+pub(in crate::wire) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
+    overlay_at(fields, piece, 0);
+}
+
+fn overlay_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth: usize) {
+    for (name, value) in piece {
+        match (fields.get_mut(name), value) {
+            (Some(_), Value::Null) => {}
+            (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
+                overlay_at(old, new, depth + 1);
+            }
+            (Some(old), _) => *old = value.clone(),
+            (None, _) => {
+                fields.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
+/// else replaced; `null` says nothing.
+pub(in crate::wire) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
+    join_at(fields, piece, 0);
+}
+
+fn join_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth: usize) {
+    for (name, value) in piece {
+        match fields.get_mut(name) {
+            Some(old) if WHOLE.contains(&name.as_str()) => {
+                if !value.is_null() {
+                    *old = value.clone();
+                }
+            }
+            Some(old) => join_value(old, value, depth),
+            None => {
+                fields.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn join_value(old: &mut Value, new: &Value, depth: usize) {
+    match (old, new) {
+        (_, Value::Null) => {}
+        (Value::String(old), Value::String(new)) => old.push_str(new),
+        (Value::Object(old), Value::Object(new)) if depth < DEEPEST => join_at(old, new, depth + 1),
+        (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
+        // Content may begin as text and go on as a list of parts, or the other way round.
+        (old @ Value::String(_), Value::Array(new)) => {
+            let mut parts = vec![json!({"type": "text", "text": old.take()})];
+            new.iter().for_each(|part| join_part(&mut parts, part, depth));
+            *old = parts.into();
+        }
+        (Value::Array(old), Value::String(new)) => {
+            join_part(old, &json!({"type": "text", "text": new}), depth);
+        }
+        (old, new) => *old = new.clone(),
+    }
+}
+
+/// A part of a list continues the one with its `index`. Without an index, text and thinking continue
+/// the part before, unless that was signed and thus over.
+fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
+    let is_same = |old: &Value| match part.get("index") {
+        Some(index) => old.get("index") == Some(index) && same_kind(old, part),
+        None => false,
+    };
+    let found = parts.iter().rev().take(OPEN_PARTS).position(is_same);
+    let at = match found {
+        Some(back) => Some(parts.len() - 1 - back),
+        None => parts.last().filter(|last| is_continued(last, part)).map(|_| parts.len() - 1),
+    };
+    match (at.and_then(|at| parts.get_mut(at)), part) {
+        (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => join_at(old, new, depth + 1),
+        _ => parts.push(part.clone()),
+    }
+}
+
+fn same_kind(old: &Value, new: &Value) -> bool {
+    new.get("type").is_none_or(|kind| old.get("type") == Some(kind))
+}
+
+fn is_continued(last: &Value, part: &Value) -> bool {
+    let kind = part.get("type").and_then(Value::as_str);
+    let is_signed =
+        last.get("signature").and_then(Value::as_str).is_some_and(|signature| !signature.is_empty());
+    matches!(kind, Some("text" | "thinking"))
+        && last.get("type") == part.get("type")
+        && part.get("index").is_none()
+        && last.get("index").is_none()
+        && !is_signed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(how: fn(&mut Map<String, Value>, &Map<String, Value>), pieces: &[Value], expected: &Value) {
+        let mut fields = Map::new();
+        for piece in pieces {
+            how(&mut fields, piece.as_object().unwrap());
+        }
+        assert_eq!(Value::Object(fields), *expected);
+    }
+
+    #[test]
+    fn texts_are_continued_and_names_said_again() {
+        check(
+            join,
+            &[
+                json!({"role": "assistant", "content": null, "audio": {"id": "a", "data": "aG"}}),
+                json!({"role": "assistant", "content": "Hel", "audio": {"id": "a", "data": "k="}, "tokens": 1}),
+                json!({"content": "lo", "refusal": null, "tokens": 2}),
+            ],
+            &json!({"role": "assistant", "content": "Hello", "audio": {"id": "a", "data": "aGk="}, "tokens": 2, "refusal": null}),
+        );
+    }
+
+    #[test]
+    fn parts_are_continued_by_index_or_as_text() {
+        check(
+            join,
+            &[
+                json!({"r": [{"index": 0, "type": "reasoning.text", "text": "hm"}]}),
+                json!({"r": [{"index": 1, "type": "reasoning.text", "text": "so"}]}),
+                json!({"r": [{"index": 0, "type": "reasoning.text", "text": "m", "signature": "s"}]}),
+                json!({"r": [{"index": 0, "type": "reasoning.encrypted", "data": "x"}]}),
+            ],
+            &json!({"r": [
+                {"index": 0, "type": "reasoning.text", "text": "hmm", "signature": "s"},
+                {"index": 1, "type": "reasoning.text", "text": "so"},
+                {"index": 0, "type": "reasoning.encrypted", "data": "x"},
+            ]}),
+        );
+        check(
+            join,
+            &[
+                json!({"content": "a"}),
+                json!({"content": [{"type": "text", "text": "b"}, {"type": "image_url"}]}),
+                json!({"content": "c"}),
+            ],
+            &json!({"content": [{"type": "text", "text": "ab"}, {"type": "image_url"}, {"type": "text", "text": "c"}]}),
+        );
+    }
+
+    #[test]
+    fn signed_thinking_is_over() {
+        let thinking = |text: &str, signature: &str| json!({"t": [{"type": "thinking", "thinking": text, "signature": signature}]});
+        check(
+            join,
+            &[thinking("a", ""), thinking("b", ""), thinking("", "sig"), thinking("new", "")],
+            &json!({"t": [
+                {"type": "thinking", "thinking": "ab", "signature": "sig"},
+                {"type": "thinking", "thinking": "new", "signature": ""},
+            ]}),
+        );
+    }
+
+    #[test]
+    fn an_overlay_has_the_last_word() {
+        check(
+            overlay,
+            &[
+                json!({"id": "a", "usage": null, "x": {"google": {"thought_signature": "s"}}}),
+                json!({"id": "a", "usage": {"total": 1}, "x": {"google": {"thought_signature": "s"}}}),
+                json!({"usage": null, "x": {"other": [1]}}),
+            ],
+            &json!({"id": "a", "usage": {"total": 1}, "x": {"google": {"thought_signature": "s"}, "other": [1]}}),
+        );
+    }
+}
