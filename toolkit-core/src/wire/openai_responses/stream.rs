@@ -30,8 +30,6 @@ pub(super) struct Stream {
     /// The ids of calls that were told.
     taken: HashSet<String>,
     generated: Option<Generated>,
-    /// What came beside an error, which is all that a push can return then.
-    pending: Vec<StreamEvent>,
 }
 
 /// What is being looked for.
@@ -45,19 +43,13 @@ enum Sought {
 
 impl Accumulate for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        events.append(&mut self.pending);
-        let outcome = match event {
+        match event {
             Value::Array(list) => list.iter().try_for_each(|event| self.push_one(event, events)),
             _ => self.push_one(event, events),
-        };
-        if outcome.is_err() {
-            self.pending.append(events);
         }
-        outcome
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        events.append(&mut self.pending);
         if !self.is_over {
             let is_complete = !self.slots.is_empty() && self.slots.iter().all(Slot::is_done);
             let status = if is_complete { "completed" } else { "incomplete" };
@@ -231,12 +223,8 @@ impl Stream {
 
     fn generate_id(&mut self) -> String {
         let generated = self.generated.get_or_insert_with(|| Generated::new(&Value::Null));
-        loop {
-            let id = generated.next(&HashSet::new());
-            if !self.taken.contains(id.as_str()) {
-                return id.as_str().to_owned();
-            }
-        }
+        let id = generated.next_free(|id| self.taken.contains(id));
+        id.as_str().to_owned()
     }
 
     /// The slot of what is known by `key`; a new one if it was not heard of.
