@@ -162,6 +162,8 @@ fn an_index_that_is_always_zero_is_no_index() {
     for end in 4..=events.len() {
         check(&events[..end], &expected);
     }
+    // Nor is one that changes.
+    check(&[added(0, &one), added(1, &two), done(2, &one), done(3, &two)], &expected);
 }
 
 #[test]
@@ -286,6 +288,10 @@ fn text_that_comes_whole_is_told_once() {
     let told = [StreamEvent::Reasoning("hm".to_owned()), StreamEvent::Text("hi".to_owned())];
     assert_eq!(run(&events).0, told);
     assert_eq!(run(&events[2..]).0, told);
+    let delta =
+        json!({"type": "response.output_text.delta", "item_id": "msg_1", "content_index": 0, "delta": "hi"});
+    let events = [added(0, &said("")), delta, done(0, &said("hi")), completed(body(json!([said("hi")])))];
+    assert_eq!(run(&events).0, told[1..]);
 }
 
 #[test]
