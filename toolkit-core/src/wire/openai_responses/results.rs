@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::output::{Content, JsonText, Media, MediaData, ToolOutput};
 use crate::result::ToolResult;
 use crate::wire::history;
-use crate::wire::media::{address, file_name};
+use crate::wire::media::{address, file_name, media};
 use crate::wire::path::{element, field};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -139,9 +139,8 @@ fn parse_result(item: &Fields, path: &str, names: &HashMap<&str, &str>) -> Resul
 /// A content that is not known, or refers to a file that the service keeps, stays as its JSON.
 fn parse_part(part: &Value) -> Option<Content> {
     let text = |name| part.get(name).and_then(Value::as_str);
-    let media = |data: &str, name: Option<&str>, unknown: &str| {
-        let (media_type, data) = parse_address(data, unknown);
-        Box::new(Media { media_type, data, name: name.map(ToOwned::to_owned) })
+    let media = |address, name: Option<&str>, otherwise| {
+        Box::new(Media { name: name.map(ToOwned::to_owned), ..media(address, otherwise) })
     };
     let known = match text("type") {
         Some("input_text" | "output_text") => text("text").map(|text| Content::Text(text.to_owned())),
@@ -152,13 +151,4 @@ fn parse_part(part: &Value) -> Option<Content> {
         _ => None,
     };
     known.or_else(|| JsonText::new(part).ok().map(Content::Json))
-}
-
-/// The media type and the bytes of a `data:` address; any other address has the type `unknown`.
-fn parse_address(address: &str, unknown: &str) -> (String, MediaData) {
-    let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-    match data {
-        Some((media_type, data)) => (media_type.to_owned(), MediaData::Base64(data.to_owned())),
-        None => (unknown.to_owned(), MediaData::Url(address.to_owned())),
-    }
 }

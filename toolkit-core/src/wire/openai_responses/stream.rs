@@ -30,8 +30,6 @@ pub(super) struct Stream {
     /// The ids of calls that were told.
     taken: HashSet<String>,
     generated: Option<Generated>,
-    /// What came beside an error, which is all that a push can return then.
-    pending: Vec<StreamEvent>,
 }
 
 /// What is being looked for.
@@ -41,25 +39,17 @@ enum Sought {
     Begun,
     /// An item that goes on or ends.
     Known,
-    /// An item of the last response, none of which is told there twice.
-    Final,
 }
 
 impl Accumulate for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        events.append(&mut self.pending);
-        let outcome = match event {
+        match event {
             Value::Array(list) => list.iter().try_for_each(|event| self.push_one(event, events)),
             _ => self.push_one(event, events),
-        };
-        if outcome.is_err() {
-            self.pending.append(events);
         }
-        outcome
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        events.append(&mut self.pending);
         if !self.is_over {
             let is_complete = !self.slots.is_empty() && self.slots.iter().all(Slot::is_done);
             let status = if is_complete { "completed" } else { "incomplete" };
@@ -81,7 +71,7 @@ impl Stream {
         };
         let Some(kind) = kind(fields) else {
             return Err(match reported_error(fields) {
-                Some(error) => failed("", Some(&error)),
+                Some(error) => self.fail(Some(error)),
                 None => WireError::new("type", "the type of an event"),
             });
         };
@@ -102,16 +92,12 @@ impl Stream {
                 let error = reported_error(&self.response);
                 return Err(failed("response", error.as_deref()));
             }
-            "error" => {
-                let error = reported_error(fields);
-                self.response.insert("error".to_owned(), json!({"message": error}));
-                return Err(failed("", error.as_deref()));
-            }
+            "error" => return Err(self.fail(reported_error(fields))),
             "output_item.added" => self.add_item(fields, events),
             "output_item.done" => {
                 if let Some(item) = fields.get("item").and_then(Value::as_object) {
-                    let index = self.slot_of(Key::of_item(item, fields.get("output_index")), Sought::Known);
-                    self.complete(index, item, events);
+                    let key = Key::of_item(item, fields.get("output_index"));
+                    self.end_item(key, item, events);
                 }
             }
             _ => self.push_part(name, fields, events),
@@ -165,11 +151,21 @@ impl Stream {
         }
     }
 
+    /// Remembers an error that the service reported, so that the response tells it, too.
+    fn fail(&mut self, error: Option<String>) -> WireError {
+        let failure = failed("", error.as_deref());
+        self.response.insert("error".to_owned(), json!({"message": error.unwrap_or_default()}));
+        failure
+    }
+
     /// The response that the last event carries is the authority on its items. Some servers leave items
     /// out of it, or all of them; what was told before stays.
     fn end(&mut self, status: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         self.set_response(event);
-        self.response.entry("status").or_insert_with(|| status.into());
+        let told = self.response.get("status").and_then(Value::as_str);
+        if !matches!(told, Some("completed" | "incomplete" | "failed" | "cancelled")) {
+            self.response.insert("status".to_owned(), status.into());
+        }
         self.is_over = true;
         let output = event.get("response").and_then(|response| response.get("output"));
         let items = output.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -186,6 +182,15 @@ impl Stream {
         let index = self.slot_of(Key::of_item(item, event.get("output_index")), Sought::Begun);
         self.slots[index].begin(item);
         self.announce(index, events);
+    }
+
+    fn end_item(&mut self, key: Key, item: &Fields, events: &mut Vec<StreamEvent>) {
+        let mut index = self.find(&key, Sought::Known).or_else(|| self.last_open(&key, Sought::Known));
+        // What was told is over: under the same `call_id` alone, something else is another call.
+        index = index.filter(|&index| !self.slots[index].told_another(&key, item));
+        let index = index.unwrap_or_else(|| self.open());
+        self.learn(index, key);
+        self.complete(index, item, events);
     }
 
     fn complete(&mut self, index: usize, item: &Fields, events: &mut Vec<StreamEvent>) {
@@ -218,12 +223,8 @@ impl Stream {
 
     fn generate_id(&mut self) -> String {
         let generated = self.generated.get_or_insert_with(|| Generated::new(&Value::Null));
-        loop {
-            let id = generated.next(&HashSet::new());
-            if !self.taken.contains(id.as_str()) {
-                return id.as_str().to_owned();
-            }
-        }
+        let id = generated.next_free(|id| self.taken.contains(id));
+        id.as_str().to_owned()
     }
 
     /// The slot of what is known by `key`; a new one if it was not heard of.
@@ -234,32 +235,28 @@ impl Stream {
         index
     }
 
-    /// The slot of an item that stands at `position` in the last response. What is not known by an id
-    /// is looked for at that place.
+    /// The slot of an item that stands at `position` in the last response, where none is told twice.
+    /// What is not known by an id is looked for at that place.
     fn slot_at(&mut self, key: Key, position: usize) -> usize {
+        let is_same_call =
+            |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.key.is_same_call(&key));
+        let fits = |index: &usize| {
+            let slot = self.slots.get(*index);
+            slot.is_some_and(|slot| slot.position.is_none() && !slot.key.contradicts(&key))
+        };
         let stated = self.by_index.get(&(position as u64)).copied();
-        let at_place = [stated, Some(position)].into_iter().flatten();
-        let index = self.find(&key, Sought::Final).or_else(|| {
-            at_place.into_iter().find(|&index| {
-                self.slots
-                    .get(index)
-                    .is_some_and(|slot| slot.position.is_none() && !slot.key.contradicts(&key))
-            })
-        });
-        let index = index.unwrap_or_else(|| self.open());
+        let at_place = [stated, Some(position)];
+        let same_call = at_place.into_iter().flatten().find(is_same_call);
+        let by_item = key.item.as_ref().and_then(|id| self.by_item.get(id)).copied();
+        let by_call = key.call.as_ref().and_then(|id| self.by_call.get(id)).copied();
+        let found = [same_call, by_item, by_call].into_iter().chain(at_place).flatten().find(fits);
+        let index = found.unwrap_or_else(|| self.open());
         self.learn(index, key);
         index
     }
 
     fn find(&self, key: &Key, sought: Sought) -> Option<usize> {
-        let fits = |slot: &Slot| {
-            !slot.key.contradicts(key)
-                && match sought {
-                    Sought::Begun => !slot.is_done(),
-                    Sought::Known => true,
-                    Sought::Final => slot.position.is_none(),
-                }
-        };
+        let is_begun = sought == Sought::Begun;
         let by_item = key.item.as_ref().and_then(|id| self.by_item.get(id));
         let by_index = key.index.and_then(|index| self.by_index.get(&index));
         let by_call = key.call.as_ref().and_then(|id| self.by_call.get(id));
@@ -270,10 +267,13 @@ impl Stream {
         // Two calls may have one id: an item of another id that begins is another call.
         let by_call = by_call.filter(|&&index| {
             let known = &self.slots[index].key;
-            !known.is_elsewhere(key) && !(sought == Sought::Begun && known.is_other_item(key))
+            !(known.is_elsewhere(key) || is_begun && known.is_other_item(key))
         });
-        let found = [by_item, by_index, by_call].into_iter().flatten().copied();
-        found.into_iter().find(|&index| fits(&self.slots[index]))
+        let mut found = [by_item, by_index, by_call].into_iter().flatten().copied();
+        found.find(|&index| {
+            let slot = &self.slots[index];
+            !(slot.key.contradicts(key) || is_begun && slot.is_done())
+        })
     }
 
     /// For what says nothing about where it belongs: the last item, if it is still open.

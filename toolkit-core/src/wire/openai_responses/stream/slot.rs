@@ -126,6 +126,16 @@ impl Slot {
         is_new
     }
 
+    /// Whether a call was told, and `item` is another that is not known to be the same.
+    pub(super) fn told_another(&self, key: &Key, item: &Fields) -> bool {
+        let is_same_item = key.item.is_some() && key.item == self.key.item;
+        let is_same = |name: &str| {
+            let told = self.item.as_ref().and_then(|told| told.get(name));
+            item.get(name).is_none_or(|value| Some(value) == told)
+        };
+        self.told.is_some() && !is_same_item && !["name", "arguments", "input"].into_iter().all(is_same)
+    }
+
     pub(super) fn begin(&mut self, item: &Fields) {
         if self.item.is_none() {
             self.item = Some(Value::Object(item.clone()));

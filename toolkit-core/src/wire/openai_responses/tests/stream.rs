@@ -162,6 +162,8 @@ fn an_index_that_is_always_zero_is_no_index() {
     for end in 4..=events.len() {
         check(&events[..end], &expected);
     }
+    // Nor is one that changes.
+    check(&[added(0, &one), added(1, &two), done(2, &one), done(3, &two)], &expected);
 }
 
 #[test]
@@ -175,6 +177,19 @@ fn two_calls_may_have_one_id() {
     check(&events, &expected);
     let bare: Vec<Value> = events.iter().map(|event| without(event.clone(), &["output_index"])).collect();
     check(&bare, &expected);
+    // Not even the items have ids of their own.
+    let (one, two) = (without(one, &["id"]), without(two, &["id"]));
+    let bare = |event| without(event, &["output_index"]);
+    let events = [
+        bare(added(0, &one)),
+        bare(done(0, &one)),
+        bare(added(0, &two)),
+        bare(done(0, &two)),
+        completed(body(json!([one, two]))),
+    ];
+    check(&events, &expected);
+    check(&events[..4], &expected);
+    check(&[bare(done(0, &one)), bare(done(0, &two)), bare(done(0, &two))], &expected);
 }
 
 #[test]
@@ -273,6 +288,10 @@ fn text_that_comes_whole_is_told_once() {
     let told = [StreamEvent::Reasoning("hm".to_owned()), StreamEvent::Text("hi".to_owned())];
     assert_eq!(run(&events).0, told);
     assert_eq!(run(&events[2..]).0, told);
+    let delta =
+        json!({"type": "response.output_text.delta", "item_id": "msg_1", "content_index": 0, "delta": "hi"});
+    let events = [added(0, &said("")), delta, done(0, &said("hi")), completed(body(json!([said("hi")])))];
+    assert_eq!(run(&events).0, told[1..]);
 }
 
 #[test]
@@ -327,6 +346,11 @@ fn an_error_is_told_and_loses_no_call() {
     stream.push(&json!({"type": "error", "message": "Overloaded"})).unwrap_err();
     let refused = OpenAiResponses.parse_calls(&stream.finish().response).unwrap_err();
     assert!(refused.to_string().contains("Overloaded"));
+    let (_, end) = run(&[
+        json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}),
+        json!({"type": "response.incomplete"}),
+    ]);
+    assert_eq!(end.response["status"], "incomplete");
 }
 
 #[test]
