@@ -68,7 +68,7 @@ fn a_name_is_rebuilt_without_its_namespace() {
 
 #[test]
 fn spellings_are_legal_distinct_and_reversible() {
-    let rule = NameRule { max_length: 64, punctuation: "_-" };
+    let rule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
     let long = format!("{}.tail", "n".repeat(90));
     let longer = format!("{}.tail2", "n".repeat(90));
     let set = ["a.b", "a_b", "a.b_c", "a_b.c", "plain", &long, &longer];
@@ -86,4 +86,14 @@ fn spellings_are_legal_distinct_and_reversible() {
         assert_eq!(again.spell(name), spelled);
     }
     assert_eq!(names.spell("a_b"), "a_b");
+}
+
+#[test]
+fn a_name_begins_as_the_provider_wants() {
+    let rule = NameRule { max_length: 9, punctuation: "_.", letter_first: true };
+    let names = WireNames::new(rule, ["1st", "_2nd", ".third", "-4th", "123456789"]);
+    for (name, spelled) in [("1st", "_1st"), ("_2nd", "_2nd"), (".third", "_.third"), ("-4th", "_4th")] {
+        assert_eq!((names.spell(name), names.unspell(spelled)), (spelled, name));
+    }
+    assert!(rule.accepts(names.spell("123456789")));
 }

@@ -10,22 +10,32 @@ pub struct NameRule {
     pub max_length: usize,
     /// Characters accepted beside `A-Z a-z 0-9`.
     pub punctuation: &'static str,
+    /// Whether the first character must be a letter or `_`.
+    pub letter_first: bool,
 }
 
 impl NameRule {
     /// Whether the provider accepts the name as it is.
     #[must_use]
     pub fn accepts(&self, name: &str) -> bool {
-        !name.is_empty() && name.len() <= self.max_length && name.chars().all(|c| self.accepts_char(c))
+        name.starts_with(|c| self.begins(c))
+            && name.len() <= self.max_length
+            && name.chars().all(|c| self.accepts_char(c))
+    }
+
+    fn begins(&self, c: char) -> bool {
+        !self.letter_first || c.is_ascii_alphabetic() || c == '_'
     }
 
     fn accepts_char(&self, c: char) -> bool {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// The name, each refused character replaced by `_`; it may still be too long, or empty.
+    /// The name, each refused character replaced by `_`, and with a `_` before it if it may not begin as
+    /// it does; it may still be too long, or empty.
     pub(crate) fn plain(&self, name: &str) -> String {
-        replace_illegal(name, |c| self.accepts_char(c))
+        let plain = replace_illegal(name, |c| self.accepts_char(c));
+        if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
     /// The name, legal, with a digest of the whole at its end.
@@ -47,7 +57,7 @@ impl NameRule {
 /// ```
 /// use toolkit_core::{NameRule, WireNames};
 ///
-/// let chat = NameRule { max_length: 64, punctuation: "_-" };
+/// let chat = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
 /// let names = WireNames::new(chat, ["fs.read", "add"]);
 /// assert_eq!(names.spell("fs.read"), "fs_read");
 /// assert_eq!(names.unspell("fs_read"), "fs.read");

@@ -29,10 +29,10 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
 /// `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
-pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-" };
+pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-", letter_first: false };
 
 /// `^[a-zA-Z0-9_-]+$`, from the service's error text; imitators take no more than 64 characters.
-const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-" };
+const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
 
 /// The name under which fields that only this API understands are kept.
 const FORMAT: &str = ApiFormat::Anthropic.name();

@@ -32,7 +32,7 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
 /// Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
-pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.:-" };
+pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.:-", letter_first: true };
 
 /// Whose extras these are.
 const FORMAT: &str = ApiFormat::Google.name();

@@ -55,7 +55,7 @@ fn is_object(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const CHAT: NameRule = NameRule { max_length: 64, punctuation: "_-" };
+    const CHAT: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

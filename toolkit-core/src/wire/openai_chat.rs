@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 ///
 /// For ids there is no rule: the endpoint that made an id gets it back to the character, because some
 /// keep state in it (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
-pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-" };
+pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
 
 /// The name under which calls carry what this API wants back.
 const API: &str = "openai_chat";

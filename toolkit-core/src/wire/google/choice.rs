@@ -94,7 +94,7 @@ mod tests {
     use crate::name::NameRule;
 
     fn names() -> WireNames {
-        WireNames::new(NameRule { max_length: 9, punctuation: "_" }, ["fs.read", "add"])
+        WireNames::new(NameRule { max_length: 9, punctuation: "_", letter_first: false }, ["fs.read", "add"])
     }
 
     fn request(config: &Value) -> Fields {

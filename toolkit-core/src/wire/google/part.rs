@@ -111,13 +111,7 @@ pub(super) fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
 
 /// The name as calls and results of a history spell it.
 pub(super) fn legal_name(name: &str) -> Cow<'_, str> {
-    let name = history::name(NAMES, name);
-    if name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
-        return name;
-    }
-    let mut prefixed = format!("_{name}");
-    prefixed.truncate(NAMES.max_length);
-    Cow::Owned(prefixed)
+    history::name(NAMES, name)
 }
 
 /// The id that the service gets to see: its own, or that of another provider, never one that was

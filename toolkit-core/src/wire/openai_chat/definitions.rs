@@ -44,7 +44,7 @@ fn encode_format(format: &TextFormat) -> Option<Value> {
 fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
     let metadata = &definition.metadata;
     let fields = [
-        (how.output(definition).is_some(), "output", "this API takes no schema of a tool's output"),
+        (how.output(definition).is_some(), "output_schema", "this API takes no schema of a tool's output"),
         (!metadata.input_examples.is_empty(), "input_examples", "this API takes no examples of arguments"),
         (!metadata.allowed_callers.is_empty(), "allowed_callers", "in this API only the model calls tools"),
         (metadata.defer, "defer", "this API has no search for tools, so the model sees this one at once"),

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::slice::from_ref;
 
 fn encode(definition: &ToolDefinition, json_schema: bool) -> (Value, Vec<String>) {
-    let options = DefinitionOptions::default().with_json_schema(json_schema);
+    let options = DefinitionOptions::default().with_json_schema(json_schema).with_output_schemas(true);
     let tools = ApiFormat::Google.encode_definitions([definition], &WireNames::default(), &options);
     let losses = tools.report().losses.iter().map(|loss| loss.loss.path.clone()).collect();
     (tools.to_value()[0]["function_declarations"][0].clone(), losses)
