@@ -2,7 +2,7 @@
 //!
 //! The floor of a definition is `json!` and its text, without a look at what the schema says.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that fails should stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 
 mod support;
 

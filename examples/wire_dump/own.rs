@@ -38,7 +38,7 @@ enum Shape {
     /// A circle.
     Circle { radius: f64 },
     /// A group of shapes.
-    Group { members: Vec<Shape> },
+    Group { members: Vec<Self> },
 }
 
 /// Measure shapes.
