@@ -1,7 +1,30 @@
 //! What each provider accepts of JSON Schema.
 
+mod keywords;
+mod losses;
+mod merge;
+mod node;
+mod normal;
+mod plain;
+mod refs;
+mod root;
+mod rules;
+mod subset;
+#[cfg(test)]
+mod tests;
+mod unions;
+mod values;
+mod words;
+
+use losses::Losses;
+use normal::{Keep, Tree, allowed, normal};
+use plain::Plain;
+use refs::Refs;
+use root::Root;
+use rules::Rules;
 use serde_json::Value;
 use std::fmt;
+use subset::Subset;
 
 /// What a provider accepts of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,9 +81,84 @@ impl fmt::Display for SchemaLoss {
 }
 
 impl SchemaDialect {
-    /// Writes a schema in this dialect.
+    /// Writes the schema of a tool's parameters in this dialect.
+    ///
+    /// References are followed, except where they lead back to themselves, and `allOf` is merged;
+    /// older drafts are read as the newest. The root becomes an object. What a provider does not know
+    /// is said in the description, and reported. Property names, and what stands in `default`, `enum`,
+    /// `const` and `examples`, are never taken for keywords.
+    ///
+    /// - [`JsonSchema`](Self::JsonSchema) changes nothing.
+    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) change nothing else.
+    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property, and `null` stands for those that
+    ///   may be left out.
+    /// - The strict ones close every object that does not say otherwise.
+    /// - [`Google`](Self::Google) never sends members that a schema does not name, so it is not told.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit_core::SchemaDialect;
+    ///
+    /// let tags = json!({"type": "object", "properties": {
+    ///     "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true},
+    /// }});
+    /// let converted = SchemaDialect::OpenAiStrict.convert(&tags);
+    /// assert_eq!(converted.schema["required"], json!(["tags"]));
+    /// assert_eq!(converted.schema["properties"]["tags"]["description"], "No item twice.");
+    /// assert_eq!(converted.losses[0].keyword, "uniqueItems");
+    /// ```
     #[must_use]
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
-        ConvertedSchema { schema: schema.clone(), losses: Vec::new() }
+        self.judge(schema).converted
     }
+
+    /// Writes a schema, and says whether it then forbids what it allowed before.
+    pub(crate) fn judge(self, schema: &Value) -> Judged {
+        if self == Self::JsonSchema {
+            let converted = ConvertedSchema { schema: schema.clone(), losses: Vec::new() };
+            return Judged { converted, narrowed: None };
+        }
+        let refs = Refs::new(schema);
+        // A schema that gets too large when its references are followed keeps them, where it can.
+        let ways: &[Keep] = match self {
+            Self::Google => &[Keep::None],
+            Self::AnthropicStrict => &[Keep::None, Keep::Flat],
+            _ => &[Keep::Recursive, Keep::All],
+        };
+        let (mut judged, mut complete) = self.attempt(schema, &refs, ways.first().copied());
+        if !complete && let Some(way) = ways.get(1) {
+            (judged, complete) = self.attempt(schema, &refs, Some(*way));
+        }
+        debug_assert!(complete || !judged.converted.losses.is_empty());
+        judged
+    }
+
+    /// Writes a schema; also says whether nothing was cut off for its size.
+    fn attempt(self, schema: &Value, refs: &Refs<'_>, keep: Option<Keep>) -> (Judged, bool) {
+        let mut losses = Losses::default();
+        let tree: Tree<'_> = normal(refs, schema, keep.unwrap_or(Keep::None), &mut losses);
+        let root = Root::new(&tree, refs, &mut losses).object();
+        let left = allowed(refs.size);
+        let (schema, left) = match Rules::of(self) {
+            Some(rules) => {
+                let mut writer =
+                    Subset { rules, tree: &tree, refs, losses: &mut losses, left, used: Vec::new() };
+                (writer.document(root), writer.left)
+            }
+            None => {
+                let mut writer = Plain { tree: &tree, refs, losses: &mut losses, left, used: Vec::new() };
+                (writer.document(&root), writer.left)
+            }
+        };
+        let (losses, narrowed) = losses.into_parts();
+        (Judged { converted: ConvertedSchema { schema, losses }, narrowed }, left > 0 && tree.is_complete)
+    }
+}
+
+/// A converted schema, and what it forbids that was allowed.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) converted: ConvertedSchema,
+    /// The first meaning that a model which is held to the schema cannot say any more.
+    pub(crate) narrowed: Option<SchemaLoss>,
 }

@@ -1,15 +1,16 @@
-//! Values inside a value as they may be meant: whole numbers as integers, and what stands in a string.
+//! Values inside a value as they may be meant: whole numbers as integers, what stands in a string, and
+//! `null` for what is left out.
 
 use super::aliases::property;
 use super::describe::resolve;
-use super::faults::is_of_kind;
-use serde_json::Value;
+use super::faults::{faults, is_of_kind};
+use serde_json::{Map, Value};
 
 /// Doubles are exact up to here.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Turns `5.0` into `5` wherever the schema allows integers only, and `"5"` into `5` wherever it allows
-/// no texts, and says whether anything changed.
+/// no texts, takes out `null` for what may be left out, and says whether anything changed.
 pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool {
     let Some(schema) = resolve(root, schema) else { return false };
     let inside = |keyword: &str| schema.get(keyword).filter(|inside| inside.is_object());
@@ -47,6 +48,7 @@ pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool 
             }
         }
         Value::Object(members) => {
+            changed |= leave_out_nulls(root, schema, members);
             for (name, member) in members.iter_mut() {
                 let properties = schema.get("properties").and_then(Value::as_object);
                 let known = properties.and_then(|properties| property(properties, name));
@@ -60,6 +62,24 @@ pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool 
         _ => {}
     }
     changed
+}
+
+/// `null` for a member that may be left out and is never `null` means that it is left out: models that
+/// are held to a schema in which every member is required have no other way to say it.
+fn leave_out_nulls(root: &Value, schema: &Value, members: &mut Map<String, Value>) -> bool {
+    let Some(properties) = schema.get("properties") else { return false };
+    let required = schema.get("required").and_then(Value::as_array);
+    let before = members.len();
+    members.retain(|name, member| {
+        let is_required = required.is_some_and(|required| required.iter().any(|other| other == name));
+        let refuses_null = || {
+            properties
+                .get(name)
+                .is_some_and(|property| !faults(root, property, &Value::Null, "null").is_empty())
+        };
+        !member.is_null() || is_required || !refuses_null()
+    });
+    members.len() < before
 }
 
 fn kinds(schema: &Value) -> impl Iterator<Item = &str> {
@@ -93,6 +113,24 @@ mod tests {
             json!({"a": [1.0, -0.0, 2.5, 3], "b": 1.0, "c": {"n": "4.0"}, "d": 1.0, "e": "true", "f": "1"});
         assert!(as_meant(&schema, &schema, &mut value));
         assert_eq!(value.to_string(), r#"{"a":[1,0,2.5,3],"b":1.0,"c":{"n":4},"d":1.0,"e":true,"f":"1"}"#);
+        assert!(!as_meant(&schema, &schema, &mut value));
+    }
+
+    #[test]
+    fn null_for_what_may_be_left_out() {
+        let schema = json!({"type": "object", "required": ["must"], "properties": {
+            "must": {"type": "integer"},
+            "may": {"type": "integer"},
+            "null": {"type": ["integer", "null"]},
+            "inner": {"type": "array", "items": {"type": "object", "properties": {"may": {"enum": ["a"]}}}},
+            "any": true,
+        }});
+        let mut value = json!({
+            "must": null, "may": null, "null": null, "inner": [{"may": null}], "any": null, "unknown": null,
+        });
+        assert!(as_meant(&schema, &schema, &mut value));
+        let expected = json!({"must": null, "null": null, "inner": [{}], "any": null, "unknown": null});
+        assert_eq!(value, expected);
         assert!(!as_meant(&schema, &schema, &mut value));
     }
 }

@@ -180,7 +180,7 @@ impl<'a> Renderer<'a> {
             json = format!("{before}{}{after}", fragments.join(","));
         }
         let mut report = DefinitionReport {
-            limits: limits::check(self.format, self.definitions, &self.plan),
+            limits: limits::check(self.format, self.definitions, self.names),
             not_strict: self.plan.refused(),
             ..DefinitionReport::default()
         };

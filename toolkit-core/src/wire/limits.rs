@@ -1,8 +1,11 @@
 //! What a provider refuses for its size, found before the request is sent.
 
+pub(super) mod measure;
+
 use super::ApiFormat;
-use super::strict::Plan;
+use crate::name::WireNames;
 use crate::tool::ToolDefinition;
+use std::collections::HashMap;
 use std::fmt;
 
 /// A limit of the provider that the definitions of a request break.
@@ -11,7 +14,7 @@ use std::fmt;
 pub struct LimitExceeded {
     /// The tool that breaks it; `None` if all of them together do.
     pub tool: Option<String>,
-    /// What is limited, as in `tools` or `nesting depth`.
+    /// What is limited, as in `tools` or `characters in the name`.
     pub what: String,
     /// How much there is.
     pub actual: usize,
@@ -29,10 +32,161 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
+/// The limits of tools and their names that the definitions break. Those of strict tools are not
+/// among them: a tool beyond those is not strict.
 pub(super) fn check(
-    _format: ApiFormat,
-    _definitions: &[&ToolDefinition],
-    _plan: &Plan,
+    format: ApiFormat,
+    definitions: &[&ToolDefinition],
+    names: &WireNames,
 ) -> Vec<LimitExceeded> {
-    Vec::new()
+    let mut broken = Vec::new();
+    if let Some(limit) = most_tools(format)
+        && definitions.len() > limit
+    {
+        broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
+    }
+    let mut spelled: HashMap<&str, usize> = HashMap::new();
+    for definition in definitions {
+        let name = definition.name.as_str();
+        let spelling = names.spell(name);
+        let mut add = |what: String, actual: usize, limit: usize| {
+            if actual > limit {
+                broken.push(LimitExceeded { tool: Some(name.to_owned()), what, actual, limit });
+            }
+        };
+        let same = spelled.entry(spelling).or_default();
+        *same += 1;
+        add(format!("tools of the name `{spelling}`"), *same, 1);
+        let rule = format.name_rule();
+        let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
+        add("characters in the name".to_owned(), spelling.chars().count(), rule.max_length);
+        add("refused characters in the name".to_owned(), spelling.chars().filter(|c| !legal(*c)).count(), 0);
+        let starts = format != ApiFormat::Google
+            || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+        add("refused characters at the start of the name".to_owned(), usize::from(!starts), 0);
+        let Some(keys) = keys(format) else { continue };
+        for property in measure::property_names(&definition.parameters) {
+            let (length, refused) = (property.chars().count(), refused_characters(keys, property));
+            add(format!("characters in the property name `{property}`"), length, keys.longest);
+            add(format!("refused characters in the property name `{property}`"), refused, 0);
+        }
+    }
+    broken
+}
+
+/// How many tools one request may have; `None` if no number is documented.
+fn most_tools(format: ApiFormat) -> Option<usize> {
+    match format {
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => Some(128),
+        ApiFormat::Google => Some(512),
+        ApiFormat::Anthropic => None,
+    }
+}
+
+/// Which names of properties a provider takes.
+#[derive(Clone, Copy)]
+struct Keys {
+    longest: usize,
+    /// Characters beside letters and digits.
+    punctuation: &'static str,
+    /// Whether the first may be a digit or punctuation other than `_`.
+    starts_with_any: bool,
+}
+
+fn keys(format: ApiFormat) -> Option<Keys> {
+    match format {
+        // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
+        ApiFormat::Anthropic => Some(Keys { longest: 64, punctuation: "_.-", starts_with_any: true }),
+        // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
+        ApiFormat::Google => Some(Keys { longest: 64, punctuation: "_", starts_with_any: false }),
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => None,
+    }
+}
+
+fn refused_characters(keys: Keys, name: &str) -> usize {
+    let legal = |c: char| c.is_ascii_alphanumeric() || keys.punctuation.contains(c);
+    let starts = keys.starts_with_any || !name.starts_with(|first: char| first.is_ascii_digit());
+    name.chars().filter(|c| !legal(*c)).count() + usize::from(!starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::ToolName;
+    use serde_json::{Value, json};
+
+    fn tool(name: &str, parameters: Value) -> ToolDefinition {
+        ToolDefinition::new(ToolName::new(name).unwrap(), "", parameters)
+    }
+
+    #[track_caller]
+    fn check_tools(format: ApiFormat, tools: &[ToolDefinition], expected: &[&str]) {
+        let tools: Vec<&ToolDefinition> = tools.iter().collect();
+        let names = WireNames::new(format.name_rule(), tools.iter().map(|tool| tool.name.as_str()));
+        let broken: Vec<String> = check(format, &tools, &names).iter().map(ToString::to_string).collect();
+        assert_eq!(broken, expected);
+    }
+
+    #[test]
+    fn too_many_tools() {
+        let tools: Vec<ToolDefinition> =
+            (0..513).map(|index| tool(&format!("t{index}"), json!({}))).collect();
+        check_tools(ApiFormat::OpenAiChat, &tools, &["513 tools, the provider takes 128"]);
+        check_tools(ApiFormat::OpenAiResponses, &tools, &["513 tools, the provider takes 128"]);
+        check_tools(ApiFormat::Google, &tools, &["513 tools, the provider takes 512"]);
+        check_tools(ApiFormat::Anthropic, &tools, &[]);
+        check_tools(ApiFormat::Google, tools.get(..512).unwrap_or_default(), &[]);
+    }
+
+    #[test]
+    fn names_are_checked_as_they_are_spelled() {
+        check_tools(ApiFormat::OpenAiChat, &[tool("fs.read", json!({}))], &[]);
+        let long = tool(&"a".repeat(100), json!({}));
+        check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
+        let unspelled = check(ApiFormat::OpenAiChat, &[&long], &WireNames::default());
+        assert!(unspelled[0].to_string().ends_with("100 characters in the name, the provider takes 64"));
+        check_tools(
+            ApiFormat::Google,
+            &[tool("3d", json!({}))],
+            &["tool `3d`: 1 refused characters at the start of the name, the provider takes 0"],
+        );
+        check_tools(
+            ApiFormat::Anthropic,
+            &[tool("a", json!({})), tool("a", json!({}))],
+            &["tool `a`: 2 tools of the name `a`, the provider takes 1"],
+        );
+    }
+
+    #[test]
+    fn property_names() {
+        let long = "p".repeat(65);
+        let parameters = json!({"type": "object", "properties": {
+            "max-results": {"type": "integer", "default": {"properties": {"no name!": 1}}},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"名": {"type": "string"}}}},
+            long: {"type": "string"},
+        }});
+        let tools = [tool("t", parameters)];
+        check_tools(ApiFormat::OpenAiChat, &tools, &[]);
+        let anthropic = [
+            "tool `t`: 1 refused characters in the property name `名`, the provider takes 0".to_owned(),
+            format!(
+                "tool `t`: 65 characters in the property name `{}`, the provider takes 64",
+                "p".repeat(65)
+            ),
+        ];
+        let both = |texts: &[String]| {
+            let mut texts: Vec<String> = texts.to_vec();
+            texts.sort();
+            texts
+        };
+        let found = |format: ApiFormat| {
+            let tools: Vec<&ToolDefinition> = tools.iter().collect();
+            let broken = check(format, &tools, &WireNames::default());
+            both(&broken.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(found(ApiFormat::Anthropic), both(&anthropic));
+        let dash = "tool `t`: 1 refused characters in the property name `max-results`, the provider takes 0";
+        let [kanji, long] = anthropic;
+        assert_eq!(found(ApiFormat::Google), both(&[dash.to_owned(), kanji, long]));
+    }
 }

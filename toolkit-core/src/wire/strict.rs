@@ -1,7 +1,9 @@
 //! Which tools of a request are strict: decided for all of them together.
 
+use super::limits::measure::Measure;
 use super::{ApiFormat, StrictTools};
-use crate::tool::ToolDefinition;
+use crate::schema::SchemaDialect;
+use crate::tool::{ToolDefinition, ToolKind};
 use std::fmt;
 
 /// A tool that should be strict and is not.
@@ -37,6 +39,256 @@ impl Plan {
     }
 }
 
-pub(super) fn plan(_format: ApiFormat, _definitions: &[&ToolDefinition], _wanted: StrictTools) -> Plan {
-    Plan::default()
+/// Decides which tools are strict.
+///
+/// A tool whose strict schema would forbid arguments that the tool takes (those of a map, any value,
+/// for Anthropic recursion) is not strict, nor is one beyond the provider's limits. Where all
+/// strict tools share limits, those that are marked come first; among them, and then among the others,
+/// those that use up least of the limits, so that many are strict; among equals the first.
+pub(super) fn plan(format: ApiFormat, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
+    let mut plan = Plan { strict: vec![false; definitions.len()], refused: Vec::new() };
+    let mut candidates = Vec::new();
+    let mut refused = Vec::new();
+    for (index, definition) in definitions.iter().enumerate() {
+        let marked = definition.metadata.strict;
+        let is_wanted = match wanted {
+            StrictTools::Never => false,
+            StrictTools::Marked => marked == Some(true),
+            StrictTools::All => marked != Some(false),
+        };
+        let is_marked = marked == Some(true);
+        if !is_wanted || !could_be_strict(format, definition, is_marked) {
+            continue;
+        }
+        match judge(format, definition) {
+            Ok(measure) => candidates.push((!is_marked, measure.optional + measure.unions, index, measure)),
+            Err(reason) => refused.push((index, reason)),
+        }
+    }
+    if format == ApiFormat::Anthropic {
+        candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
+    }
+    let mut budget = Budget::of(format);
+    for (_, _, index, measure) in candidates {
+        match budget.take(&measure) {
+            Ok(()) => plan.strict[index] = true,
+            Err(reason) => refused.push((index, reason)),
+        }
+    }
+    refused.sort_by_key(|(index, _)| *index);
+    let named = |(index, reason): (usize, String)| {
+        let tool = definitions.get(index)?.name.as_str().to_owned();
+        Some(NotStrict { tool, reason })
+    };
+    plan.refused = refused.into_iter().filter_map(named).collect();
+    plan
+}
+
+/// Whether strictness means anything for the tool: free text has no schema, and Gemini has strictness
+/// for whole requests only, which is worth a word only to those who asked for this tool.
+fn could_be_strict(format: ApiFormat, definition: &ToolDefinition, is_marked: bool) -> bool {
+    match format {
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => definition.kind == ToolKind::Function,
+        ApiFormat::Anthropic => true,
+        ApiFormat::Google => is_marked,
+    }
+}
+
+/// The size of the tool's strict schema, or why it has none.
+fn judge(format: ApiFormat, definition: &ToolDefinition) -> Result<Measure, String> {
+    let dialect = match format {
+        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
+        ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,
+        ApiFormat::Google => {
+            return Err(
+                "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none"
+                    .to_owned(),
+            );
+        }
+    };
+    let judged = dialect.judge(&definition.parameters);
+    if let Some(loss) = judged.narrowed {
+        return Err(loss.to_string());
+    }
+    let measure = Measure::of(&judged.converted.schema);
+    if dialect == SchemaDialect::OpenAiStrict {
+        within_openai(&measure)?;
+    }
+    Ok(measure)
+}
+
+/// The limits of one strict schema, from OpenAI's guide to structured outputs.
+fn within_openai(measure: &Measure) -> Result<(), String> {
+    let limits = [
+        ("properties", measure.properties, 5_000),
+        ("levels of objects", measure.depth, 10),
+        ("values of enums", measure.enum_values, 1_000),
+        ("characters in one enum of more than 250 values", measure.large_enum, 15_000),
+        ("characters in names and values of enums", measure.characters, 120_000),
+    ];
+    match limits.into_iter().find(|(_, actual, limit)| actual > limit) {
+        Some((what, actual, limit)) => Err(format!("{actual} {what}, the provider takes {limit}")),
+        None => Ok(()),
+    }
+}
+
+/// What is left of the limits that all strict tools of a request share.
+struct Budget {
+    left: Vec<(&'static str, fn(&Measure) -> usize, usize)>,
+}
+
+impl Budget {
+    /// Anthropic's are those of its guide to strict tools; OpenAI has none.
+    fn of(format: ApiFormat) -> Self {
+        let left: Vec<(&'static str, fn(&Measure) -> usize, usize)> = match format {
+            ApiFormat::Anthropic => vec![
+                ("20 strict tools", |_| 1, 20),
+                ("24 optional parameters of strict tools", |measure| measure.optional, 24),
+                ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
+            ],
+            ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses | ApiFormat::Google => Vec::new(),
+        };
+        Self { left }
+    }
+
+    fn take(&mut self, measure: &Measure) -> Result<(), String> {
+        if let Some((what, ..)) = self.left.iter().find(|(_, cost, left)| cost(measure) > *left) {
+            return Err(format!("a request may have {what}"));
+        }
+        for (_, cost, left) in &mut self.left {
+            *left -= cost(measure);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::ToolName;
+    use crate::tool::{TextFormat, ToolMetadata};
+    use serde_json::{Map, Value, json};
+
+    fn tool(name: &str, parameters: Value) -> ToolDefinition {
+        ToolDefinition::new(ToolName::new(name).unwrap(), "", parameters)
+    }
+
+    fn marked(tool: ToolDefinition, strict: bool) -> ToolDefinition {
+        let metadata = ToolMetadata::default().with_strict(strict);
+        tool.with_metadata(metadata)
+    }
+
+    /// A tool with so many parameters, none of which is required.
+    fn optional(name: &str, count: usize) -> ToolDefinition {
+        let properties: Map<String, Value> =
+            (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();
+        tool(name, json!({"type": "object", "properties": properties}))
+    }
+
+    fn decide(
+        format: ApiFormat,
+        tools: &[ToolDefinition],
+        wanted: StrictTools,
+    ) -> (Vec<String>, Vec<String>) {
+        let tools: Vec<&ToolDefinition> = tools.iter().collect();
+        let plan = plan(format, &tools, wanted);
+        let strict = tools.iter().enumerate().filter(|(index, _)| plan.is_strict(*index));
+        let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
+        (strict, plan.refused().iter().map(ToString::to_string).collect())
+    }
+
+    fn map() -> Value {
+        json!({"type": "object", "properties": {
+            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        }})
+    }
+
+    #[test]
+    fn who_is_wanted() {
+        let tools = [marked(optional("yes", 1), true), marked(optional("no", 1), false), optional("any", 1)];
+        for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic] {
+            assert_eq!(decide(format, &tools, StrictTools::Marked).0, ["yes"]);
+            assert_eq!(decide(format, &tools, StrictTools::All).0, ["yes", "any"]);
+            assert_eq!(decide(format, &tools, StrictTools::Never), (vec![], vec![]));
+        }
+    }
+
+    #[test]
+    fn what_a_strict_schema_would_forbid_makes_a_tool_plain() {
+        let tools = [tool("map", map()), optional("fine", 2)];
+        let reason = "tool `map` is not strict: `additionalProperties` at /properties/labels: members without fixed names cannot be said";
+        for format in [ApiFormat::OpenAiChat, ApiFormat::Anthropic] {
+            assert_eq!(
+                decide(format, &tools, StrictTools::All),
+                (vec!["fine".to_owned()], vec![reason.to_owned()])
+            );
+        }
+    }
+
+    #[test]
+    fn recursion_is_strict_for_openai_only() {
+        let tree =
+            json!({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}});
+        let tools = [tool("tree", tree)];
+        assert_eq!(decide(ApiFormat::OpenAiChat, &tools, StrictTools::All).0, ["tree"]);
+        let (strict, refused) = decide(ApiFormat::Anthropic, &tools, StrictTools::All);
+        assert!(strict.is_empty());
+        assert!(refused[0].contains("leads back"), "{refused:?}");
+    }
+
+    #[test]
+    fn the_limits_of_openai() {
+        let mut deep = json!({"type": "string"});
+        for _ in 0..11 {
+            deep = json!({"type": "object", "properties": {"a": deep}});
+        }
+        let values: Vec<String> = (0..1001).map(|index| format!("v{index}")).collect();
+        let tools = [
+            tool("deep", deep),
+            optional("wide", 5_001),
+            tool(
+                "values",
+                json!({"type": "object", "properties": {"v": {"type": "string", "enum": values}}}),
+            ),
+            optional("fine", 5_000),
+        ];
+        let (strict, refused) = decide(ApiFormat::OpenAiChat, &tools, StrictTools::All);
+        assert_eq!(strict, ["fine"]);
+        assert_eq!(
+            refused,
+            [
+                "tool `deep` is not strict: 11 levels of objects, the provider takes 10",
+                "tool `wide` is not strict: 5001 properties, the provider takes 5000",
+                "tool `values` is not strict: 1001 values of enums, the provider takes 1000",
+            ]
+        );
+    }
+
+    #[test]
+    fn anthropic_shares_its_limits_among_the_tools() {
+        let many: Vec<ToolDefinition> = (0..22).map(|index| optional(&format!("t{index}"), 0)).collect();
+        let (strict, refused) = decide(ApiFormat::Anthropic, &many, StrictTools::All);
+        assert_eq!(strict.len(), 20);
+        assert_eq!(refused[0], "tool `t20` is not strict: a request may have 20 strict tools");
+        assert_eq!(decide(ApiFormat::OpenAiChat, &many, StrictTools::All).0.len(), 22);
+
+        let costly = [optional("a", 20), optional("b", 10), optional("c", 14)];
+        assert_eq!(decide(ApiFormat::Anthropic, &costly, StrictTools::All).0, ["b", "c"]);
+        let costly = [marked(optional("a", 20), true), optional("b", 10), optional("c", 4)];
+        assert_eq!(decide(ApiFormat::Anthropic, &costly, StrictTools::All).0, ["a", "c"]);
+    }
+
+    #[test]
+    fn free_text_and_gemini() {
+        let text = marked(ToolDefinition::custom(ToolName::new("sql").unwrap(), "", TextFormat::Text), true);
+        assert_eq!(
+            decide(ApiFormat::OpenAiChat, std::slice::from_ref(&text), StrictTools::All),
+            (vec![], vec![])
+        );
+        assert_eq!(decide(ApiFormat::Anthropic, &[text], StrictTools::Marked).1, Vec::<String>::new());
+        let tools = [marked(optional("a", 1), true), optional("b", 1)];
+        let (strict, refused) = decide(ApiFormat::Google, &tools, StrictTools::All);
+        assert!(strict.is_empty());
+        assert_eq!(refused.len(), 1, "{refused:?}");
+    }
 }

@@ -1,0 +1,34 @@
+//! What conversions must keep.
+
+#[cfg(feature = "jsonschema")]
+mod agree;
+mod plain;
+mod strict;
+mod subset;
+
+use super::{SchemaDialect, SchemaLoss};
+use serde_json::{Value, json};
+
+const ALL: [SchemaDialect; 6] = [
+    SchemaDialect::JsonSchema,
+    SchemaDialect::OpenAi,
+    SchemaDialect::OpenAiStrict,
+    SchemaDialect::Anthropic,
+    SchemaDialect::AnthropicStrict,
+    SchemaDialect::Google,
+];
+
+/// A tool's parameters with one property.
+fn with(property: &Value) -> Value {
+    json!({"type": "object", "properties": {"p": property}, "required": ["p"]})
+}
+
+/// How the one property is written, and what was lost, as `keyword at path`.
+fn property(dialect: SchemaDialect, schema: &Value) -> (Value, Vec<String>) {
+    let converted = dialect.convert(&with(schema));
+    (converted.schema["properties"]["p"].clone(), losses(&converted.losses))
+}
+
+fn losses(losses: &[SchemaLoss]) -> Vec<String> {
+    losses.iter().map(|loss| format!("{} at {}", loss.keyword, loss.path)).collect()
+}

@@ -1,0 +1,152 @@
+//! Conversions of any schema, judged by a validator.
+
+use super::ALL;
+use crate::schema::SchemaDialect;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn leaf() -> impl Strategy<Value = Value> {
+    let literal =
+        prop_oneof![Just(json!("a")), Just(json!(1)), Just(json!(null)), Just(json!(2.5)), Just(json!(true))];
+    prop_oneof![
+        Just(json!({"type": "string"})),
+        Just(json!({"type": "string", "minLength": 2})),
+        Just(json!({"type": "integer", "minimum": 0, "exclusiveMaximum": 3})),
+        Just(json!({"type": "number"})),
+        Just(json!({"type": ["integer", "null"]})),
+        Just(json!({"type": "boolean", "default": {"$ref": "#"}})),
+        Just(json!({"minItems": 1})),
+        Just(json!({"$ref": "#/$defs/A"})),
+        Just(json!({"$ref": "#/$defs/Tree"})),
+        Just(json!({"$ref": "#/$defs/None"})),
+        Just(json!(true)),
+        Just(json!({})),
+        Just(json!(false)),
+        literal.clone().prop_map(|value| json!({"const": value})),
+        prop::collection::vec(literal, 1..4).prop_map(|values| json!({"enum": values})),
+    ]
+}
+
+fn schema() -> impl Strategy<Value = Value> {
+    leaf().prop_recursive(3, 24, 3, |inner| {
+        let list = prop::collection::vec(inner.clone(), 1..4);
+        prop_oneof![
+            object(inner.clone()),
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items, "maxItems": 2})),
+            list.clone().prop_map(|list| json!({"anyOf": list})),
+            list.clone().prop_map(|list| json!({"oneOf": list})),
+            list.clone().prop_map(|list| json!({"allOf": list})),
+            list.prop_map(|list| json!({"type": "array", "prefixItems": list, "items": false})),
+            inner.clone().prop_map(|schema| json!({"not": schema})),
+            (inner.clone(), inner)
+                .prop_map(|(one, other)| json!({"if": one, "then": other, "type": "object"})),
+        ]
+    })
+}
+
+fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    let names = prop::sample::select(vec!["a", "b", "const", "$ref", "type"]);
+    (prop::collection::btree_map(names, (inner, any::<bool>()), 0..4), any::<bool>()).prop_map(
+        |(fields, closed)| {
+            let required: Vec<&str> =
+                fields.iter().filter(|(_, (_, required))| *required).map(|(name, _)| *name).collect();
+            let properties: Map<String, Value> =
+                fields.iter().map(|(name, (schema, _))| ((*name).to_owned(), schema.clone())).collect();
+            let mut schema = json!({"type": "object", "properties": properties, "required": required});
+            if closed {
+                schema["additionalProperties"] = json!(false);
+            }
+            schema
+        },
+    )
+}
+
+fn document() -> impl Strategy<Value = Value> {
+    (object(schema()), schema()).prop_map(|(mut root, definition)| {
+        let tree = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}}, "additionalProperties": false});
+        root["$defs"] = json!({"A": definition, "Tree": tree});
+        root
+    })
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        Just(json!("a")),
+        Just(json!("ab")),
+        (-1..4_i64).prop_map(Value::from),
+        Just(json!(2.5)),
+        any::<bool>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let names = prop::sample::select(vec!["a", "b", "const", "$ref", "type"]);
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map(names, inner, 0..4).prop_map(|fields| json!(fields)),
+        ]
+    })
+}
+
+fn is_valid(schema: &Value, value: &Value) -> Option<bool> {
+    // References that lead nowhere and recursion without end are refused by the validator.
+    jsonschema::draft202012::new(schema).ok().map(|validator| validator.is_valid(value))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_schema_is_converted_alike_and_losses_have_places(schema in document()) {
+        for dialect in ALL {
+            let converted = dialect.convert(&schema);
+            prop_assert_eq!(&converted, &dialect.convert(&schema));
+            for loss in &converted.losses {
+                prop_assert!(schema.pointer(&loss.path).is_some(), "{:?}: {}", dialect, loss);
+            }
+            if dialect != SchemaDialect::JsonSchema {
+                prop_assert_eq!(&converted.schema["type"], &json!("object"));
+            }
+            // Merging may show that a definition was not recursive after all; it is then followed, too.
+            let is_plain = matches!(dialect, SchemaDialect::OpenAi | SchemaDialect::Anthropic);
+            if is_plain && converted.schema.get("$defs").is_none() {
+                prop_assert_eq!(dialect.convert(&converted.schema).schema, converted.schema);
+            }
+        }
+    }
+
+    #[test]
+    fn without_losses_plain_dialects_allow_the_same(
+        schema in document(),
+        values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
+    ) {
+        let converted = SchemaDialect::Anthropic.convert(&schema);
+        for value in values.iter().map(|fields| json!(fields)) {
+            if converted.losses.is_empty() && let Some(valid) = is_valid(&schema, &value) {
+                prop_assert_eq!(is_valid(&converted.schema, &value), Some(valid), "{} {}", value, converted.schema);
+            }
+        }
+    }
+
+    /// A model that is held to the schema can say whatever the tool takes, except members that the tool
+    /// does not name; `null` stands for what it leaves out.
+    #[test]
+    fn strict_dialects_allow_what_was_allowed(
+        schema in document(),
+        values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
+    ) {
+        let judged = SchemaDialect::AnthropicStrict.judge(&schema);
+        let written = judged.converted.schema;
+        // Objects that do not say whether they are closed are taken as closed.
+        let closes = schema.to_string().matches("\"properties\"").count()
+            > schema.to_string().matches("\"additionalProperties\":false").count();
+        let guessed = judged.converted.losses.iter().any(|loss| loss.keyword == "type");
+        for value in values.iter().map(|fields| json!(fields)) {
+            if is_valid(&schema, &value) == Some(true) && judged.narrowed.is_none() && !closes && !guessed {
+                prop_assert_eq!(is_valid(&written, &value), Some(true), "{} {}", value, written);
+            }
+            if judged.converted.losses.is_empty() && is_valid(&written, &value) == Some(true) {
+                prop_assert_ne!(is_valid(&schema, &value), Some(false), "{} {}", value, written);
+            }
+        }
+    }
+}

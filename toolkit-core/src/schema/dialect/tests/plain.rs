@@ -1,0 +1,224 @@
+//! Plain dialects: references, `allOf`, older drafts, roots.
+
+use super::{ALL, losses};
+use crate::schema::SchemaDialect::{Anthropic, JsonSchema, OpenAi};
+use serde_json::{Value, json};
+
+#[track_caller]
+fn check(schema: &Value, expected: &Value, lost: &[&str]) {
+    for dialect in [OpenAi, Anthropic] {
+        let converted = dialect.convert(schema);
+        assert_eq!(converted.schema, *expected);
+        assert_eq!(losses(&converted.losses), lost);
+        assert_eq!(dialect.convert(&converted.schema).schema, *expected, "a second time");
+    }
+}
+
+#[track_caller]
+fn untouched(schema: &Value) {
+    check(schema, schema, &[]);
+}
+
+#[test]
+fn what_a_reader_understands_stays() {
+    untouched(&json!({
+        "type": "object",
+        "properties": {
+            "a": {"type": ["string", "null"], "minLength": 1, "default": null, "x-order": 1},
+            "b": {"oneOf": [{"type": "string", "const": "x"}, {"not": {"type": "string"}}]},
+            "c": {"type": "array", "prefixItems": [{"type": "number"}], "items": false},
+            "d": {"type": "object", "patternProperties": {"^x": {"type": "string"}}},
+            "e": {"if": {"minimum": 1}, "then": {"maximum": 3}},
+        },
+        "required": ["a"],
+        "additionalProperties": false,
+    }));
+    let schema = json!({"type": "object", "properties": {}, "description": "None."});
+    untouched(&schema);
+    assert_eq!(OpenAi.convert(&schema).schema.to_string(), schema.to_string(), "the order");
+}
+
+#[test]
+fn names_and_values_are_not_taken_for_keywords() {
+    let names =
+        ["title", "const", "default", "$ref", "properties", "type", "allOf", "$defs", "items", "required"];
+    let properties: serde_json::Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    let value = json!({"$ref": "#/nowhere", "allOf": [{"type": "integer"}], "title": 1});
+    let schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": names,
+        "default": value,
+        "examples": [value],
+    });
+    untouched(&schema);
+    for dialect in ALL {
+        let converted = dialect.convert(&schema);
+        let written = converted.schema["properties"].as_object().unwrap();
+        assert_eq!(written.keys().collect::<Vec<_>>(), names, "{dialect:?}");
+        assert!(written.values().all(|property| property["type"] == "string"), "{dialect:?}");
+    }
+    let (values, _) = super::property(Anthropic, &json!({"enum": [value], "const": value}));
+    assert_eq!(values, json!({"enum": [value], "const": value}));
+}
+
+#[test]
+fn references_are_followed() {
+    let check = |reference: &str, rest: Value| {
+        let mut schema = json!({"type": "object", "properties": {"p": {"$ref": reference}}});
+        for (keyword, value) in rest.as_object().unwrap() {
+            schema[keyword] = value.clone();
+        }
+        let (written, lost) = {
+            let converted = Anthropic.convert(&schema);
+            (converted.schema["properties"]["p"].clone(), losses(&converted.losses))
+        };
+        assert_eq!((written, lost), (json!({"type": "integer"}), vec![]), "{reference}");
+    };
+    let integer = json!({"type": "integer"});
+    check("#/$defs/A", json!({"$defs": {"A": integer}}));
+    check("#/definitions/A", json!({"definitions": {"A": integer}}));
+    check("#/$defs/a~1b~0c", json!({"$defs": {"a/b~c": integer}}));
+    check("#/$defs/a%20b", json!({"$defs": {"a b": integer}}));
+    check("#/components/schemas/A", json!({"components": {"schemas": {"A": integer}}}));
+    check("#/$defs/A/$defs/B", json!({"$defs": {"A": {"$defs": {"B": integer}}}}));
+    check("#/$defs/B", json!({"$defs": {"A": {"$defs": {"B": integer}}}}));
+    check("#/$defs/L/0", json!({"$defs": {"L": [integer]}}));
+    check("#a", json!({"$defs": {"A": {"$anchor": "a", "type": "integer"}}}));
+    check("https://x/y#/$defs/A", json!({"$id": "https://x/y", "$defs": {"A": integer}}));
+    check(
+        "#/$defs/A",
+        json!({"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"allOf": [{"$ref": "#/$defs/C"}]}, "C": integer}}),
+    );
+}
+
+#[test]
+fn references_that_lead_nowhere_are_reported() {
+    for reference in ["#/$defs/None", "https://example.com/a.json", "other.json#/a", "#anchor"] {
+        check(
+            &json!({"type": "object", "properties": {"p": {"$ref": reference, "description": "D."}}}),
+            &json!({"type": "object", "properties": {"p": {"description": "D."}}}),
+            &["$ref at /properties/p"],
+        );
+    }
+}
+
+#[test]
+fn recursion_stays_a_reference() {
+    untouched(
+        &json!({"type": "object", "properties": {"up": {"$ref": "#"}, "more": {"type": "array", "items": {"$ref": "#"}}}}),
+    );
+    untouched(&json!({
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A", "description": "D."}},
+        "$defs": {
+            "A": {"type": "object", "properties": {"b": {"$ref": "#/$defs/B"}}},
+            "B": {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}},
+        },
+    }));
+    check(
+        &json!({"$ref": "#/$defs/T", "$defs": {"T": {"type": "object", "properties": {"t": {"$dynamicRef": "#/$defs/T"}}}}}),
+        &json!({
+            "type": "object",
+            "properties": {"t": {"$ref": "#/$defs/T"}},
+            "$defs": {"T": {"type": "object", "properties": {"t": {"$ref": "#/$defs/T"}}}},
+        }),
+        &[],
+    );
+    check(&json!({"$ref": "#"}), &json!({"type": "object"}), &[]);
+}
+
+#[test]
+fn all_of_is_merged() {
+    check(
+        &json!({"type": "object", "properties": {"p": {
+            "description": "Outer.",
+            "allOf": [
+                {"type": ["integer", "string"], "minimum": 1, "description": "Inner."},
+                {"type": "number", "minimum": 3, "maximum": 9},
+                {"maximum": 7, "enum": [1, 4, 5]},
+                {"enum": [5, 4]},
+            ],
+        }}}),
+        &json!({"type": "object", "properties": {"p": {
+            "description": "Outer.\nInner.", "type": "integer", "minimum": 3, "maximum": 7, "enum": [4, 5],
+        }}}),
+        &[],
+    );
+    // What is closed stays closed to the other's properties.
+    let closed = json!({"type": "object", "properties": {"p": {
+        "properties": {"a": {"type": "string"}},
+        "additionalProperties": false,
+        "allOf": [{"properties": {"b": {"type": "string"}}}],
+    }}});
+    untouched(&closed);
+    let patterns =
+        json!({"type": "object", "properties": {"p": {"pattern": "a", "allOf": [{"pattern": "b"}]}}});
+    untouched(&patterns);
+}
+
+#[test]
+fn older_drafts_are_read_as_the_newest() {
+    check(
+        &json!({"type": "object", "properties": {
+            "tuple": {"type": "array", "items": [{"type": "string"}], "additionalItems": false},
+            "open": {"type": "number", "minimum": 1, "exclusiveMinimum": true, "maximum": 2, "exclusiveMaximum": false},
+        }}),
+        &json!({"type": "object", "properties": {
+            "tuple": {"type": "array", "prefixItems": [{"type": "string"}], "items": false},
+            "open": {"type": "number", "exclusiveMinimum": 1, "maximum": 2},
+        }}),
+        &[],
+    );
+}
+
+#[test]
+fn what_is_no_schema_is_reported() {
+    check(
+        &json!({"type": "object", "properties": {
+            "a": {"type": "float", "description": "D."}, "b": {"minLength": -1, "required": true}, "c": "string",
+        }, "required": ["a", "ghost"]}),
+        &json!({"type": "object", "properties": {"a": {"description": "D."}, "b": {}, "c": true}, "required": ["a"]}),
+        &[
+            "type at /properties/a",
+            "minLength at /properties/b",
+            "required at /properties/b",
+            "type at /properties/c",
+            "required at ",
+        ],
+    );
+}
+
+#[test]
+fn the_root_becomes_an_object() {
+    check(&json!({}), &json!({"type": "object"}), &[]);
+    check(&json!(true), &json!({"type": "object"}), &[]);
+    check(&json!({"type": ["object", "null"]}), &json!({"type": "object"}), &[]);
+    check(
+        &json!({"anyOf": [{"type": "null"}, {"type": "object", "required": ["a"]}]}),
+        &json!({"type": "object", "required": ["a"]}),
+        &[],
+    );
+    check(
+        &json!({"type": "array", "items": {"type": "number"}}),
+        &json!({"type": "object", "description": "Meant as array of number."}),
+        &["type at "],
+    );
+    check(
+        &json!({"oneOf": [
+            {"properties": {"kind": {"const": "a"}, "x": {"type": "string"}}, "required": ["kind"], "additionalProperties": false},
+            {"properties": {"kind": {"const": "b"}}, "required": ["kind"], "additionalProperties": false},
+        ]}),
+        &json!({
+            "type": "object",
+            "properties": {"kind": {"anyOf": [{"const": "a"}, {"const": "b"}]}, "x": {"type": "string"}},
+            "required": ["kind"],
+            "additionalProperties": false,
+            "description": "The parameters are one of these sets: `kind` \"a\", `x` (optional); or `kind` \"b\".",
+        }),
+        &["oneOf at "],
+    );
+    let array = json!({"type": "array"});
+    assert_eq!(JsonSchema.convert(&array).schema, array);
+}

@@ -1,0 +1,130 @@
+//! How large a schema is, as providers count.
+
+use serde_json::Value;
+
+/// The size of a schema in a provider's strict dialect.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(in crate::wire) struct Measure {
+    /// Properties of all objects.
+    pub(in crate::wire) properties: usize,
+    /// Objects inside each other; each definition is counted on its own.
+    pub(in crate::wire) depth: usize,
+    /// Values of all enums.
+    pub(in crate::wire) enum_values: usize,
+    /// Characters of the values of the largest enum of more than 250 values.
+    pub(in crate::wire) large_enum: usize,
+    /// Characters of all names and listed values.
+    pub(in crate::wire) characters: usize,
+    /// Properties that may be left out.
+    pub(in crate::wire) optional: usize,
+    /// Schemas that are unions.
+    pub(in crate::wire) unions: usize,
+}
+
+/// An enum with more values has a limit of its own.
+const LARGE_ENUM: usize = 250;
+
+impl Measure {
+    pub(in crate::wire) fn of(schema: &Value) -> Self {
+        let mut measure = Self::default();
+        each_schema(schema, &mut |schema, depth| measure.add(schema, depth));
+        measure
+    }
+
+    fn add(&mut self, schema: &Value, depth: usize) {
+        self.depth = self.depth.max(depth);
+        let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        let required = schema.get("required").and_then(Value::as_array);
+        for (name, _) in names("properties") {
+            self.properties += 1;
+            self.characters += name.chars().count();
+            let is_required = required.is_some_and(|required| required.iter().any(|other| other == name));
+            self.optional += usize::from(!is_required);
+        }
+        self.characters += names("$defs").map(|(name, _)| name.chars().count()).sum::<usize>();
+        let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let characters = values.iter().map(characters).sum();
+        self.enum_values += values.len();
+        self.characters += characters + schema.get("const").map(self::characters).unwrap_or_default();
+        if values.len() > LARGE_ENUM {
+            self.large_enum = self.large_enum.max(characters);
+        }
+        let is_union = schema.get("anyOf").is_some() || schema.get("type").is_some_and(Value::is_array);
+        self.unions += usize::from(is_union);
+    }
+}
+
+fn characters(value: &Value) -> usize {
+    value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
+}
+
+/// The names of all properties in a schema, each once, in their order.
+pub(in crate::wire) fn property_names(schema: &Value) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    each_schema(schema, &mut |schema, _| {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let new = properties.into_iter().flatten().map(|(name, _)| name.as_str());
+        names.extend(new.filter(|name| known.insert(*name)));
+    });
+    names
+}
+
+/// Visits every schema inside a schema with the number of objects that it is the innermost of.
+fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
+    let mut open = vec![(schema, 0)];
+    while let Some((schema, around)) = open.pop() {
+        let Value::Object(fields) = schema else { continue };
+        let is_object =
+            fields.get("type").is_some_and(|kind| kind == "object") || fields.contains_key("properties");
+        let depth = around + usize::from(is_object);
+        visit(schema, depth);
+        for (keyword, value) in fields {
+            match (keyword.as_str(), value) {
+                ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
+                    open.extend(named.values().map(|inside| (inside, depth)));
+                }
+                ("$defs" | "definitions", Value::Object(named)) => {
+                    open.extend(named.values().map(|inside| (inside, 0)));
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
+                    open.extend(list.iter().map(|inside| (inside, depth)));
+                }
+                ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", inside) => {
+                    open.push((inside, depth));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_is_counted_as_providers_do() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "enum": {"type": "string", "enum": ["ab", "c"], "default": {"properties": {"x": {}}}},
+                "inner": {"anyOf": [{"type": "object", "properties": {"a": {"const": 12}}}, {"type": "null"}]},
+                "tree": {"$ref": "#/$defs/Tree"},
+            },
+            "required": ["enum"],
+            "$defs": {"Tree": {"type": "object", "properties": {"up": {"type": ["string", "null"]}}}},
+        });
+        let expected = Measure {
+            properties: 5,
+            depth: 2,
+            enum_values: 2,
+            large_enum: 0,
+            characters: 4 + 5 + 4 + 1 + 2 + 4 + 3 + 2,
+            optional: 4,
+            unions: 2,
+        };
+        assert_eq!(Measure::of(&schema), expected);
+    }
+}
