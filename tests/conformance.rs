@@ -12,10 +12,24 @@ mod report;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 
+#[path = "conformance/calls.rs"]
+mod calls;
+#[path = "conformance/definitions.rs"]
+mod definitions;
 #[path = "conformance/docstrings.rs"]
 mod docstrings;
+#[path = "conformance/formats.rs"]
+mod formats;
+#[path = "conformance/kosong.rs"]
+mod kosong;
+#[path = "conformance/lifecycle.rs"]
+mod lifecycle;
+#[path = "conformance/meaning.rs"]
+mod meaning;
 #[path = "conformance/names.rs"]
 mod names;
+#[path = "conformance/shapes.rs"]
+mod shapes;
 
 use std::env;
 use std::io::{self, Write};
@@ -30,13 +44,20 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 6] = [
+const FILES: [(&str, Check); 13] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
     ("from_function_names_0.11.2.json", names::from_function_names),
     ("from_function_names_0.19.0.json", names::from_function_names),
     ("docstring_params.json", docstrings::docstring_params),
+    ("toolops_definitions.json", definitions::toolops_definitions),
+    ("toolops_definitions_0.6.12_seed_era.json", definitions::toolops_definitions),
+    ("schemas_toolregistry.json", definitions::schemas_toolregistry),
+    ("toolops_lifecycle.json", lifecycle::toolops_lifecycle),
+    ("toolcalls_toolregistry.json", calls::toolcalls_toolregistry),
+    ("openjiuwen.json", shapes::openjiuwen),
+    ("kosong.json", kosong::kosong),
 ];
 
 fn main() -> ExitCode {
