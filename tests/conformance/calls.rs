@@ -48,7 +48,8 @@ fn parse_tool_call(row: &Value) -> Result<Answers, String> {
         several => Err(format!("{} formats take it", several.len())),
     };
     let theirs = theirs(row, "tool_call")?;
-    let theirs = theirs.map(|call| json!({"id": call["id"], "name": call["name"], "arguments": call["arguments"]}));
+    let theirs =
+        theirs.map(|call| json!({"id": call["id"], "name": call["name"], "arguments": call["arguments"]}));
     let read = |answer: Result<Value, String>| answer.map(|call| read_arguments(&call));
     Ok(Answers { theirs: read(theirs), ours: read(ours) })
 }

@@ -23,11 +23,16 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
     report.section(&derived(file)?, "meaning", &[], |row| {
         let format = format(text(row, "provider")?)?;
         let definition = ToolDefinition::from_ir(entry(row, "ir")?);
-        Ok(Answers::values("kept", definition.map_or("kept".to_owned(), |definition| meaning(format, &definition))))
+        Ok(Answers::values(
+            "kept",
+            definition.map_or("kept".to_owned(), |definition| meaning(format, &definition)),
+        ))
     })?;
     let back_again = for_each_provider(file, "definitions", "roundtrip")?;
     report.section(&json!({"roundtrip": back_again["definitions"]}), "roundtrip", &["answer"], |row| {
-        let Ok(format) = format(text(row, "provider")?) else { return Ok(Answers::values(Value::Null, Value::Null)) };
+        let Ok(format) = format(text(row, "provider")?) else {
+            return Ok(Answers::values(Value::Null, Value::Null));
+        };
         let ours = ToolDefinition::from_ir(entry(row, "ir")?).map(|definition| {
             let parsed = format.parse_definitions(&encoded(format, &definition).0);
             parsed.map(|parsed| parsed.iter().map(neutral).collect::<Value>())
@@ -79,7 +84,7 @@ fn derived(file: &Value) -> Result<Value, String> {
 fn meaning(format: ApiFormat, definition: &ToolDefinition) -> String {
     let (tool, report) = encoded(format, definition);
     let ours = meaning::without_nullable(&schema_of(format, &tool));
-    match meaning::difference(&definition.parameters, &ours) {
+    match meaning::difference(&meaning::without_nullable(&definition.parameters), &ours) {
         Some(value) if report.losses.is_empty() => format!("different for {value}, as {ours}"),
         _ => "kept".to_owned(),
     }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolkit_core::{ApiFormat, DefinitionOptions, DefinitionReport, ToolDefinition, WireNames};
 
+use crate::meaning;
 use crate::vectors::{self, entry, text};
 
 /// The format that other systems call so.
@@ -24,10 +25,11 @@ pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value,
 pub(crate) fn for_each_provider(file: &Value, section: &str, by: &str) -> Result<Value, String> {
     let mut rows = Vec::new();
     for row in vectors::rows(file, section)? {
-        for (provider, answer) in entry(row, by)?.as_object().into_iter().flatten() {
+        for (provider, answer) in row.get(by).and_then(Value::as_object).into_iter().flatten() {
             let mut one = vectors::without(row, &[by, "to", "roundtrip"]);
             one["provider"] = json!(provider);
             one["answer"] = answer.clone();
+            one["keywords"] = json!(meaning::keywords(&row["parameters"], &row["ir"]["parameters"]));
             rows.push(one);
         }
     }
@@ -103,7 +105,9 @@ pub(crate) fn snake_case(value: &Value) -> Value {
             let fields = fields.iter().map(|(name, value)| {
                 let spelled: String = name
                     .chars()
-                    .flat_map(|c| c.is_ascii_uppercase().then_some('_').into_iter().chain([c.to_ascii_lowercase()]))
+                    .flat_map(|c| {
+                        c.is_ascii_uppercase().then_some('_').into_iter().chain([c.to_ascii_lowercase()])
+                    })
                     .collect();
                 (spelled, snake_case(value))
             });

@@ -13,7 +13,10 @@ pub(crate) fn kosong(file: &Value, report: &mut Report<'_>) -> Result<(), String
     let schemas = json!({"deref_and_types": rows(file, "deref_and_types")?});
     report.section(&schemas, "deref_and_types", &["deref", "ensure_property_types"], |row| {
         let schema = entry(row, "schema")?;
-        let theirs = theirs(row, "deref")?.map(|resolved| json!({"meaning": same(schema, &resolved)}));
+        let schema = &meaning::without_nullable(schema);
+        let theirs = theirs(row, "deref")?;
+        let theirs =
+            theirs.map(|resolved| json!({"meaning": same(schema, &meaning::without_nullable(&resolved))}));
         let converted = SchemaDialect::Google.convert(schema);
         let meaning = if converted.losses.is_empty() {
             same(schema, &meaning::without_nullable(&converted.schema))
@@ -23,7 +26,10 @@ pub(crate) fn kosong(file: &Value, report: &mut Report<'_>) -> Result<(), String
         Ok(Answers { theirs, ours: Ok(json!({"meaning": meaning})) })
     })?;
     report.section(file, "generate_merging", &["result"], |row| {
-        Ok(Answers { theirs: theirs(row, "result")?.map(|result| message(&result)), ours: streamed(entry(row, "stream")?)? })
+        Ok(Answers {
+            theirs: theirs(row, "result")?.map(|result| message(&result)),
+            ours: streamed(entry(row, "stream")?)?,
+        })
     })
 }
 
@@ -70,7 +76,8 @@ fn streamed(parts: &Value) -> Result<Answer, String> {
             (Some("think"), _) => json!({"reasoning_content": text(part, "think")?}),
             _ => json!({"content": [part]}),
         };
-        events.extend(stream.push(&json!({"choices": [{"delta": delta}]})).map_err(|error| error.to_string())?);
+        events
+            .extend(stream.push(&json!({"choices": [{"delta": delta}]})).map_err(|error| error.to_string())?);
     }
     let end = stream.finish();
     events.extend(end.events);

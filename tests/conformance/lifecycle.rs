@@ -100,7 +100,9 @@ fn choice_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
         ToolChoice::None => json!({"mode": "none", "tool_name": ""}),
         ToolChoice::Required => json!({"mode": "any", "tool_name": ""}),
         ToolChoice::Tool(name) => json!({"mode": "tool", "tool_name": name}),
-        ToolChoice::Allowed { names, required } => json!({"mode": "allowed", "names": names, "required": required}),
+        ToolChoice::Allowed { names, required } => {
+            json!({"mode": "allowed", "names": names, "required": required})
+        }
         _ => json!({"mode": "auto", "tool_name": ""}),
     })))
 }
@@ -112,8 +114,11 @@ fn config_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     let fields = format.encode_tool_use(&wanted, &WireNames::default());
     // Anthropic has it within the choice.
     let within = fields.get("tool_choice").and_then(|choice| choice.get("disable_parallel_tool_use"));
-    let mut config: Map<String, Value> =
-        fields.iter().filter(|(name, _)| *name != "tool_choice" && *name != "toolConfig").map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut config: Map<String, Value> = fields
+        .iter()
+        .filter(|(name, _)| *name != "tool_choice" && *name != "toolConfig")
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     config.extend(within.map(|value| ("disable_parallel_tool_use".to_owned(), value.clone())));
     Ok(Ok(config.into()))
 }
@@ -121,7 +126,8 @@ fn config_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
 fn config_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
     let mut request = input.as_object().cloned().unwrap_or_default();
     if let Some(disabled) = request.shift_remove("disable_parallel_tool_use") {
-        request.insert("tool_choice".to_owned(), json!({"type": "auto", "disable_parallel_tool_use": disabled}));
+        request
+            .insert("tool_choice".to_owned(), json!({"type": "auto", "disable_parallel_tool_use": disabled}));
     }
     let parsed = format.parse_tool_use(&request, &WireNames::default());
     Ok(answer(parsed.map(|wanted| match wanted.parallel {
@@ -131,7 +137,11 @@ fn config_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
 }
 
 fn call_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
-    let mut call = ToolCall::new(text(ir, "tool_call_id")?, text(ir, "tool_name")?, entry(ir, "tool_input")?.to_string());
+    let mut call = ToolCall::new(
+        text(ir, "tool_call_id")?,
+        text(ir, "tool_name")?,
+        entry(ir, "tool_input")?.to_string(),
+    );
     if some_text(ir, "tool_type")? == Some("custom") {
         call = call.with_extras(custom_call(format)?.extras);
     }
@@ -142,7 +152,9 @@ fn call_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
 fn custom_call(format: ApiFormat) -> Result<ToolCall, String> {
     let call = match format {
         ApiFormat::OpenAiChat => json!({"id": "a", "type": "custom", "custom": {"name": "f", "input": "x"}}),
-        ApiFormat::OpenAiResponses => json!({"type": "custom_tool_call", "call_id": "a", "name": "f", "input": "x"}),
+        ApiFormat::OpenAiResponses => {
+            json!({"type": "custom_tool_call", "call_id": "a", "name": "f", "input": "x"})
+        }
         _ => return Ok(ToolCall::new("a", "f", "{}")),
     };
     let calls = format.parse_calls(&call).map_err(|error| error.to_string())?;
@@ -191,7 +203,12 @@ pub(crate) fn output(result: &Value) -> Result<ToolOutput, String> {
     match result {
         Value::String(text) => Ok(ToolOutput::text(text)),
         Value::Array(blocks) if blocks.iter().all(|block| block.get("type").is_some()) => {
-            Ok(ToolOutput::new(blocks.iter().map(|block| block_of(block).map_or_else(|| json(block), Ok)).collect::<Result<_, _>>()?))
+            Ok(ToolOutput::new(
+                blocks
+                    .iter()
+                    .map(|block| block_of(block).map_or_else(|| json(block), Ok))
+                    .collect::<Result<_, _>>()?,
+            ))
         }
         value => Ok(json(value)?.into()),
     }
@@ -214,7 +231,9 @@ fn block_of(block: &Value) -> Option<Content> {
 
 fn result_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
     let results = format.parse_results(input).map(|results| {
-        results.first().map(|result| json!({"tool_call_id": result.call_id.as_str(), "result": result.to_text()}))
+        results
+            .first()
+            .map(|result| json!({"tool_call_id": result.call_id.as_str(), "result": result.to_text()}))
     });
     Ok(answer(results.map(Option::unwrap_or_default)))
 }

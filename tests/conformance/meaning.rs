@@ -19,6 +19,47 @@ fn validator(schema: &Value) -> Option<Validator> {
     jsonschema::draft202012::new(schema).ok()
 }
 
+/// The keywords that schemas use, and `required:unknown` where a name is required that is no property.
+pub(crate) fn keywords(one: &Value, other: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    collect_keywords(one, 0, &mut found);
+    collect_keywords(other, 0, &mut found);
+    found
+}
+
+fn collect_keywords(schema: &Value, depth: usize, found: &mut BTreeSet<String>) {
+    let Value::Object(fields) = schema else { return };
+    if depth > DEEPEST {
+        return;
+    }
+    for (keyword, value) in fields {
+        found.insert(keyword.clone());
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(schemas)) => {
+                schemas.values().for_each(|schema| collect_keywords(schema, depth + 1, found));
+            }
+            ("enum" | "const" | "default" | "examples", _) => {}
+            ("type", Value::Array(_)) => {
+                found.insert("type:several".to_owned());
+            }
+            ("required", Value::Array(names)) => {
+                let is_known = |name: &Value| {
+                    fields
+                        .get("properties")
+                        .is_some_and(|known| known.get(name.as_str().unwrap_or_default()).is_some())
+                };
+                if names.is_empty() || !names.iter().all(is_known) {
+                    found.insert("required:unknown".to_owned());
+                }
+            }
+            (_, Value::Array(schemas)) => {
+                schemas.iter().for_each(|schema| collect_keywords(schema, depth + 1, found))
+            }
+            (_, schema) => collect_keywords(schema, depth + 1, found),
+        }
+    }
+}
+
 /// A schema of Google's dialect in plain JSON Schema, where `nullable` means nothing.
 pub(crate) fn without_nullable(schema: &Value) -> Value {
     let Value::Object(fields) = schema else { return schema.clone() };
@@ -46,13 +87,33 @@ pub(crate) fn without_nullable(schema: &Value) -> Value {
 fn samples(schema: &Value) -> Vec<Value> {
     let mut found = Found::default();
     found.look(schema, 0);
-    let plain = [json!(null), json!(true), json!(0), json!(1), json!(-7), json!(2.5), json!(100_000), json!(""), json!("a"), json!("x".repeat(300)), json!([]), json!([1]), json!(["a", "a"]), json!({})];
-    let mut values: Vec<Value> = plain.into_iter().chain(found.values.iter().filter_map(|text| serde_json::from_str(text).ok())).collect();
+    let plain = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(1),
+        json!(-7),
+        json!(2.5),
+        json!(100_000),
+        json!(""),
+        json!("a"),
+        json!("x".repeat(300)),
+        json!([]),
+        json!([1]),
+        json!(["a", "a"]),
+        json!({}),
+    ];
+    let mut values: Vec<Value> = plain
+        .into_iter()
+        .chain(found.values.iter().filter_map(|text| serde_json::from_str(text).ok()))
+        .collect();
     for round in 0..2 {
-        let inner: Vec<Value> = if round == 0 { values.clone() } else { values.iter().take(40).cloned().collect() };
+        let inner: Vec<Value> =
+            if round == 0 { values.clone() } else { values.iter().take(40).cloned().collect() };
         let objects = found.names.iter().flat_map(|name| inner.iter().map(move |value| json!({name: value})));
         let objects: Vec<Value> = objects.collect();
-        let all = |value: &Value| found.names.iter().map(|name| (name.clone(), value.clone())).collect::<Value>();
+        let all =
+            |value: &Value| found.names.iter().map(|name| (name.clone(), value.clone())).collect::<Value>();
         let full: Vec<Value> = inner.iter().map(all).collect();
         values.extend(objects.into_iter().chain(full).take(1500));
         if round == 0 {

@@ -14,10 +14,15 @@ use crate::vectors::entry;
 pub(crate) fn openjiuwen(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let of_then = entry(file, "seed_era_0.1.1")?;
     let defaults = entry(of_then, "defaults")?.as_object().ok_or("`defaults` is not an object")?;
-    let rows: Vec<Value> = defaults.iter().map(|(what, answer)| json!({"what": what, "answer": answer})).collect();
+    let rows: Vec<Value> =
+        defaults.iter().map(|(what, answer)| json!({"what": what, "answer": answer})).collect();
     report.section(&json!({"defaults": rows}), "defaults", &["answer"], |row| {
         let answer = entry(row, "answer")?;
-        let theirs = if answer.get("ok").or(answer.get("error")).is_some() { theirs(row, "answer")? } else { Ok(answer.clone()) };
+        let theirs = if answer.get("ok").or(answer.get("error")).is_some() {
+            theirs(row, "answer")?
+        } else {
+            Ok(answer.clone())
+        };
         Ok(Answers { theirs, ours: made(row["what"].as_str().unwrap_or_default())? })
     })?;
     let tools = entry(of_then, "tool_decorator")?.as_object().ok_or("`tool_decorator` is not an object")?;
@@ -39,11 +44,15 @@ fn made(what: &str) -> Result<Answer, String> {
     Ok(match what {
         "Parameters()" => shaped::<Parameters>(json!({})),
         "ToolInfo()" => shaped::<ToolInfo>(json!({})),
-        "ToolInfo full" => shaped::<ToolInfo>(json!({"name": "get_weather", "description": "根据城市名称查询实时天气信息",
-            "parameters": {"properties": city, "required": ["city"]}})),
+        "ToolInfo full" => {
+            shaped::<ToolInfo>(json!({"name": "get_weather", "description": "根据城市名称查询实时天气信息",
+            "parameters": {"properties": city, "required": ["city"]}}))
+        }
         "ToolInfo dict params" => shaped::<ToolInfo>(json!({"parameters": {"properties": {"a": {}}}})),
-        "ToolCall" => shaped::<ToolCall>(json!({"id": "call_890123", "type": "function", "name": "get_weather",
-            "arguments": "{\"city\":\"北京\",\"units\":\"c\"}"})),
+        "ToolCall" => {
+            shaped::<ToolCall>(json!({"id": "call_890123", "type": "function", "name": "get_weather",
+            "arguments": "{\"city\":\"北京\",\"units\":\"c\"}"}))
+        }
         "ToolCall no id (seed example 2)" => {
             shaped::<ToolCall>(json!({"type": "function", "name": "x", "arguments": "{}"}))
         }
