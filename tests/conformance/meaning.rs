@@ -53,7 +53,7 @@ fn collect_keywords(schema: &Value, depth: usize, found: &mut BTreeSet<String>) 
                 }
             }
             (_, Value::Array(schemas)) => {
-                schemas.iter().for_each(|schema| collect_keywords(schema, depth + 1, found))
+                schemas.iter().for_each(|schema| collect_keywords(schema, depth + 1, found));
             }
             (_, schema) => collect_keywords(schema, depth + 1, found),
         }
