@@ -12,14 +12,28 @@ mod report;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 
+#[path = "conformance/calls.rs"]
+mod calls;
+#[path = "conformance/definitions.rs"]
+mod definitions;
 #[path = "conformance/docstrings.rs"]
 mod docstrings;
+#[path = "conformance/formats.rs"]
+mod formats;
+#[path = "conformance/kosong.rs"]
+mod kosong;
+#[path = "conformance/lifecycle.rs"]
+mod lifecycle;
+#[path = "conformance/meaning.rs"]
+mod meaning;
 #[path = "conformance/names.rs"]
 mod names;
 #[path = "conformance/python.rs"]
 mod python;
 #[path = "conformance/results.rs"]
 mod results;
+#[path = "conformance/shapes.rs"]
+mod shapes;
 
 use std::env;
 use std::io::{self, Write};
@@ -34,7 +48,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 7] = [
+const FILES: [(&str, Check); 14] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -42,6 +56,13 @@ const FILES: [(&str, Check); 7] = [
     ("from_function_names_0.19.0.json", names::from_function_names),
     ("docstring_params.json", docstrings::docstring_params),
     ("results_toolregistry.json", results::results),
+    ("toolops_definitions.json", definitions::toolops_definitions),
+    ("toolops_definitions_0.6.12_seed_era.json", definitions::toolops_definitions),
+    ("schemas_toolregistry.json", definitions::schemas_toolregistry),
+    ("toolops_lifecycle.json", lifecycle::toolops_lifecycle),
+    ("toolcalls_toolregistry.json", calls::toolcalls_toolregistry),
+    ("openjiuwen.json", shapes::openjiuwen),
+    ("kosong.json", kosong::kosong),
 ];
 
 fn main() -> ExitCode {

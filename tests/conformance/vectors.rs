@@ -36,7 +36,18 @@ pub(crate) fn read(folder: &Path, name: &str) -> Result<Option<Value>, String> {
         return Ok(None);
     }
     let text = fs::read_to_string(&path).context(name)?;
-    serde_json::from_str(&text).context(name).map(Some)
+    serde_json::from_str(&without_nan(&text)).context(name).map(Some)
+}
+
+/// Python writes `NaN`, which is no JSON; `null` stands for it. Within texts it stays.
+fn without_nan(text: &str) -> String {
+    let mut is_text = false;
+    let outside = text.split_inclusive('"').map(|piece| {
+        let (was_text, is_escaped) = (is_text, piece.trim_end_matches('"').ends_with('\\'));
+        is_text ^= !(was_text && is_escaped);
+        if was_text { piece.to_owned() } else { piece.replace("NaN", "null") }
+    });
+    outside.collect()
 }
 
 /// The names of the parts of a file that hold rows.

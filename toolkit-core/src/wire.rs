@@ -289,7 +289,9 @@ pub struct UnknownApiFormat(String);
 impl fmt::Display for UnknownApiFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = ApiFormat::ALL.into_iter().map(ApiFormat::name).collect();
-        let aliases: Vec<&str> = ApiFormat::ALL.iter().flat_map(|format| format.aliases()).copied().collect();
+        // One for each format: the text is the one that other libraries have, and callers may compare it.
+        let aliases: Vec<&str> =
+            ApiFormat::ALL.iter().filter_map(|format| format.aliases().first()).copied().collect();
         let (names, aliases) = (names.join(", "), aliases.join(", "));
         write!(f, "Unknown provider: '{}'. Supported: {names} (aliases: {aliases})", self.0)
     }

@@ -66,12 +66,10 @@ impl Stream {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
         }
         self.ids.begin(fields);
-        let mut envelope = fields.clone();
-        // Random characters that hide the length of what is sent.
-        for name in ["choices", "obfuscation"] {
-            envelope.shift_remove(name);
-        }
-        overlay(&mut self.envelope, &envelope);
+        // `obfuscation` is random text that hides the length of what is sent.
+        let beside = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "choices" | "obfuscation"));
+        let beside: Fields = beside.map(|(name, value)| (name.clone(), value.clone())).collect();
+        overlay(&mut self.envelope, &beside);
         match fields.get("choices") {
             // Usage comes in a chunk without choices, and so do the filters of some services.
             None | Some(Value::Null) => Ok(()),

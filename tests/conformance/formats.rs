@@ -1,0 +1,134 @@
+//! What the comparisons of provider formats have in common.
+
+use serde_json::{Map, Value, json};
+use toolkit_core::{ApiFormat, DefinitionOptions, DefinitionReport, ToolDefinition, WireNames};
+
+use crate::meaning;
+use crate::vectors::{self, entry, text};
+
+/// The format that other systems call so.
+pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
+    match provider {
+        "gemini" => Ok(ApiFormat::Google),
+        name => name.parse().map_err(|error| format!("{error}")),
+    }
+}
+
+/// A definition as a request carries it, and what was said about it.
+pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value, DefinitionReport) {
+    let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
+    let tools = format.encode_definitions([definition], &names, &DefinitionOptions::default());
+    (tools.to_value()[0].clone(), tools.report().clone())
+}
+
+/// A row for each provider in the entry `by`, which holds an answer for each.
+pub(crate) fn for_each_provider(file: &Value, section: &str, by: &str) -> Result<Value, String> {
+    let mut rows = Vec::new();
+    for row in vectors::rows(file, section)? {
+        for (provider, answer) in row.get(by).and_then(Value::as_object).into_iter().flatten() {
+            let mut one = vectors::without(row, &[by, "to", "roundtrip"]);
+            one["provider"] = json!(provider);
+            one["answer"] = answer.clone();
+            one["keywords"] = json!(meaning::keywords(&row["parameters"], &row["ir"]["parameters"]));
+            rows.push(one);
+        }
+    }
+    Ok(json!({section: rows}))
+}
+
+/// What a row says that the other system answers.
+pub(crate) fn theirs(row: &Value, name: &str) -> Result<Result<Value, String>, String> {
+    let answer = entry(row, name)?;
+    match (answer.get("ok"), answer.get("error")) {
+        (Some(value), _) => Ok(Ok(value.clone())),
+        (None, Some(error)) => Ok(Err(text(error, "message")?.to_owned())),
+        (None, None) => Err(format!("`{name}` is neither `ok` nor `error`")),
+    }
+}
+
+/// The place of the schema in a tool of this format, and the place of the tool's fields.
+fn places(format: ApiFormat) -> (&'static str, &'static str) {
+    match format {
+        ApiFormat::OpenAiChat => ("/function", "parameters"),
+        ApiFormat::Anthropic => ("", "input_schema"),
+        ApiFormat::Google => ("/function_declarations/0", "parameters"),
+        _ => ("", "parameters"),
+    }
+}
+
+/// The schema in a tool of this format.
+pub(crate) fn schema_of(format: ApiFormat, tool: &Value) -> Value {
+    let (place, key) = places(format);
+    tool.pointer(place).and_then(|fields| fields.get(key)).cloned().unwrap_or_default()
+}
+
+/// A tool as two entries, the schema and all else. What means the same becomes the same: Google's types
+/// in capital letters, which only newer versions write, and a missing schema, which is one of nothing.
+pub(crate) fn parts(format: ApiFormat, tool: &Value) -> Value {
+    let mut schema = schema_of(format, tool);
+    if format == ApiFormat::Google {
+        lower_types(&mut schema);
+    }
+    if schema.is_null() || schema == json!({}) || schema == json!({"type": "object"}) {
+        schema = json!({"type": "object", "properties": {}});
+    }
+    let mut shape = tool.clone();
+    let (place, key) = places(format);
+    if let Some(Value::Object(fields)) = shape.pointer_mut(place) {
+        fields.shift_remove(key);
+    }
+    json!({"shape": shape, "parameters": schema})
+}
+
+/// Writes `STRING` and the like in small letters, as a schema's `type` and nowhere else.
+pub(crate) fn lower_types(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    if let Some(Value::String(kind)) = fields.get_mut("type") {
+        *kind = kind.to_lowercase();
+    }
+    for (keyword, value) in fields.iter_mut() {
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(lower_types),
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+                schemas.iter_mut().for_each(lower_types);
+            }
+            ("items" | "additionalProperties" | "not", schema) => lower_types(schema),
+            _ => {}
+        }
+    }
+}
+
+/// Field names in snake case, which protobuf's JSON takes for the same as those in camel case.
+pub(crate) fn snake_case(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                let spelled: String = name
+                    .chars()
+                    .flat_map(|c| {
+                        c.is_ascii_uppercase().then_some('_').into_iter().chain([c.to_ascii_lowercase()])
+                    })
+                    .collect();
+                (spelled, snake_case(value))
+            });
+            Value::Object(fields.collect())
+        }
+        Value::Array(values) => values.iter().map(snake_case).collect(),
+        other => other.clone(),
+    }
+}
+
+/// JSON within text becomes the value, so that spaces and escapes make no difference.
+pub(crate) fn read_arguments(value: &Value) -> Value {
+    let read = |name: &str, value: &Value| match (name, value) {
+        ("arguments", Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| value.clone()),
+        _ => read_arguments(value),
+    };
+    match value {
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), read(name, value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(values) => values.iter().map(read_arguments).collect(),
+        other => other.clone(),
+    }
+}
