@@ -84,7 +84,11 @@ fn derived(file: &Value) -> Result<Value, String> {
 fn meaning(format: ApiFormat, definition: &ToolDefinition) -> String {
     let (tool, report) = encoded(format, definition);
     let ours = meaning::without_nullable(&schema_of(format, &tool));
-    match meaning::difference(&meaning::without_nullable(&definition.parameters), &ours) {
+    let mut meant = meaning::without_nullable(&definition.parameters);
+    if format == ApiFormat::Google {
+        meant = meaning::without_closing(&meant);
+    }
+    match meaning::difference(&meant, &ours) {
         Some(value) if report.losses.is_empty() => format!("different for {value}, as {ours}"),
         _ => "kept".to_owned(),
     }

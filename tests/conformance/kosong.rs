@@ -19,7 +19,7 @@ pub(crate) fn kosong(file: &Value, report: &mut Report<'_>) -> Result<(), String
             theirs.map(|resolved| json!({"meaning": same(schema, &meaning::without_nullable(&resolved))}));
         let converted = SchemaDialect::Google.convert(schema);
         let meaning = if converted.losses.is_empty() {
-            same(schema, &meaning::without_nullable(&converted.schema))
+            same(&meaning::without_closing(schema), &meaning::without_nullable(&converted.schema))
         } else {
             "kept".to_owned()
         };

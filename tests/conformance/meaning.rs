@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 
 use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// How deep a schema is searched for properties and allowed values.
 const DEEPEST: usize = 12;
 
-/// The first value that one of the schemas accepts and the other does not; `None` if they agree on all
-/// that are tried, or if one of them is no valid schema.
+/// The first object that one of the schemas accepts and the other does not; `None` if they agree on all
+/// that are tried, or if one of them is no valid schema. Arguments are always an object.
 pub(crate) fn difference(one: &Value, other: &Value) -> Option<Value> {
     let (first, second) = (validator(one)?, validator(other)?);
-    samples(one).into_iter().find(|value| first.is_valid(value) != second.is_valid(value))
+    samples(one)
+        .into_iter()
+        .filter(Value::is_object)
+        .find(|value| first.is_valid(value) != second.is_valid(value))
 }
 
 fn validator(schema: &Value) -> Option<Validator> {
@@ -60,26 +63,40 @@ fn collect_keywords(schema: &Value, depth: usize, found: &mut BTreeSet<String>) 
     }
 }
 
-/// A schema of Google's dialect in plain JSON Schema, where `nullable` means nothing.
+/// A schema in plain JSON Schema, where `nullable` means nothing.
 pub(crate) fn without_nullable(schema: &Value) -> Value {
+    each_schema(schema, &|fields| match fields.shift_remove("nullable") {
+        Some(Value::Bool(true)) => json!({"anyOf": [fields, {"type": "null"}]}),
+        _ => json!(fields),
+    })
+}
+
+/// A schema without what Google need not be told: its models never write members that are not named.
+pub(crate) fn without_closing(schema: &Value) -> Value {
+    each_schema(schema, &|fields| {
+        if fields.get("additionalProperties") == Some(&Value::Bool(false)) {
+            fields.shift_remove("additionalProperties");
+        }
+        json!(fields)
+    })
+}
+
+fn each_schema(schema: &Value, change: &dyn Fn(&mut Map<String, Value>) -> Value) -> Value {
     let Value::Object(fields) = schema else { return schema.clone() };
-    let mut plain = fields.clone();
-    for (keyword, value) in &mut plain {
+    let mut fields = fields.clone();
+    for (keyword, value) in &mut fields {
         match (keyword.as_str(), value) {
             ("properties", Value::Object(properties)) => {
-                properties.values_mut().for_each(|property| *property = without_nullable(property));
+                properties.values_mut().for_each(|property| *property = each_schema(property, change));
             }
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
-                schemas.iter_mut().for_each(|schema| *schema = without_nullable(schema));
+                schemas.iter_mut().for_each(|schema| *schema = each_schema(schema, change));
             }
-            ("items" | "additionalProperties", schema) => *schema = without_nullable(schema),
+            ("items" | "additionalProperties", schema) => *schema = each_schema(schema, change),
             _ => {}
         }
     }
-    match plain.shift_remove("nullable") {
-        Some(Value::Bool(true)) => json!({"anyOf": [plain, {"type": "null"}]}),
-        _ => plain.into(),
-    }
+    change(&mut fields)
 }
 
 /// Arguments to try: for each property that is named anywhere, objects with each value that may make a

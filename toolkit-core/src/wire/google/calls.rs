@@ -2,12 +2,13 @@
 
 use super::part::{WireCall, encode_call};
 use super::response::{Content, contents, joined};
-use super::spelling::get;
+use super::spelling::{get, key};
 use crate::call::ToolCall;
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::ids;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let payload = joined(payload)?;
@@ -32,9 +33,10 @@ pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Vec<Value> 
 
 /// `None` for a content that has nothing in it, which the service refuses.
 fn to_history(content: &Content<'_>) -> Option<Value> {
-    let sendable = content.parts.iter().filter(|part| says_something(part));
-    let parts: Vec<Value> =
-        sendable.map(|part| WireCall::of(part).map_or_else(|| part.clone(), WireCall::to_history)).collect();
+    let sendable = content.parts.iter().map(without_result).filter(|part| says_something(part));
+    let parts: Vec<Value> = sendable
+        .map(|part| WireCall::of(&part).map(WireCall::to_history).unwrap_or_else(|| part.into_owned()))
+        .collect();
     if parts.is_empty() {
         return None;
     }
@@ -42,6 +44,18 @@ fn to_history(content: &Content<'_>) -> Option<Value> {
     fields.insert("role".to_owned(), "model".into());
     fields.insert("parts".to_owned(), parts.into());
     Some(Value::Object(fields))
+}
+
+/// A part without a result: those are never the model's.
+fn without_result(part: &Value) -> Cow<'_, Value> {
+    match part.as_object().and_then(|fields| key(fields, "functionResponse")) {
+        Some(key) => {
+            let mut part = part.clone();
+            part.as_object_mut().map(|fields| fields.shift_remove(key));
+            Cow::Owned(part)
+        }
+        None => Cow::Borrowed(part),
+    }
 }
 
 /// An empty text is refused, unless it carries a signature, which must come back.

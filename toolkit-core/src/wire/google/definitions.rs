@@ -7,7 +7,7 @@ use crate::schema::{SchemaDialect, SchemaLoss};
 use crate::tool::{ToolDefinition, ToolKind};
 use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::wire::path::{element, field};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
@@ -27,6 +27,27 @@ const HOSTED: [&str; 12] = [
     "urlContext",
 ];
 
+/// Where the output schema stands in a definition.
+const OUTPUT: &str = "/output_schema";
+
+/// A dialect makes an object of every root, because arguments are one. What a tool gives back may be
+/// anything, so it is converted as a property.
+fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
+    const PROPERTY: &str = "/properties/output";
+    if dialect == SchemaDialect::JsonSchema {
+        return (output.clone(), Vec::new());
+    }
+    let definitions = output.get("$defs").cloned().unwrap_or_else(|| json!({}));
+    let mut converted =
+        dialect.convert(&json!({"type": "object", "properties": {"output": output}, "$defs": definitions}));
+    let schema = converted.schema["properties"]["output"].take();
+    let lost = converted.losses.into_iter().map(|loss| {
+        let path = loss.path.strip_prefix(PROPERTY).unwrap_or(&loss.path);
+        SchemaLoss { path: format!("{OUTPUT}{path}"), ..loss }
+    });
+    (schema, lost.collect())
+}
+
 /// One element of `function_declarations`; the list around all of them is the format's frame.
 pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
     let json_schema = how.dialect == SchemaDialect::JsonSchema;
@@ -41,14 +62,13 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
         declaration.insert(parameters_key.to_owned(), parameters);
     }
     if let Some(output) = how.output(definition) {
-        let converted = how.dialect.convert(output);
-        let lost = converted.losses.into_iter();
-        losses.extend(lost.map(|loss| SchemaLoss { path: format!("/output_schema{}", loss.path), ..loss }));
-        if json_schema || is_typed(&converted.schema) {
-            declaration.insert(output_key.to_owned(), converted.schema);
+        let (schema, lost) = output_schema(how.dialect, output);
+        losses.extend(lost);
+        if json_schema || is_typed(&schema) {
+            declaration.insert(output_key.to_owned(), schema);
         } else {
             losses.push(SchemaLoss::new(
-                "/output_schema",
+                OUTPUT,
                 output_key,
                 "the API takes a type, and of an object its properties; the output is not described",
             ));
