@@ -16,7 +16,7 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 use toolkit::serde_json::{self, Value};
-use toolkit::{DefinitionOptions, StrictTools, ToolCall, ToolDefinition, ToolName, ToolOutput, ToolResult};
+use toolkit::{DefinitionOptions, StrictTools, ToolCall, ToolDefinition, ToolOutput, ToolResult};
 
 /// The most tools in one document; providers take 128.
 const MOST_TOOLS: usize = 100;
@@ -74,14 +74,7 @@ fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
 /// The tools and calls of one line; `None` if a name is not legal.
 fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let list = |name: &str| line[name].as_array().into_iter().flatten();
-    let tools = list("tools").map(|tool| {
-        let name = ToolName::new(tool["name"].as_str()?).ok()?;
-        Some(ToolDefinition::new(
-            name,
-            tool["description"].as_str().unwrap_or_default(),
-            tool["parameters"].clone(),
-        ))
-    });
+    let tools = list("tools").map(|tool| ToolDefinition::from_ir(tool).ok());
     let calls: Vec<ToolCall> = list("calls")
         .enumerate()
         .map(|(index, call)| {

@@ -44,7 +44,6 @@ if [ -d "$questions" ]; then lines+=("$questions"/*.jsonl); else echo "sdk check
 for file in "${lines[@]}"; do
     "$dump" "$file" "$folder/documents/plain"
     "$dump" --strict "$file" "$folder/documents/strict"
-    "$dump" --json-schema "$file" "$folder/documents/json_schema"
 done
 
 mapfile -t documents < <(find "$folder/documents" -name '*.json' | sort)

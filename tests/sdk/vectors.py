@@ -18,12 +18,7 @@ FILES = {
 
 def tool(row, key):
     if key:
-        definition = row[key]
-        return {
-            "name": definition.get("name"),
-            "description": definition.get("description"),
-            "parameters": definition.get("parameters"),
-        }
+        return row[key]
     parameters = row.get("parameters", row.get("schema"))
     return {"name": re.sub(r"\W", "_", row["id"]), "description": "", "parameters": parameters}
 
