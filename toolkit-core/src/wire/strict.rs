@@ -134,13 +134,16 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
 
 /// What is left of the limits that all strict tools of a request share.
 struct Budget {
-    left: Vec<(&'static str, fn(&Measure) -> usize, usize)>,
+    left: Vec<Share>,
 }
+
+/// What is limited, how much of it a tool takes, and how much is left.
+type Share = (&'static str, fn(&Measure) -> usize, usize);
 
 impl Budget {
     /// Anthropic's are those of its guide to strict tools; OpenAI has none.
     fn of(format: ApiFormat) -> Self {
-        let left: Vec<(&'static str, fn(&Measure) -> usize, usize)> = match format {
+        let left: Vec<Share> = match format {
             ApiFormat::Anthropic => vec![
                 ("20 strict tools", |_| 1, 20),
                 ("24 optional parameters of strict tools", |measure| measure.optional, 24),

@@ -167,7 +167,7 @@ impl<'a> Subset<'_, 'a> {
                 remarks.extend(words::of_value(name, value));
             }
             Part::One(schema) => {
-                remarks.extend(words::of_schema(name, &sketch(schema, self.tree, self.refs)))
+                remarks.extend(words::of_schema(name, &sketch(schema, self.tree, self.refs)));
             }
             Part::List(list) => {
                 let list: Vec<Value> = list.iter().map(|node| sketch(node, self.tree, self.refs)).collect();

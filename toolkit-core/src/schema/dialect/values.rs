@@ -122,7 +122,7 @@ impl<'a> Subset<'_, 'a> {
                 name,
                 "the provider takes no such values there; the description lists them",
             );
-            let Some(note) = node.take("description") else { return None };
+            let note = node.take("description")?;
             let written = self.kinds(node.clone(), depth);
             return Some(written.map(|mut written| {
                 if let (Some(schema), Part::Value(note)) = (&mut written.schema, note.part) {
