@@ -106,7 +106,7 @@ fn names_left_to(one: &Node<'_>, other: &Node<'_>) -> bool {
         Some(rest) => rest.form != Form::True && !(rest.form == Form::Object && rest.keywords.is_empty()),
         None => one.has(name),
     };
-    if !OBJECT.iter().skip(1).any(|name| speaks(name)) {
+    if !OBJECT.iter().skip(1).any(speaks) {
         return false;
     }
     let own = one.named("properties");
