@@ -15,4 +15,5 @@ mod outputs;
 mod recorded;
 mod registry;
 mod schemas;
+mod strict;
 mod tool_macro;

@@ -1,5 +1,6 @@
 //! The registry: order, look-up, merging.
 
+use toolkit::FunctionTool;
 use toolkit::prelude::*;
 
 /// Adds.
@@ -82,5 +83,23 @@ async fn an_unknown_tool_is_answered_with_the_nearest_names() {
         let error = registry.call(name, "{}").await.expect_err("there is no such tool");
         assert!(error.message().starts_with(message), "{error}");
         assert_eq!(error.brief(), format!("Tool `{name}` not found"));
+    }
+}
+
+#[test]
+fn a_change_renders_what_a_new_registry_would() {
+    #[derive(ToolParams)]
+    struct Nothing {}
+    let named = |name: &str| {
+        FunctionTool::from_fn(name, "A tool.", |Nothing {}: Nothing| async { "done" }).unwrap()
+    };
+    for format in ApiFormat::ALL {
+        let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
+        let before = registry.definitions(format).to_value();
+        // The new name takes the spelling that the old one had where dots are refused.
+        registry.register(named("fs_read")).unwrap();
+        let fresh = ToolRegistry::from_tools([named("zip"), named("fs_read"), named("fs.read")]).unwrap();
+        assert_eq!(registry.definitions(format).as_json(), fresh.definitions(format).as_json());
+        assert_ne!(registry.definitions(format).to_value(), before);
     }
 }
