@@ -47,9 +47,8 @@ fn default_function(index: usize, param: &ParamModel<'_>) -> Option<TokenStream>
 }
 
 fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
-    let ParamModel { owned, name, description, .. } = param;
-    // What is wrong with the type is reported under the type.
-    let schema = quote_spanned!(owned.span()=> __toolkit::Probe::<#owned>::schema);
+    let ParamModel { owned, span, name, description, .. } = param;
+    let schema = quote_spanned!(*span=> __toolkit::Probe::<#owned>::schema);
     let extras = extras(index, param);
     quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
 }
