@@ -18,10 +18,11 @@ mod place;
 mod whole;
 
 pub(crate) use decode::{Rules, decode};
-pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
+pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
+pub(crate) use param::Param;
 pub(crate) use param::parameters_schema;
-pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, ToolParams};
+pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};
 pub(crate) use whole::decode_whole;
 pub use whole::{Shape, whole};

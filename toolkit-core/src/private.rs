@@ -3,13 +3,18 @@
 #![allow(missing_docs)]
 
 pub use crate::args::kinds::{Items, has_items, is_countable, is_number, is_text};
-pub use crate::args::{Decode, DefaultValue, Describe, Fill, Param, Probe, Shape, Unwritable, whole};
+pub use crate::args::{
+    Decode, DefaultValue, Describe, Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, Probe, Shape,
+    Unwritable, whole,
+};
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::{Failure, Output, Returned, SchemaFn, Unconvertible, Undescribed};
 pub use crate::registry::Registration;
 pub use crate::schema::{Constraints, type_name};
-pub use crate::tool::{CallFn, FunctionTool, Invocation, StaticTool, ToolFuture, Toolset, UnknownArguments};
+pub use crate::tool::{
+    CallFn, Function, FunctionTool, Invocation, ToolCell, ToolFuture, Toolset, UnknownArguments,
+};
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};

@@ -17,7 +17,7 @@ pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
 pub use dynamic::DynamicTool;
-pub use function::{CallFn, FunctionTool, Invocation, StaticTool};
+pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub(crate) use run::{panic_text, start};

@@ -7,6 +7,7 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{LitStr, ReturnType, Safety, Type};
 
 const MAX_NAME_LENGTH: usize = 128;
@@ -240,6 +241,7 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
     Argument::Param(Box::new(ParamModel {
         ident: param.ident,
         owned,
+        span: owned.span(),
         lent: *lent,
         name,
         aliases: param.attr.aliases.iter().map(LitStr::value).collect(),

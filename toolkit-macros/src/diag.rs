@@ -24,9 +24,9 @@ impl Diag {
     }
 
     /// The output, and behind it the errors.
-    pub(crate) fn into_tokens(self, output: TokenStream) -> TokenStream {
-        let errors = self.errors.iter().map(syn::Error::to_compile_error);
-        output.into_iter().chain(errors.flatten()).collect()
+    pub(crate) fn into_tokens(self, mut output: TokenStream) -> TokenStream {
+        output.extend(self.errors.iter().map(syn::Error::to_compile_error));
+        output
     }
 }
 

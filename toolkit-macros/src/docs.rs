@@ -34,7 +34,9 @@ impl Docs {
                 included => docs.included.push(included.clone()),
             }
         }
-        docs.parsed = toolkit_docstring::parse(&lines.join("\n"));
+        if !lines.is_empty() {
+            docs.parsed = toolkit_docstring::parse(&lines.join("\n"));
+        }
         docs
     }
 

@@ -5,7 +5,7 @@ mod params;
 
 use crate::draft::{Draft, find};
 use crate::model::Model;
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, ReturnType, Type, Visibility};
@@ -17,10 +17,10 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Model { krate, cfgs, vis, sig, .. } = model;
     let ident = &sig.ident;
     let marker = marker(vis, ident);
-    let items = items(model);
+    let (items, tool) = (items(model), made(model));
     let register = model
         .registered
-        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(&__TOOLKIT_TOOL) }));
+        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(<#ident>::tool) }));
     let lenient = lenient();
     quote! {
         #(#cfgs)*
@@ -29,15 +29,14 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
         #(#cfgs)*
         #lenient
         const _: () = {
-            use #krate::__private as __toolkit;
-            use __toolkit::prelude::*;
+            use #krate::__private::{self as __toolkit, prelude::*};
 
             #items
 
             impl #ident {
                 #[doc(hidden)]
                 #vis fn tool() -> __toolkit::FunctionTool {
-                    __TOOLKIT_TOOL.tool()
+                    #tool
                 }
             }
 
@@ -46,11 +45,16 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// The parameters, the function that calls, and `__TOOLKIT_TOOL`.
+/// The function that calls, and what makes the defaults of parameters.
 fn items(model: &Model<'_>) -> TokenStream {
+    let (helpers, call) = (params::items(model), call::expand(model));
+    quote!(#helpers #call)
+}
+
+/// The tool: a static that holds what is made of it, and an expression.
+fn made(model: &Model<'_>) -> TokenStream {
     let Model { name, description, .. } = model;
-    let (helpers, params) = params::expand(model);
-    let call = call::expand(model);
+    let params = params::expand(model);
     let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
     let is_async = model.sig.asyncness.map(|_| quote!(.with_async()));
     let timeout = model.timeout.map(|limit| {
@@ -62,22 +66,18 @@ fn items(model: &Model<'_>) -> TokenStream {
         quote!(.with_metadata(|__metadata| __metadata #calls))
     });
     let needs: Vec<&Type> = model.states().filter(|(_, form)| !form.optional).map(|(ty, _)| ty).collect();
-    let needs =
-        (!needs.is_empty()).then(|| quote!(.with_state_needs(&[#(__toolkit::StateNeed::of::<#needs>()),*])));
+    let needs = (!needs.is_empty())
+        .then(|| quote!(.with_state_needs(const { &[#(__toolkit::StateNeed::of::<#needs>()),*] })));
     let whole = model.whole().map(|whole| {
         let ty = whole.owned;
         quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
     });
-    let returned = returned(model).map(|ty| {
-        quote_spanned!(ty.span()=> .with_returned(|| __toolkit::Returned::<#ty>::TYPE.of_success().output_schema()))
-    });
+    let returned = returned(model);
     quote! {
-        #helpers
-        #call
-
-        static __TOOLKIT_TOOL: __toolkit::StaticTool =
-            __toolkit::StaticTool::new(#name, #description, #params, __toolkit_call)
-                #namespace #is_async #timeout #metadata #needs #whole #returned;
+        static __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
+        __toolkit::Function::new(#name, #description, #params, __toolkit_call, #returned)
+            #namespace #is_async #timeout #metadata #needs #whole
+            .tool(&__CELL)
     }
 }
 
@@ -86,30 +86,15 @@ fn lenient() -> TokenStream {
     quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
 }
 
-/// The type that the function returns, if it returns something and the type can be named.
-fn returned(model: &Model<'_>) -> Option<TokenStream> {
-    let ReturnType::Type(_, ty) = &model.sig.output else { return None };
-    let ty = ty.to_token_stream();
-    let is_opaque = find(ty.clone(), &|token| matches!(token, TokenTree::Ident(ident) if ident == "impl"));
-    is_opaque.is_none().then(|| match model.owner {
-        Some(owner) => named(ty, owner),
-        None => ty,
-    })
-}
-
-/// A type in which `Self` has its name, because inside an item `Self` means nothing.
-fn named(ty: TokenStream, owner: &Type) -> TokenStream {
-    let name = |token| match token {
-        TokenTree::Ident(ident) if ident == "Self" => quote!(#owner),
-        TokenTree::Group(group) => {
-            let inner = named(group.stream(), owner);
-            let mut named = Group::new(group.delimiter(), inner);
-            named.set_span(group.span());
-            TokenTree::Group(named).into()
+/// The schema of what the function returns, if it returns something and the type can be named.
+fn returned(model: &Model<'_>) -> TokenStream {
+    let is_opaque = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
+    match &model.sig.output {
+        ReturnType::Type(_, ty) if find(ty.to_token_stream(), &is_opaque).is_none() => {
+            quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.of_success().output_schema())
         }
-        token => token.into(),
-    };
-    ty.into_iter().flat_map(name).collect()
+        _ => quote!(__toolkit::None),
+    }
 }
 
 /// The implementation of `Toolset` for a type, with the tools of its methods.
@@ -120,7 +105,7 @@ pub(crate) fn toolset(
     models: &[Model<'_>],
 ) -> TokenStream {
     let tools = models.iter().map(|model| {
-        let (cfgs, items) = (&model.cfgs, items(model));
+        let (cfgs, items, tool) = (&model.cfgs, items(model), made(model));
         let bind = model
             .has_receiver
             .then(|| quote!(.with_receiver(<::std::sync::Arc<Self> as ::core::clone::Clone>::clone(&self))));
@@ -128,7 +113,7 @@ pub(crate) fn toolset(
             #(#cfgs)*
             {
                 #items
-                __tools.push(__TOOLKIT_TOOL.tool() #bind);
+                __tools.push({ #tool } #bind);
             }
         }
     });
@@ -136,8 +121,7 @@ pub(crate) fn toolset(
     quote! {
         #lenient
         const _: () = {
-            use #krate::__private as __toolkit;
-            use __toolkit::prelude::*;
+            use #krate::__private::{self as __toolkit, prelude::*};
 
             impl __toolkit::Toolset for #owner {
                 fn description(&self) -> &'static str {

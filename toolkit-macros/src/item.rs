@@ -19,11 +19,14 @@ impl FunctionItem {
         Self { attrs, vis, sig, body }
     }
 
+    /// Reads a function. The body is taken off first, so that its length does not matter.
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
-        let function: Self = syn::parse2(item)?;
-        match has_braces(&function.body) {
-            true => Ok(function),
-            false => Err(syn::Error::new_spanned(&function.sig, "a tool needs a body")),
+        let mut head: Vec<TokenTree> = item.into_iter().collect();
+        let body = head.pop_if(|last| is_block(last));
+        let function: Self = syn::parse2(head.into_iter().collect())?;
+        match body {
+            Some(body) if function.body.is_empty() => Ok(Self { body: body.into(), ..function }),
+            _ => Err(syn::Error::new_spanned(&function.sig, "a tool needs a body")),
         }
     }
 
@@ -40,17 +43,24 @@ impl FunctionItem {
         }
         function
     }
+
+    /// Whether [`without_our_attributes`](Self::without_our_attributes) is something else.
+    pub(crate) fn has_our_attributes(&self) -> bool {
+        let attrs = self.sig.inputs.iter().flat_map(|input| match input {
+            FnArg::Receiver(receiver) => &receiver.attrs,
+            FnArg::Typed(typed) => &typed.attrs,
+        });
+        attrs.into_iter().any(is_ours)
+    }
 }
 
-/// Whether a body begins with a block, also one that another macro was given as `$body:block`.
-fn has_braces(body: &TokenStream) -> bool {
-    match body.clone().into_iter().next() {
-        Some(TokenTree::Group(group)) => match group.delimiter() {
-            Delimiter::Brace => true,
-            Delimiter::None => has_braces(&group.stream()),
-            Delimiter::Parenthesis | Delimiter::Bracket => false,
-        },
-        _ => false,
+/// Whether a token is a block, also one that another macro was given as `$body:block`.
+fn is_block(token: &TokenTree) -> bool {
+    let TokenTree::Group(group) = token else { return false };
+    match group.delimiter() {
+        Delimiter::Brace => true,
+        Delimiter::None => group.stream().into_iter().next().is_some_and(|token| is_block(&token)),
+        Delimiter::Parenthesis | Delimiter::Bracket => false,
     }
 }
 

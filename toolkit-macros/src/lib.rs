@@ -20,6 +20,7 @@ mod model;
 mod toolset;
 
 use proc_macro2::TokenStream;
+use quote::ToTokens;
 
 #[proc_macro_attribute]
 pub fn tool(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -51,8 +52,12 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         Some(model) if diag.is_empty() => expand::tool(&model),
         _ => expand::stub(&draft),
     };
-    let function = function.without_our_attributes();
-    diag.into_tokens(quote::quote!(#function #generated))
+    let mut output = match function.has_our_attributes() {
+        true => function.without_our_attributes().into_token_stream(),
+        false => item,
+    };
+    output.extend(generated);
+    diag.into_tokens(output)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::attr::{Constraints, DefaultAttr};
 use crate::draft::StateForm;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use std::time::Duration;
 use syn::{Attribute, Ident, Signature, Type, Visibility};
 
@@ -42,6 +42,8 @@ pub(crate) struct ParamModel<'a> {
     pub(crate) ident: &'a Ident,
     /// The type that is decoded.
     pub(crate) owned: &'a Type,
+    /// Where that type stands: what is wrong with it is reported there.
+    pub(crate) span: Span,
     /// Whether the function takes a reference to it.
     pub(crate) lent: bool,
     pub(crate) name: String,

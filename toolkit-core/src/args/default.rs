@@ -7,11 +7,11 @@ use std::ops::Deref;
 
 /// The value that a parameter has when the model leaves it out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ParamDefault {
+pub struct ParamDefault {
     /// The value, if its type can be written as JSON.
-    pub(super) value: fn() -> Option<Value>,
+    pub value: fn() -> Option<Value>,
     /// The expression in the source, for the description if the value cannot be written.
-    pub(super) source: &'static str,
+    pub source: &'static str,
 }
 
 /// A default on its way into the schema: `to_value` is found here if the type is `Serialize`, else on

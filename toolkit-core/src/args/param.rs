@@ -36,76 +36,68 @@ pub trait Describe: JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: JsonSchema> Describe for T {}
 
-/// What generated code says about one parameter.
+/// What generated code says about one parameter. A literal, because the compiler has less to do for it than
+/// for calls.
 #[derive(Debug)]
-pub struct Param {
+pub struct ParamSpec {
+    /// The name that the model sees.
+    pub name: &'static str,
+    /// What the model reads about it; empty leaves the description of the type.
+    pub description: &'static str,
+    /// Describes its type.
+    pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
+    /// What few parameters have.
+    pub extras: Option<&'static ParamExtras>,
+}
+
+/// What few parameters have.
+#[derive(Debug)]
+pub struct ParamExtras {
+    /// Other names that are accepted.
+    pub aliases: &'static [&'static str],
+    /// The value it has when the model leaves it out.
+    pub default: Option<ParamDefault>,
+    /// Writes its constraints into the schema.
+    pub constrain: Option<fn(&mut Constraints<'_>)>,
+}
+
+/// The type of a parameter.
+#[derive(Debug)]
+pub struct ParamSchema {
+    /// Whether it is an `Option`.
+    optional: bool,
+    /// Its schema, in the plain form: `T` for an `Option<T>`.
+    schema: Schema,
+}
+
+impl ParamSpec {
+    fn aliases(&self) -> &'static [&'static str] {
+        self.extras.map_or(&[], |extras| extras.aliases)
+    }
+
+    fn default(&self) -> Option<ParamDefault> {
+        self.extras?.default
+    }
+
+    fn constrain(&self) -> Option<fn(&mut Constraints<'_>)> {
+        self.extras?.constrain
+    }
+}
+
+/// What decoding has to know about a parameter.
+#[derive(Debug, Clone)]
+pub(crate) struct Param {
     /// The name that the model sees.
     pub(super) name: &'static str,
     /// Other names that are accepted.
     aliases: &'static [&'static str],
-    /// Whether its type is an `Option`.
-    optional: bool,
     /// Whether the model must give it.
     pub(super) required: bool,
-    /// What the model reads about it; empty leaves the description of the type.
-    description: &'static str,
-    /// Its schema, in the plain form: `T` for an `Option<T>`.
-    schema: fn(&mut SchemaGenerator) -> Schema,
-    /// The value it has when the model leaves it out.
-    default: Option<ParamDefault>,
-    /// Writes its constraints into the schema.
-    constrain: Option<fn(&mut Constraints<'_>)>,
+    /// Whether it is `None` when the model leaves it out.
+    absent_is_none: bool,
 }
 
 impl Param {
-    /// A parameter without other names and without a default.
-    #[must_use]
-    pub const fn new(
-        name: &'static str,
-        optional: bool,
-        description: &'static str,
-        schema: fn(&mut SchemaGenerator) -> Schema,
-    ) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            optional,
-            required: !optional,
-            description,
-            schema,
-            default: None,
-            constrain: None,
-        }
-    }
-
-    /// Sets other names that are accepted.
-    #[must_use]
-    pub const fn with_aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-
-    /// Sets the value that it has when the model leaves it out, and the expression that makes it.
-    #[must_use]
-    pub const fn with_default(mut self, value: fn() -> Option<Value>, source: &'static str) -> Self {
-        self.default = Some(ParamDefault { value, source });
-        self.required = false;
-        self
-    }
-
-    /// Sets what writes its constraints into the schema.
-    #[must_use]
-    pub const fn with_constraints(mut self, constrain: fn(&mut Constraints<'_>)) -> Self {
-        self.constrain = Some(constrain);
-        self
-    }
-
-    /// Whether it is `None` when the model leaves it out.
-    #[inline]
-    pub(super) fn absent_is_none(&self) -> bool {
-        self.optional && self.default.is_none()
-    }
-
     /// Whether the model may use this name for the parameter.
     #[inline]
     pub(super) fn answers_to(&self, name: &str) -> bool {
@@ -114,19 +106,28 @@ impl Param {
 }
 
 /// The schema of an object with these parameters as its properties, in the order given, and for each
-/// parameter whether its schema demands more than decoding ensures.
-pub(crate) fn parameters_schema(params: &[Param], refuse_unknown: bool) -> (Value, Vec<bool>) {
+/// parameter what decoding has to know, and whether its schema demands more than decoding ensures.
+pub(crate) fn parameters_schema(specs: &[ParamSpec], refuse_unknown: bool) -> (Value, Vec<Param>, Vec<bool>) {
     let mut builder = SchemaBuilder::new();
     let mut properties = Map::new();
-    let mut demanding = Vec::with_capacity(params.len());
-    for param in params {
-        let mut schema = (param.schema)(builder.generator()).to_value();
-        if let (Some(constrain), Value::Object(schema)) = (param.constrain, &mut schema) {
+    let mut params = Vec::with_capacity(specs.len());
+    let mut demanding = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
+        let has_default = spec.default().is_some();
+        params.push(Param {
+            name: spec.name,
+            aliases: spec.aliases(),
+            required: !optional && !has_default,
+            absent_is_none: optional && !has_default,
+        });
+        let mut schema = schema.to_value();
+        if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
         demanding.push(has_demands(&schema));
         tidy(&mut schema);
-        properties.insert(param.name.to_owned(), decorated(schema, param));
+        properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
     }
     let mut root = Map::new();
     root.insert("type".to_owned(), "object".into());
@@ -140,18 +141,18 @@ pub(crate) fn parameters_schema(params: &[Param], refuse_unknown: bool) -> (Valu
     }
     let recursion_demands = builder.add_definitions(&mut root);
     demanding.iter_mut().for_each(|demands| *demands |= recursion_demands);
-    (root.into(), demanding)
+    (root.into(), params, demanding)
 }
 
 /// The schema of a type with what is said about the parameter.
-fn decorated(schema: Value, param: &Param) -> Value {
+fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
         // `true`: a value of any kind.
         _ => Map::new(),
     };
-    let default = param.default.map(|default| ((default.value)(), default.source));
-    let mut description = param.description.to_owned();
+    let default = spec.default().map(|default| ((default.value)(), default.source));
+    let mut description = spec.description.to_owned();
     if let Some((None, source)) = default {
         let gap = if description.is_empty() { "" } else { " " };
         description.push_str(&format!("{gap}(default: {source})"));
@@ -162,7 +163,7 @@ fn decorated(schema: Value, param: &Param) -> Value {
         schema.insert("description".to_owned(), description.into());
     }
     if let Some((Some(value), _)) = default {
-        if param.optional && !value.is_null() {
+        if optional && !value.is_null() {
             allow_null(&mut schema);
         }
         schema.insert("default".to_owned(), value);
@@ -208,7 +209,7 @@ impl<T: Decode> Fill for Option<T> {
 /// Fills the slot of a parameter that the model left out, if it is `None` then, so that generated code
 /// need not know which parameters these are. Every `Option` takes a `null`.
 pub(super) fn fill_absent(param: &Param, slot: &mut dyn Fill) {
-    if param.absent_is_none() {
+    if param.absent_is_none {
         let _ = slot.fill("null");
     }
 }
@@ -219,29 +220,23 @@ pub(super) fn fill_absent(param: &Param, slot: &mut dyn Fill) {
 pub struct Probe<T>(PhantomData<T>);
 
 impl<T> Probe<Option<T>> {
-    /// Whether the model may leave the parameter out.
-    pub const OPTIONAL: bool = true;
-
-    /// The schema of `T`.
-    pub fn schema(generator: &mut SchemaGenerator) -> Schema
+    /// The schema of `T`, which may be left out.
+    pub fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: Describe,
     {
-        generator.subschema_for::<T>()
+        ParamSchema { optional: true, schema: generator.subschema_for::<T>() }
     }
 }
 
 /// The methods of [`Probe`] for types that are not an `Option`.
 pub trait ProbePlain<T> {
-    /// Whether the model may leave the parameter out.
-    const OPTIONAL: bool = false;
-
     /// The schema of the type.
-    fn schema(generator: &mut SchemaGenerator) -> Schema
+    fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: Describe,
     {
-        generator.subschema_for::<T>()
+        ParamSchema { optional: false, schema: generator.subschema_for::<T>() }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::ToolRegistry;
 use crate::error::BuildError;
-use crate::tool::StaticTool;
+use crate::tool::FunctionTool;
 use std::sync::Arc;
 
 /// What a `#[tool]` function hands to the linker.
 #[derive(Debug)]
-pub struct Registration(pub &'static StaticTool);
+pub struct Registration(pub fn() -> FunctionTool);
 
 inventory::collect!(Registration);
 
@@ -20,12 +20,13 @@ impl ToolRegistry {
     /// # Errors
     /// [`BuildError`] with every name that is not legal or is there twice.
     pub fn discover() -> Result<Self, BuildError> {
-        let mut found: Vec<&StaticTool> = inventory::iter::<Registration>().map(|found| found.0).collect();
+        let mut found: Vec<FunctionTool> =
+            inventory::iter::<Registration>().map(|found| (found.0)()).collect();
         // The linker's order is not fixed; with this one a collision always names the same tool first.
-        found.sort_by_key(|tool| tool.sort_key());
+        found.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
         let mut registry = Self::new();
         for tool in found {
-            registry.admit(Arc::new(tool.tool()));
+            registry.admit(Arc::new(tool));
         }
         registry.check().map(|()| registry)
     }
@@ -34,21 +35,22 @@ impl ToolRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::ToolFuture;
+    use crate::tool::{Function, ToolCell, ToolFuture};
 
-    static LONG: StaticTool =
-        StaticTool::new("and_a_method_name_that_is_long_but_legal_on_its_own", "", &[], |_| {
-            ToolFuture::incomplete()
-        })
-        .with_namespace(
-            "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
-        )
-        .with_location("src/tools.rs", 7);
+    fn long() -> FunctionTool {
+        let name = "and_a_method_name_that_is_long_but_legal_on_its_own";
+        Function::new(name, "", &[], |_| ToolFuture::incomplete(), None)
+            .with_namespace(
+                "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
+            )
+            .with_location("src/tools.rs", 7)
+            .tool(&ToolCell::new())
+    }
 
     /// The macro looks at name and namespace one by one, so only their length together is left.
     #[test]
     fn a_name_that_is_too_long_with_its_namespace_is_refused_before_the_program_serves() {
-        let error = ToolRegistry::from_tools([LONG.tool()]).unwrap_err();
+        let error = ToolRegistry::from_tools([long()]).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("characters, at most 128 are allowed"), "{text}");
         assert!(text.ends_with("(defined at src/tools.rs:7)"), "{text}");

@@ -191,7 +191,7 @@ impl ClosureTool {
     /// ```
     #[must_use]
     pub fn with_output<T: JsonSchema>(mut self) -> Self {
-        let output = OutputSchema::of_type(Some(|| Some(T::json_schema)));
+        let output = OutputSchema::of_type(Some(T::json_schema));
         Arc::make_mut(&mut self.made).definition.output = output;
         self
     }

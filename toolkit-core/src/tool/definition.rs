@@ -113,13 +113,10 @@ impl ToolDefinition {
     }
 }
 
-/// Says what type a tool returns, if that type is known to be JSON.
-pub(super) type ReturnedFn = fn() -> Option<SchemaFn>;
-
 /// A schema that is made when it is first asked for.
 #[derive(Clone, Default)]
 pub(super) struct OutputSchema {
-    of_type: Option<ReturnedFn>,
+    of_type: Option<SchemaFn>,
     made: OnceLock<Option<Value>>,
 }
 
@@ -130,12 +127,12 @@ impl OutputSchema {
     }
 
     /// The schema of a type.
-    pub(super) const fn of_type(of_type: Option<ReturnedFn>) -> Self {
+    pub(super) const fn of_type(of_type: Option<SchemaFn>) -> Self {
         Self { of_type, made: OnceLock::new() }
     }
 
     fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(|of_type| of_type()).and_then(written_schema);
+        let make = || self.of_type.and_then(written_schema);
         self.made.get_or_init(make).as_ref()
     }
 }

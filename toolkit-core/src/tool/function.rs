@@ -1,11 +1,12 @@
 //! The tool that a function becomes.
 
-use super::definition::{OutputSchema, ReturnedFn};
+use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{self, Decode, Fill, Param, Rules, Shape, parameters_schema};
+use crate::args::{self, Decode, Fill, Param, ParamSpec, Rules, Shape, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
+use crate::output::SchemaFn;
 use crate::schema::without_aliases;
 use serde_json::Value;
 use std::any::Any;
@@ -31,7 +32,7 @@ impl<'a> Invocation<'a> {
     /// What is wrong with the arguments.
     #[inline(never)]
     pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
-        args::decode(self.arguments, self.tool.made.params, &self.rules(), slots)
+        args::decode(self.arguments, &self.tool.made.params, &self.rules(), slots)
     }
 
     #[inline]
@@ -81,11 +82,11 @@ impl<'a> Invocation<'a> {
 
 /// What the macro writes down about one function, before anything is made of it.
 #[derive(Debug)]
-pub struct StaticTool {
+pub struct Function {
     name: &'static str,
     namespace: Option<&'static str>,
     description: &'static str,
-    params: &'static [Param],
+    params: &'static [ParamSpec],
     call: CallFn,
     is_async: bool,
     timeout: Option<Duration>,
@@ -94,16 +95,19 @@ pub struct StaticTool {
     state_needs: &'static [StateNeed],
     /// The type whose fields are the arguments, in the place of `params`.
     whole: Option<fn() -> (Value, Shape)>,
-    returned: Option<ReturnedFn>,
-    /// Made when the tool is first asked for.
-    made: OnceLock<Arc<Made>>,
+    /// The schema of what is returned, if that is JSON.
+    returned: Option<SchemaFn>,
 }
 
-/// What is made of the static data once.
+/// Holds what is made of a function: once, when the tool is first asked for.
+#[derive(Debug, Default)]
+pub struct ToolCell(OnceLock<Arc<Made>>);
+
+/// What is made of a function once.
 #[derive(Debug, Clone)]
 struct Made {
     definition: ToolDefinition,
-    params: &'static [Param],
+    params: Vec<Param>,
     /// The schema that arguments are compared with, if the published one does not say all.
     checked: Option<Value>,
     /// For each parameter, whether its schema demands more than decoding ensures.
@@ -112,17 +116,26 @@ struct Made {
     shape: Option<Shape>,
 }
 
-impl StaticTool {
+impl ToolCell {
+    /// Nothing is made yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl Function {
     /// A synchronous function, defined where this is called, with its name, the documentation without
-    /// the sections about parameters, the parameters in the order of the signature, and the function
-    /// that decodes and calls.
+    /// the sections about parameters, the parameters in the order of the signature, the function
+    /// that decodes and calls, and the schema of what it returns if that is JSON.
     #[must_use]
     #[track_caller]
-    pub const fn new(
+    pub fn new(
         name: &'static str,
         description: &'static str,
-        params: &'static [Param],
+        params: &'static [ParamSpec],
         call: CallFn,
+        returned: Option<SchemaFn>,
     ) -> Self {
         let place = std::panic::Location::caller();
         Self {
@@ -137,28 +150,27 @@ impl StaticTool {
             describe: None,
             state_needs: &[],
             whole: None,
-            returned: None,
-            made: OnceLock::new(),
+            returned,
         }
     }
 
     /// Sets the namespace; it is normalised.
     #[must_use]
-    pub const fn with_namespace(mut self, namespace: &'static str) -> Self {
+    pub fn with_namespace(mut self, namespace: &'static str) -> Self {
         self.namespace = Some(namespace);
         self
     }
 
     /// Says that the function is `async`.
     #[must_use]
-    pub const fn with_async(mut self) -> Self {
+    pub fn with_async(mut self) -> Self {
         self.is_async = true;
         self
     }
 
     /// Sets how long one call may run.
     #[must_use]
-    pub const fn with_timeout(mut self, limit: Duration) -> Self {
+    pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
@@ -166,48 +178,36 @@ impl StaticTool {
     /// Says where the function is defined.
     #[cfg(test)]
     #[must_use]
-    pub(crate) const fn with_location(mut self, file: &'static str, line: u32) -> Self {
+    pub(crate) fn with_location(mut self, file: &'static str, line: u32) -> Self {
         self.defined_at = Some(Location { file, line });
         self
     }
 
     /// Sets what writes all other options into the metadata.
     #[must_use]
-    pub const fn with_metadata(mut self, describe: fn(ToolMetadata) -> ToolMetadata) -> Self {
+    pub fn with_metadata(mut self, describe: fn(ToolMetadata) -> ToolMetadata) -> Self {
         self.describe = Some(describe);
         self
     }
 
     /// Sets the types of state that the function cannot do without.
     #[must_use]
-    pub const fn with_state_needs(mut self, needs: &'static [StateNeed]) -> Self {
+    pub fn with_state_needs(mut self, needs: &'static [StateNeed]) -> Self {
         self.state_needs = needs;
         self
     }
 
     /// Sets the type whose fields are the arguments.
     #[must_use]
-    pub const fn with_whole(mut self, whole: fn() -> (Value, Shape)) -> Self {
+    pub fn with_whole(mut self, whole: fn() -> (Value, Shape)) -> Self {
         self.whole = Some(whole);
         self
     }
 
-    /// Sets what says which type is returned, if its values are written as JSON.
+    /// The tool. Its definition is made once and shared by all that are made with the same cell.
     #[must_use]
-    pub const fn with_returned(mut self, returned: ReturnedFn) -> Self {
-        self.returned = Some(returned);
-        self
-    }
-
-    /// What the registry sorts by before it knows the tools.
-    pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &'static str) {
-        (self.defined_at.map(|place| (place.file, place.line)), self.name)
-    }
-
-    /// The tool. Its definition is made once and shared.
-    #[must_use]
-    pub fn tool(&self) -> FunctionTool {
-        let made = self.made.get_or_init(|| Arc::new(self.make())).clone();
+    pub fn tool(&self, cell: &ToolCell) -> FunctionTool {
+        let made = cell.0.get_or_init(|| Arc::new(self.make())).clone();
         FunctionTool { made, call: self.call, receiver: None, state_needs: self.state_needs }
     }
 
@@ -222,22 +222,22 @@ impl StaticTool {
             metadata = describe(metadata);
         }
         let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
-        let (mut schema, demanding, shape) = match self.whole {
+        let (mut schema, params, demanding, shape) = match self.whole {
             Some(whole) => {
                 let (mut schema, shape) = whole();
                 shape.close(&mut schema, refuse_unknown);
-                (schema, Vec::new(), Some(shape))
+                (schema, Vec::new(), Vec::new(), Some(shape))
             }
             None => {
-                let (schema, demanding) = parameters_schema(self.params, refuse_unknown);
-                (schema, demanding, None)
+                let (schema, params, demanding) = parameters_schema(self.params, refuse_unknown);
+                (schema, params, demanding, None)
             }
         };
         let checked = without_aliases(&mut schema);
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let mut definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
         definition.output = OutputSchema::of_type(self.returned);
-        Made { definition, params: self.params, checked, demanding, shape }
+        Made { definition, params, checked, demanding, shape }
     }
 }
 
@@ -252,6 +252,12 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
+    /// What the registry sorts tools by that it finds.
+    pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &str) {
+        let ToolDefinition { name, metadata, .. } = &self.made.definition;
+        (metadata.defined_at.map(|place| (place.file, place.line)), name.method_name())
+    }
+
     /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {

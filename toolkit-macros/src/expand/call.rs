@@ -71,12 +71,12 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
 }
 
 /// A name that no code of the user can meet. What is wrong with what it names is wrong with the parameter's type.
-fn hidden(name: &str, ty: &Type) -> Ident {
-    Ident::new(name, ty.span().resolved_at(Span::mixed_site()))
+fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
+    Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }
 
 fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
-    hidden(&format!("__value_{index}"), param.owned)
+    hidden(&format!("__value_{index}"), param)
 }
 
 /// Decodes the arguments, each into the variable of its [`value_ident`].
@@ -85,7 +85,7 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(whole) = model.whole() {
         let (value, ty) = (value_ident(0, whole), whole.owned);
-        let decode = quote_spanned!(ty.span()=> __call.decode_whole::<#ty>());
+        let decode = quote_spanned!(whole.span=> __call.decode_whole::<#ty>());
         return quote! {
             let #value = match #decode {
                 __toolkit::Ok(__whole) => __whole,
@@ -95,10 +95,10 @@ fn decode(model: &Model<'_>) -> TokenStream {
     }
     let slots = model
         .params()
-        .map(|ParamModel { owned, .. }| quote_spanned!(owned.span()=> __toolkit::None::<#owned>));
-    let fill = model.params().enumerate().map(|(index, ParamModel { owned, .. })| {
-        let (slots, index) = (hidden("__slots", owned), Literal::usize_unsuffixed(index));
-        quote_spanned!(owned.span()=> &mut #slots.#index)
+        .map(|ParamModel { owned, span, .. }| quote_spanned!(*span=> __toolkit::None::<#owned>));
+    let fill = model.params().enumerate().map(|(index, param)| {
+        let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
+        quote_spanned!(param.span=> &mut #slots.#index)
     });
     let values = model.params().enumerate().map(|(index, param)| {
         let value = value_ident(index, param);
