@@ -90,9 +90,8 @@ async fn an_unknown_tool_is_answered_with_the_nearest_names() {
 fn a_change_renders_what_a_new_registry_would() {
     #[derive(ToolParams)]
     struct Nothing {}
-    let named = |name: &str| {
-        FunctionTool::from_fn(name, "A tool.", |Nothing {}: Nothing| async { "done" }).unwrap()
-    };
+    let named =
+        |name: &str| FunctionTool::from_fn(name, "A tool.", |Nothing {}: Nothing| async { "done" }).unwrap();
     for format in ApiFormat::ALL {
         let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
         let before = registry.definitions(format).to_value();

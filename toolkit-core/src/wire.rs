@@ -96,8 +96,14 @@ impl ApiFormat {
 
     /// Which tool names the API accepts.
     #[must_use]
-    pub fn name_rule(self) -> NameRule {
-        self.api().names()
+    pub const fn name_rule(self) -> NameRule {
+        // Not a method of `Api`: looking up a tool needs it, and must not link all that APIs can do.
+        match self {
+            Self::OpenAiChat => openai_chat::NAMES,
+            Self::OpenAiResponses => openai_responses::NAMES,
+            Self::Anthropic => anthropic::NAMES,
+            Self::Google => google::NAMES,
+        }
     }
 
     /// The list that a request carries as its `tools`, in the given order, with a report of what the

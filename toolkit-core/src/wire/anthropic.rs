@@ -42,10 +42,6 @@ type Fields = Map<String, Value>;
 pub(super) struct Anthropic;
 
 impl Api for Anthropic {
-    fn names(&self) -> NameRule {
-        NAMES
-    }
-
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }

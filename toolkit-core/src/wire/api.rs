@@ -4,7 +4,7 @@ use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
-use crate::name::{NameRule, WireNames};
+use crate::name::WireNames;
 use crate::result::ToolResult;
 use crate::schema::SchemaDialect;
 use crate::tool::ToolDefinition;
@@ -12,9 +12,6 @@ use serde_json::{Map, Value};
 
 /// One API. [`ApiFormat`](super::ApiFormat) documents what the methods promise.
 pub(super) trait Api: Sync {
-    /// Which tool names the API accepts.
-    fn names(&self) -> NameRule;
-
     /// What stands before and after the definitions in the list of tools.
     fn frame(&self) -> (&'static str, &'static str) {
         ("[", "]")

@@ -40,10 +40,6 @@ const FORMAT: &str = ApiFormat::Google.name();
 pub(super) struct Google;
 
 impl Api for Google {
-    fn names(&self) -> NameRule {
-        NAMES
-    }
-
     fn frame(&self) -> (&'static str, &'static str) {
         (r#"[{"function_declarations":["#, "]}]")
     }

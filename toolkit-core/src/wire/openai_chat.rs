@@ -37,10 +37,6 @@ const API: &str = "openai_chat";
 pub(super) struct OpenAiChat;
 
 impl Api for OpenAiChat {
-    fn names(&self) -> NameRule {
-        NAMES
-    }
-
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
     }

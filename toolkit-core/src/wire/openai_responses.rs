@@ -37,10 +37,6 @@ const FORMAT: &str = "openai_responses";
 pub(super) struct OpenAiResponses;
 
 impl Api for OpenAiResponses {
-    fn names(&self) -> NameRule {
-        NAMES
-    }
-
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
     }
