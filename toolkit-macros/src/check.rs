@@ -209,8 +209,8 @@ fn legal_spelling(name: &str) -> String {
 }
 
 fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag) -> Argument<'a> {
-    let (owned, lent) = match &param.source {
-        Source::Model { owned, lent } => (owned, lent),
+    let (owned, lending) = match &param.source {
+        Source::Model { owned, lending } => (owned, *lending),
         Source::Context => {
             check_unseen(param, "the context", diag);
             return Argument::Context;
@@ -240,7 +240,7 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
     Argument::Param(Box::new(ParamModel {
         ident: param.ident,
         owned,
-        lent: *lent,
+        lending,
         name,
         aliases: param.attr.aliases.iter().map(LitStr::value).collect(),
         description,

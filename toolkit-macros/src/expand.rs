@@ -5,7 +5,7 @@ mod params;
 
 use crate::draft::{Draft, find};
 use crate::model::Model;
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, ReturnType, Type, Visibility};
@@ -91,25 +91,7 @@ fn returned(model: &Model<'_>) -> Option<TokenStream> {
     let ReturnType::Type(_, ty) = &model.sig.output else { return None };
     let ty = ty.to_token_stream();
     let is_opaque = find(ty.clone(), &|token| matches!(token, TokenTree::Ident(ident) if ident == "impl"));
-    is_opaque.is_none().then(|| match model.owner {
-        Some(owner) => named(ty, owner),
-        None => ty,
-    })
-}
-
-/// A type in which `Self` has its name, because inside an item `Self` means nothing.
-fn named(ty: TokenStream, owner: &Type) -> TokenStream {
-    let name = |token| match token {
-        TokenTree::Ident(ident) if ident == "Self" => quote!(#owner),
-        TokenTree::Group(group) => {
-            let inner = named(group.stream(), owner);
-            let mut named = Group::new(group.delimiter(), inner);
-            named.set_span(group.span());
-            TokenTree::Group(named).into()
-        }
-        token => token.into(),
-    };
-    ty.into_iter().flat_map(name).collect()
+    is_opaque.is_none().then_some(ty)
 }
 
 /// The implementation of `Toolset` for a type, with the tools of its methods.

@@ -40,7 +40,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
     let attr = attr::ToolAttr::read(attr, &mut diag);
     let function = match item::FunctionItem::read(item.clone()) {
-        Ok(function) => function,
+        Ok(function) => function.with_body(&mut diag),
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(item);
