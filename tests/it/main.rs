@@ -15,4 +15,5 @@ mod outputs;
 mod recorded;
 mod registry;
 mod schemas;
+mod state;
 mod tool_macro;

@@ -265,7 +265,7 @@ proptest! {
         prop_assume!(weather.more.keys().all(|key| !FIELDS.contains(&key.as_str())));
         let tool = described::structure::tool();
         let schema = tool.definition().output_schema().expect("it has one");
-        let value = toolkit::serde_json::to_value(&weather).expect("it is written");
+        let value = serde_json::to_value(&weather).expect("it is written");
         if let Err(error) = jsonschema::validate(schema, &value) {
             panic!("{value}: {error}");
         }

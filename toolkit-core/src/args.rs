@@ -23,5 +23,5 @@ pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, ToolParams};
-pub(crate) use whole::decode_whole;
 pub use whole::{Shape, whole};
+pub(crate) use whole::{close, decode_whole};

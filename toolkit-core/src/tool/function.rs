@@ -112,6 +112,18 @@ struct Made {
     shape: Option<Shape>,
 }
 
+impl Made {
+    /// Has the schemas forbid arguments that the tool does not have, or takes that back.
+    fn close(&mut self, closed: bool) {
+        for schema in std::iter::once(&mut self.definition.parameters).chain(&mut self.checked) {
+            match &self.shape {
+                Some(shape) => shape.close(schema, closed),
+                None => args::close(schema, closed),
+            }
+        }
+    }
+}
+
 impl StaticTool {
     /// A synchronous function, defined where this is called, with its name, the documentation without
     /// the sections about parameters, the parameters in the order of the signature, and the function
@@ -283,8 +295,13 @@ impl FunctionTool {
     /// ```
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
-        let metadata = &mut Arc::make_mut(&mut self.made).definition.metadata;
-        *metadata = change(std::mem::take(metadata));
+        let made = Arc::make_mut(&mut self.made);
+        let before = made.definition.metadata.unknown;
+        made.definition.metadata = change(std::mem::take(&mut made.definition.metadata));
+        let after = made.definition.metadata.unknown;
+        if after != before {
+            made.close(after == UnknownArguments::Refuse);
+        }
         self
     }
 
