@@ -1,6 +1,6 @@
 //! What users of the library see, in one test binary.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agreement;
 mod arguments;

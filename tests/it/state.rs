@@ -84,7 +84,7 @@ impl Calculator {
 
 #[derive(Debug, Clone, toolkit::serde::Serialize, ToolParams)]
 struct Vector {
-    parts: [i64; Vector::SIZE],
+    parts: [i64; Self::SIZE],
 }
 
 #[toolset]
