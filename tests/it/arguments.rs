@@ -293,10 +293,18 @@ fn area(shape: Shape, letter: Option<char>) -> String {
 async fn variants_and_rules_of_types_are_explained() {
     let registry = ToolRegistry::from_tools(tools![area]).expect("one tool");
     for (arguments, message) in [
-        (r#"{}"#, "`shape`: required, but missing; expected object with `Circle` or object with `Square`"),
+        (r#"{}"#, "`shape`: required, but missing; expected object with one of `Circle`, `Square`"),
         (
             r#"{"shape": "Circle"}"#,
-            "`shape`: expected object with `Circle` or object with `Square`, got string \"Circle\"",
+            "`shape`: expected object with one of `Circle`, `Square`, got string \"Circle\"",
+        ),
+        (
+            r#"{"shape": {"Circel": 1}}"#,
+            r#"`shape`: expected object with one of `Circle`, `Square`, got object {"Circel": 1}"#,
+        ),
+        (
+            r#"{"shape": {"Circle": 1}, "letter": "\ud83d"}"#,
+            r#"`letter`: write the character itself, not half of a surrogate pair, got string "\ud83d""#,
         ),
         (
             r#"{"shape": {"Circle": 1}, "letter": "xx"}"#,

@@ -171,7 +171,10 @@ async fn other_types_that_are_written_as_objects() {
         call(&area, r#"{"kind": "square", "side": "x"}"#).await,
         &["`side`: expected number, got string"],
     );
-    refused(call(&area, r#"{"kind": "line"}"#).await, &["expected object with `kind` \"circle\" or object"]);
+    refused(
+        call(&area, r#"{"kind": "line"}"#).await,
+        &["`kind`: expected one of \"circle\", \"square\", got"],
+    );
 
     let open = FunctionTool::from_fn("open", "", |open: Open| (open.first, open.rest)).unwrap();
     assert_eq!(call(&open, r#"{"first": "1", "x": 2}"#).await.as_deref(), Ok(r#"[1,{"x":2}]"#));

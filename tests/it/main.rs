@@ -15,5 +15,6 @@ mod outputs;
 mod recorded;
 mod registry;
 mod schemas;
+mod state;
 mod strict;
 mod tool_macro;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use toolkit::prelude::*;
+use toolkit::serde_json::json;
 use toolkit::{Content, ErrorKind, IntoToolOutput, Media, MediaData, ToolFuture};
 
 #[derive(serde::Serialize)]
@@ -61,6 +62,12 @@ mod kinds {
     #[tool]
     pub(super) fn nothing() -> Option<u8> {
         None
+    }
+
+    #[tool]
+    pub(super) async fn if_any(count: Option<u8>) -> Option<Outcome<u8>> {
+        std::future::ready(()).await;
+        count.map(|count| count.checked_sub(1).ok_or(Refused))
     }
 
     #[tool]
@@ -140,7 +147,16 @@ async fn values_become_text_or_json() {
 async fn a_result_is_an_output_or_an_error_through_any_alias() {
     let fine = call(kinds::aliased::tool(), r#"{"fail": false}"#).await.expect("it returns");
     assert_eq!(fine.to_text(), "fine");
+    for (arguments, expected) in [("{}", "null"), (r#"{"count": 2}"#, "1")] {
+        let output = call(kinds::if_any::tool(), arguments).await.expect("it returns");
+        assert_eq!(output.to_text(), expected);
+    }
+    assert_eq!(
+        kinds::if_any::tool().definition().output_schema().map(|schema| &schema["type"]),
+        Some(&json!(["integer", "null"]))
+    );
     for (tool, arguments, kind, message) in [
+        (kinds::if_any::tool(), r#"{"count": 0}"#, ErrorKind::Failed, "Error running tool: refused"),
         (kinds::aliased::tool(), r#"{"fail": true}"#, ErrorKind::Failed, "Error running tool: refused"),
         (kinds::boxed::tool(), "", ErrorKind::Failed, "Error running tool: invalid digit found in string"),
         (kinds::chosen::tool(), "", ErrorKind::Denied, "Tool 'chosen' was denied: not today"),

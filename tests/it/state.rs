@@ -82,6 +82,38 @@ impl Calculator {
     }
 }
 
+#[derive(Debug, Clone, toolkit::serde::Serialize, ToolParams)]
+struct Vector {
+    parts: [i64; Self::SIZE],
+}
+
+#[toolset]
+impl Vector {
+    const SIZE: usize = 2;
+
+    /// `Self` everywhere that it may stand.
+    #[tool]
+    fn plus(
+        &self,
+        other: &Self,
+        #[param(default = Self { parts: [0; Self::SIZE] })] third: Self,
+        few: Option<&[i64; Self::SIZE]>,
+        #[state] state: Option<&Self>,
+    ) -> Vec<Self> {
+        let few = few.map(|parts| Self { parts: *parts });
+        [self, other, &third].into_iter().chain(&few).chain(state).cloned().collect()
+    }
+}
+
+#[tokio::test]
+async fn self_is_the_type_of_the_set() {
+    let mut registry = ToolRegistry::new();
+    registry.register_all(Arc::new(Vector { parts: [1, 2] })).expect("no collisions");
+    let arguments = r#"{"other": {"parts": [3, 4]}, "few": [5, 6]}"#;
+    let output = registry.call("vector-plus", arguments).await.expect("it is called");
+    assert_eq!(output.to_text(), r#"[{"parts":[1,2]},{"parts":[3,4]},{"parts":[0,0]},{"parts":[5,6]}]"#);
+}
+
 #[tokio::test]
 async fn states_are_found_by_type_and_never_shown() {
     let log = Arc::new(Mutex::new(Vec::<String>::new()));

@@ -77,6 +77,23 @@ fn absent() {}
 #[cfg(test)]
 fn present() {}
 
+#[tool]
+fn lend_if_given(
+    text: Option<&str>,
+    words: Option<&[String]>,
+    table: Option<&BTreeMap<String, u8>>,
+    #[param(default = Some("d".to_owned()))] place: Option<&str>,
+    mask: Option<&[u8; 1 & 3]>,
+) -> String {
+    format!("{text:?} {words:?} {table:?} {place:?} {mask:?}")
+}
+
+#[tool]
+async fn lend_later(text: Option<&str>) -> Option<&str> {
+    std::future::ready(()).await;
+    text.map(str::trim)
+}
+
 async fn call(tool: &impl Tool, arguments: &str) -> String {
     let context = ToolContext::new(tool.definition().name.clone());
     match tool.call(arguments, &context).await {
@@ -123,6 +140,18 @@ fn a_namespace_is_normalized_and_a_name_kept() {
 async fn references_are_lent_from_decoded_values() {
     let arguments = r#"{"text": "a", "words": ["b", "c"], "table": {"d": 1}}"#;
     assert_eq!(call(&lend::tool(), arguments).await, r#"a ["b", "c"] {"d": 1}"#);
+}
+
+#[tokio::test]
+async fn optional_references_are_lent_too() {
+    let tool = lend_if_given::tool();
+    assert_eq!(call(&tool, "{}").await, r#"None None None Some("d") None"#);
+    let arguments = r#"{"text": "a", "words": ["b"], "table": {"c": 1}, "place": null, "mask": [2]}"#;
+    assert_eq!(call(&tool, arguments).await, r#"Some("a") Some(["b"]) Some({"c": 1}) None Some([2])"#);
+    assert_eq!(property(tool.definition(), "text"), &json!({"type": "string"}));
+    assert_eq!(tool.definition().parameters.get("required"), None);
+    assert_eq!(call(&lend_later::tool(), r#"{"text": " a "}"#).await, "a");
+    assert_eq!(call(&lend_later::tool(), "{}").await, "null");
 }
 
 #[tokio::test]

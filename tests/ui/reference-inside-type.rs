@@ -1,8 +1,9 @@
+use std::path::Path;
 use toolkit::tool;
 
 #[tool]
-fn shout(text: Option<&str>, rest: Vec<(&str, i64)>) -> String {
-    format!("{text:?} {rest:?}")
+fn shout(rest: Vec<(&str, i64)>, paths: &[&Path], few: Option<&[&str]>, twice: Option<&&str>) -> String {
+    format!("{rest:?} {paths:?} {few:?} {twice:?}")
 }
 
 fn main() {}

@@ -24,5 +24,5 @@ pub(crate) use dynamic::DynamicArgs;
 pub(crate) use param::Param;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};
-pub(crate) use whole::decode_whole;
 pub use whole::{Shape, whole};
+pub(crate) use whole::{close, decode_whole};

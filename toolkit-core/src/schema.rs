@@ -1,6 +1,7 @@
 //! JSON Schemas: generated from types, tidied, described in words, compared with values.
 
 mod aliases;
+mod choice;
 mod constraints;
 mod describe;
 mod dialect;

@@ -17,7 +17,8 @@
 pub struct Docstring {
     /// The first paragraph of the description, its lines joined with a space.
     pub summary: String,
-    /// The whole text, dedented, without what went into the fields below.
+    /// The whole text, dedented, without what went into the fields below, and without the sections of rustdoc that
+    /// are for programmers: `# Examples`, `# Panics` and `# Safety`.
     pub description: String,
     /// The documented parameters, in the order of the text, each name once.
     pub params: Vec<ParamDoc>,

@@ -17,6 +17,8 @@ use crate::type_spec::{TypeSpec, looks_like_type, split_type, type_name};
 pub(crate) struct Parser<'a> {
     ahead: &'a [Line],
     section: Option<Section>,
+    /// The level of the heading, below one whose text is for programmers.
+    aside: Option<usize>,
     description: Description<'a>,
     findings: Findings,
 }
@@ -26,6 +28,7 @@ impl<'a> Parser<'a> {
         Self {
             ahead: lines,
             section: None,
+            aside: None,
             description: Description::default(),
             findings: Findings::default(),
         }
@@ -40,6 +43,10 @@ impl<'a> Parser<'a> {
     }
 
     fn step(&mut self, line: &'a Line) {
+        if self.aside.is_some_and(|level| is_aside(line, self.ahead, level)) {
+            return;
+        }
+        self.aside = None;
         if line.is_blank() || line.fence != Fence::Outside {
             self.description.keep(line);
         } else if let Some(field) = Field::read(&line.text) {
@@ -55,6 +62,12 @@ impl<'a> Parser<'a> {
     }
 
     fn open(&mut self, line: &'a Line, title: Title) {
+        self.aside = title::heading_level(&line.text).filter(|_| title::is_for_programmers(&line.text));
+        if self.aside.is_some() {
+            self.section = None;
+            self.description.cut();
+            return;
+        }
         let (below, body) = self.ahead.split_at_checked(title.height() - 1).unwrap_or_default();
         self.ahead = body;
         self.section = Section::below(title, line, body);
@@ -204,6 +217,17 @@ impl<'a> Parser<'a> {
         self.description.cut();
         prose.finish()
     }
+}
+
+/// Whether a line below a heading of this level, whose text is for programmers, is part of that text. What is
+/// documented further down is not.
+fn is_aside(line: &Line, ahead: &[Line], level: usize) -> bool {
+    let ends = || {
+        is_known_field(line)
+            || title::heading_level(&line.text).is_some_and(|next| next <= level)
+            || title_at(line, ahead, None).is_some_and(|title| title.kind != Kind::Other)
+    };
+    line.fence != Fence::Outside || !ends()
 }
 
 /// The title that begins at `line`, unless the open section says that it is none.

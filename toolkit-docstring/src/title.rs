@@ -64,10 +64,8 @@ impl Title {
     }
 
     fn markdown(text: &str) -> Option<Self> {
-        let words = text.trim_start_matches('#');
-        let is_heading = words.len() < text.len() && words.starts_with(char::is_whitespace);
-        is_heading.then(|| {
-            Self::of(words.trim_end_matches('#'), Style::Markdown).unwrap_or(Self::other(Style::Markdown))
+        heading_level(text).map(|_| {
+            Self::of(text.trim_matches('#'), Style::Markdown).unwrap_or(Self::other(Style::Markdown))
         })
     }
 
@@ -114,6 +112,21 @@ pub(crate) fn is_run_in(text: &str, concerns: impl Fn(Kind) -> bool) -> bool {
             .and_then(|(title, _)| Title::of(title, Style::Google))
             .is_some_and(|title| !title.is_group && concerns(title.kind))
 }
+
+/// How many marks a heading has; nothing if the line is none.
+pub(crate) fn heading_level(text: &str) -> Option<usize> {
+    let words = text.trim_start_matches('#');
+    let level = text.len() - words.len();
+    (level > 0 && words.starts_with(char::is_whitespace)).then_some(level)
+}
+
+/// Whether the line is a heading of rustdoc whose text tells programmers how to call the function.
+pub(crate) fn is_for_programmers(text: &str) -> bool {
+    let title = text.trim_matches(|c: char| c == '#' || is_colon(c) || c.is_whitespace()).to_lowercase();
+    heading_level(text).is_some() && FOR_PROGRAMMERS.contains(&title.as_str())
+}
+
+const FOR_PROGRAMMERS: &[&str] = &["example", "examples", "panic", "panics", "safety"];
 
 fn is_underline(text: &str) -> bool {
     text.len() >= 3
@@ -198,7 +211,7 @@ const OTHER_TITLES: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Style, Title, is_run_in};
+    use super::{Kind, Style, Title, heading_level, is_for_programmers, is_run_in};
     use crate::lines;
 
     fn check(text: &str, expected: Option<(Kind, Style)>) {
@@ -251,6 +264,18 @@ mod tests {
         ] {
             check(text, None);
         }
+    }
+
+    #[test]
+    fn knows_what_is_for_programmers() {
+        for text in ["# Examples", "## Example", "# panics:", "# Safety #"] {
+            assert!(is_for_programmers(text), "{text}");
+        }
+        for text in ["Examples:", "Examples", "# Errors", "# How it panics", "#Panics"] {
+            assert!(!is_for_programmers(text), "{text}");
+        }
+        assert_eq!(heading_level("## Example"), Some(2));
+        assert_eq!(heading_level("#![allow]"), None);
     }
 
     #[test]

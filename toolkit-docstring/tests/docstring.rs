@@ -327,11 +327,42 @@ fn rustdoc() {
         (docs.raises[0].ty.as_deref(), docs.raises[0].description.as_str()),
         (None, "When the disk is full.")
     );
-    assert_eq!(
-        docs.description,
-        "Copies a file.\nQuickly.\n\nAll are needed.\n\n# Panics\n\nNever.\n\n# Examples\n\n\
-         ```\n# Arguments\n* `no` - not one\n```"
+    assert_eq!(docs.description, "Copies a file.\nQuickly.\n\nAll are needed.");
+}
+
+#[test]
+fn what_is_for_programmers_leaves_the_description() {
+    let docs = parse(
+        "S.
+
+# Safety
+None.
+
+## Of threads
+None either.
+
+# Usage
+Often.
+
+## Examples
+```
+# Note
+```
+- a: b
+
+Example:
+    >>> s()
+
+# Panics
+:param a: A
+",
     );
+    assert_eq!(docs.description, "S.\n\n# Usage\nOften.");
+    assert_eq!(params(&docs), [("a", "A")]);
+    let docs = parse("S.\n\n# Panics\nNever.\n\nArgs:\n    a: A\n\nMore.");
+    assert_eq!(docs.description, "S.\n\nMore.");
+    assert_eq!(params(&docs), [("a", "A")]);
+    assert_eq!(parse("S.\n\nExample:\n    >>> s()").description, "S.\n\nExample:\n    >>> s()");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! The rules: from a draft to a model.
 
 use crate::diag::{Diag, hint};
-use crate::draft::{Draft, DraftParam, Source};
+use crate::draft::{Draft, DraftParam, Source, only_argument, peel, spelling};
 use crate::model::{Argument, Model, ParamModel};
 use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{LitStr, ReturnType, Safety, Type};
+use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
@@ -51,7 +51,13 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, owner: Option<&'a Type>, diag: &mu
 
 fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     let sig = draft.sig;
-    if !sig.generics.params.is_empty() {
+    let generics = &sig.generics.params;
+    if !generics.is_empty() && generics.iter().all(|param| matches!(param, GenericParam::Lifetime(_))) {
+        diag.error(
+            &sig.generics,
+            "a tool has no lifetimes: its arguments live as long as the call; write references without one, and return an owned value such as `String` where the compiler then asks for one",
+        );
+    } else if !generics.is_empty() {
         diag.error(
             &sig.generics,
             "a tool cannot be generic: the model reads one schema; write the concrete type, or call this function from a tool for each type",
@@ -63,6 +69,15 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
         && matches!(**ty, Type::Never(_))
     {
         diag.error(ty, "a tool that never returns has no result for the model");
+    }
+    if let ReturnType::Type(_, ty) = &sig.output
+        && let Some(output) = future_output(ty)
+    {
+        let message = format!(
+            "the model reads a value, not the future of one; write `async fn {}(…){output}`",
+            sig.ident
+        );
+        diag.error(ty, message);
     }
     if draft.attr.name.is_none() && PRIMITIVES.iter().any(|primitive| sig.ident == primitive) {
         let message = format!(
@@ -77,6 +92,31 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     if let Some(variadic) = &sig.variadic {
         diag.error(variadic, "a tool has a fixed list of parameters");
     }
+}
+
+/// What stands behind the parameters of an `async fn`, in the place of `impl Future<Output = T>` or a boxed
+/// `dyn Future<Output = T>`; `None` for types that are no future by their spelling.
+fn future_output(ty: &Type) -> Option<String> {
+    let bounds = match peel(ty) {
+        Type::ImplTrait(opaque) => &opaque.bounds,
+        Type::TraitObject(object) => &object.bounds,
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            let is_box = ["Pin", "Box"].iter().any(|wrapper| last.ident == wrapper);
+            return only_argument(ty, &last.ident.to_string()).filter(|_| is_box).and_then(future_output);
+        }
+        _ => return None,
+    };
+    let future = bounds.iter().find_map(|bound| match bound {
+        TypeParamBound::Trait(bound) => bound.path.segments.last().filter(|last| last.ident == "Future"),
+        _ => None,
+    })?;
+    let PathArguments::AngleBracketed(arguments) = &future.arguments else { return Some(String::new()) };
+    let output = arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::AssocType(output) => Some(spelling(&output.ty)),
+        _ => None,
+    });
+    Some(output.map(|output| format!(" -> {output}")).unwrap_or_default())
 }
 
 /// A parameter that the documentation describes and the function does not have is a stale comment.
@@ -210,8 +250,8 @@ fn legal_spelling(name: &str) -> String {
 }
 
 fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag) -> Argument<'a> {
-    let (owned, lent) = match &param.source {
-        Source::Model { owned, lent } => (owned, lent),
+    let (owned, lending) = match &param.source {
+        Source::Model { owned, lending } => (owned, *lending),
         Source::Context => {
             check_unseen(param, "the context", diag);
             return Argument::Context;
@@ -242,7 +282,7 @@ fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag
         ident: param.ident,
         owned,
         span: owned.span(),
-        lent: *lent,
+        lending,
         name,
         aliases: param.attr.aliases.iter().map(LitStr::value).collect(),
         description,

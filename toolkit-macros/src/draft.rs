@@ -1,16 +1,18 @@
 //! What a function says, before anybody has looked whether it makes sense.
 
+mod types;
+
+pub(crate) use types::{Lending, find, only_argument, peel, spelling};
+
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
 use crate::item::{FunctionItem, is_ours};
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{
-    Attribute, FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, Receiver, ReceiverKind, Signature,
-    Type, TypePath, Visibility,
-};
+use syn::{Attribute, FnArg, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility};
+use types::read_type;
 
 /// A function as its author wrote it.
 pub(crate) struct Draft<'a> {
@@ -42,8 +44,8 @@ pub(crate) struct DraftParam<'a> {
 
 /// Where the value of a parameter comes from.
 pub(crate) enum Source {
-    /// From the model: decoded as this type, and lent to the function if it takes a reference.
-    Model { owned: Box<Type>, lent: bool },
+    /// From the model: decoded as this type.
+    Model { owned: Box<Type>, lending: Lending },
     /// The call's context.
     Context,
     /// What the program lends under this type.
@@ -157,149 +159,4 @@ fn read_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
         }
     };
     Some(Source::State { ty: Box::new(ty.clone()), form: StateForm { shared, optional } })
-}
-
-/// `T` of `name<T>`.
-fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
-    let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
-    let last = path.segments.last().filter(|last| last.ident == name)?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    match arguments.args.first()? {
-        GenericArgument::Type(ty) if arguments.args.len() == 1 => Some(ty),
-        _ => None,
-    }
-}
-
-fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
-    if last_segment_is(ty, "ToolContext") || only_argument(ty, "Option").is_some_and(is_context_reference) {
-        diag.error(ty, "every call has a context; take it as `&ToolContext`");
-        return None;
-    }
-    let Type::Reference(reference) = peel(ty) else {
-        return only_owned(ty, ty, diag).then(|| Source::Model { owned: Box::new(ty.clone()), lent: false });
-    };
-    if let Some(mutable) = &reference.mutability {
-        diag.error(
-            mutable,
-            "the arguments of a call are lent for reading; take the value itself to change it",
-        );
-        return None;
-    }
-    if let Some(lifetime) = &reference.lifetime {
-        diag.error(
-            lifetime,
-            "the arguments live as long as the call; write the reference without a lifetime",
-        );
-        return None;
-    }
-    let inner = peel(&reference.elem);
-    if last_segment_is(inner, "ToolContext") {
-        return Some(Source::Context);
-    }
-    if !only_owned(inner, ty, diag) {
-        return None;
-    }
-    let owned = match inner {
-        Type::Slice(slice) => {
-            let item = &slice.elem;
-            syn::parse_quote!(::std::vec::Vec<#item>)
-        }
-        inner if last_segment_is(inner, "str") => syn::parse_quote!(::std::string::String),
-        inner if last_segment_is(inner, "Path") => syn::parse_quote!(::std::path::PathBuf),
-        inner => inner.clone(),
-    };
-    Some(Source::Model { owned: Box::new(owned), lent: true })
-}
-
-/// The type without the invisible or visible parentheses that other macros put around it.
-pub(crate) fn peel(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => peel(&group.elem),
-        Type::Paren(paren) => peel(&paren.elem),
-        ty => ty,
-    }
-}
-
-fn last_segment_is(ty: &Type, name: &str) -> bool {
-    match peel(ty) {
-        Type::Path(TypePath { qself: None, path, .. }) => {
-            path.segments.last().is_some_and(|last| last.ident == name)
-        }
-        _ => false,
-    }
-}
-
-/// Reports what can never be decoded, at the token that makes it so.
-/// `whole` is the type as it stands in the signature.
-fn only_owned(ty: &Type, whole: &Type, diag: &mut Diag) -> bool {
-    let Some(token) = find(ty.to_token_stream(), &|token| match token {
-        TokenTree::Ident(ident) => ident == "impl" || ident == "Self",
-        TokenTree::Punct(punct) => punct.as_char() == '&',
-        _ => false,
-    }) else {
-        return true;
-    };
-    match token.to_string().as_str() {
-        "impl" => diag.error(ty, "a parameter of a tool needs a concrete type: the model reads its schema"),
-        "Self" => diag.error(token, "`#[tool]` goes on a free function: there is no `Self`"),
-        _ => diag.error(
-            ty,
-            format!("a reference inside a type cannot be decoded; write `{}`", owned_spelling(ty, whole)),
-        ),
-    }
-    false
-}
-
-/// The first token, at any depth, that is wanted.
-pub(crate) fn find(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
-    tokens.into_iter().find_map(|token| match token {
-        TokenTree::Group(group) => find(group.stream(), wanted),
-        token => wanted(&token).then_some(token),
-    })
-}
-
-/// `Option<String>` for `Option<&str>`.
-fn owned_spelling(ty: &Type, whole: &Type) -> String {
-    let mut ty = ty.clone();
-    make_owned(&mut ty);
-    let spaced = ty.to_token_stream().to_string();
-    let spelling = spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::");
-    if matches!(whole, Type::Reference(_)) { format!("&{spelling}") } else { spelling }
-}
-
-fn is_context_reference(ty: &Type) -> bool {
-    match peel(ty) {
-        Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
-        ty => last_segment_is(ty, "ToolContext"),
-    }
-}
-
-fn make_owned(ty: &mut Type) {
-    match ty {
-        Type::Reference(reference) => {
-            let mut inner = (*reference.elem).clone();
-            if last_segment_is(&inner, "str") {
-                inner = syn::parse_quote!(String);
-            } else if let Type::Slice(slice) = &inner {
-                let item = &slice.elem;
-                inner = syn::parse_quote!(Vec<#item>);
-            }
-            make_owned(&mut inner);
-            *ty = inner;
-        }
-        Type::Path(path) => {
-            for segment in &mut path.path.segments {
-                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
-                for argument in &mut arguments.args {
-                    if let GenericArgument::Type(ty) = argument {
-                        make_owned(ty);
-                    }
-                }
-            }
-        }
-        Type::Slice(slice) => make_owned(&mut slice.elem),
-        Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(make_owned),
-        Type::Array(array) => make_owned(&mut array.elem),
-        _ => {}
-    }
 }

@@ -1,9 +1,10 @@
 //! A function whose body is not looked at, so that a half-typed body never breaks the macro.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use crate::diag::Diag;
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, FnArg, Signature, Visibility};
+use syn::{Attribute, FnArg, Meta, ReturnType, Signature, Type, Visibility};
 
 #[derive(Clone)]
 pub(crate) struct FunctionItem {
@@ -23,11 +24,37 @@ impl FunctionItem {
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
-        let function: Self = syn::parse2(head.into_iter().collect())?;
-        match body {
-            Some(body) if function.body.is_empty() => Ok(Self { body: body.into(), ..function }),
-            _ => Err(syn::Error::new_spanned(&function.sig, "a tool needs a body")),
+        let mut function: Self = syn::parse2(head.into_iter().collect())?;
+        function.body.extend(body);
+        Ok(function)
+    }
+
+    /// The function with a body, which it should have had.
+    pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
+        if !has_braces(&self.body) {
+            diag.error(&self.sig, "a tool needs a body");
+            self.attrs.push(syn::parse_quote!(#[allow(unused)]));
+            self.body = quote!({ loop {} });
         }
+        self
+    }
+
+    /// The same with the type's name for `Self` in its signature: generated items stand outside of the `impl`
+    /// block, where `Self` means nothing.
+    pub(crate) fn with_self_named(mut self, owner: &Type) -> Self {
+        for input in &mut self.sig.inputs {
+            let FnArg::Typed(typed) = input else { continue };
+            name_self_in(&mut typed.ty, owner);
+            for attr in &mut typed.attrs {
+                if let Meta::List(list) = &mut attr.meta {
+                    list.tokens = name_self(list.tokens.clone(), owner);
+                }
+            }
+        }
+        if let ReturnType::Type(_, ty) = &mut self.sig.output {
+            name_self_in(ty, owner);
+        }
+        self
     }
 
     /// What is given back to the compiler: the function as it was, less the attributes on its
@@ -52,6 +79,53 @@ impl FunctionItem {
         });
         attrs.into_iter().any(is_ours)
     }
+}
+
+fn name_self_in(ty: &mut Type, owner: &Type) {
+    let named = name_self(ty.to_token_stream(), owner);
+    *ty = syn::parse2(named.clone()).unwrap_or(Type::Verbatim(named));
+}
+
+fn name_self(tokens: TokenStream, owner: &Type) -> TokenStream {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut named = TokenStream::new();
+    while let Some(token) = tokens.next() {
+        named.extend(match token {
+            TokenTree::Ident(ident) if ident == "Self" => {
+                let begins_path =
+                    matches!(tokens.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
+                let owner = if begins_path { quote!(<#owner>) } else { owner.to_token_stream() };
+                // Mistakes are shown where `Self` stands.
+                at(owner, ident.span())
+            }
+            TokenTree::Group(group) => regroup(&group, name_self(group.stream(), owner)),
+            token => token.into(),
+        });
+    }
+    named
+}
+
+/// The tokens as they are, but shown elsewhere.
+fn at(tokens: TokenStream, place: Span) -> TokenStream {
+    let moved = |token| match token {
+        TokenTree::Group(group) => regroup(&group, at(group.stream(), place)),
+        mut token => {
+            token.set_span(token.span().located_at(place));
+            token.into()
+        }
+    };
+    tokens.into_iter().flat_map(moved).collect()
+}
+
+fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
+    let mut regrouped = Group::new(group.delimiter(), inner);
+    regrouped.set_span(group.span());
+    TokenTree::Group(regrouped).into()
+}
+
+/// Whether a body begins with a block.
+fn has_braces(body: &TokenStream) -> bool {
+    body.clone().into_iter().next().is_some_and(|token| is_block(&token))
 }
 
 /// Whether a token is a block, also one that another macro was given as `$body:block`.

@@ -41,7 +41,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
     let attr = attr::ToolAttr::read(attr, &mut diag);
     let function = match item::FunctionItem::read(item.clone()) {
-        Ok(function) => function,
+        Ok(function) => function.with_body(&mut diag),
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(item);
@@ -52,9 +52,10 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         Some(model) if diag.is_empty() => expand::tool(&model),
         _ => expand::stub(&draft),
     };
-    let mut output = match function.has_our_attributes() {
-        true => function.without_our_attributes().into_token_stream(),
-        false => item,
+    // Nearly always the function is given back as it came. A mistake may have added a body.
+    let mut output = match diag.is_empty() && !function.has_our_attributes() {
+        true => item,
+        false => function.without_our_attributes().into_token_stream(),
     };
     output.extend(generated);
     diag.into_tokens(output)

@@ -1,7 +1,7 @@
 //! What a function means, after every rule was checked. Only this can be expanded.
 
 use crate::attr::{Constraints, DefaultAttr};
-use crate::draft::StateForm;
+use crate::draft::{Lending, StateForm};
 use proc_macro2::{Span, TokenStream};
 use std::time::Duration;
 use syn::{Attribute, Ident, Signature, Type, Visibility};
@@ -44,8 +44,8 @@ pub(crate) struct ParamModel<'a> {
     pub(crate) owned: &'a Type,
     /// Where that type stands: what is wrong with it is reported there.
     pub(crate) span: Span,
-    /// Whether the function takes a reference to it.
-    pub(crate) lent: bool,
+    /// How the function takes it.
+    pub(crate) lending: Lending,
     pub(crate) name: String,
     pub(crate) aliases: Vec<String>,
     /// An expression of type `&'static str`.

@@ -21,7 +21,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         }
     };
     check_block(&block, &mut diag);
-    let functions = take_functions(&mut block);
+    let functions = take_functions(&mut block, &mut diag);
     if functions.is_empty() {
         diag.error(&block.self_ty, "no method is marked `#[tool]`, so there is no tool in this set");
     }
@@ -53,9 +53,17 @@ fn check_block(block: &ItemImpl, diag: &mut Diag) {
 }
 
 /// The marked functions with the arguments of their marks. What is left in the block is plain Rust.
-fn take_functions(block: &mut ItemImpl) -> Vec<(TokenStream, FunctionItem)> {
+fn take_functions(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
+    let owner = (*block.self_ty).clone();
     let mut functions = Vec::new();
     for item in &mut block.items {
+        if let ImplItem::Verbatim(tokens) = item
+            && let Ok(function) = FunctionItem::read(tokens.clone())
+            && function.attrs.iter().any(is_mark)
+        {
+            let function = function.with_body(diag);
+            *item = syn::parse_quote!(#function);
+        }
         let ImplItem::Fn(function) = item else { continue };
         let Some(at) = function.attrs.iter().position(is_mark) else { continue };
         let mark = function.attrs.remove(at);
@@ -66,7 +74,7 @@ fn take_functions(block: &mut ItemImpl) -> Vec<(TokenStream, FunctionItem)> {
         let ImplItemFn { attrs, vis, sig, block, .. } = &*function;
         let whole = FunctionItem::new(attrs.clone(), vis.clone(), sig.clone(), block.to_token_stream());
         function.sig = whole.without_our_attributes().sig;
-        functions.push((tokens, whole));
+        functions.push((tokens, whole.with_self_named(&owner)));
     }
     functions
 }

@@ -18,7 +18,7 @@ pub async fn everything(
     #[param(default = "x", length = 1..=3)] word: String,
     #[param(default, items(range = 0..=9))] list: ::std::vec::Vec<u8>,
     #[param(alias = "p", default = Place::Here)] place: Place,
-    area: ::core::option::Option<Area>,
+    area: ::core::option::Option<&Area>,
     #[state] count: ::core::option::Option<&u64>,
     context: &::tk::ToolContext,
 ) -> ::core::result::Result<String, ::tk::ToolError> {
@@ -113,8 +113,8 @@ impl Set {
     /// Does it.
     #[tool]
     #[must_use]
-    pub fn run(&self, n: u8) -> u8 {
-        let Self = self;
+    pub fn run(&self, n: u8, word: ::core::option::Option<&str>) -> u8 {
+        let _: (&Self, _) = (self, word);
         n
     }
 }

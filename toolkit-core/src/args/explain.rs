@@ -1,7 +1,7 @@
 //! The slow way, taken when something is wrong: coerce what can be meant, report everything else.
 
 use super::decode::Rules;
-use super::members::{Member, with_members};
+use super::members::{Member, said, with_members};
 use super::param::{Fill, Param, fill_absent};
 use super::place;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
@@ -312,7 +312,7 @@ fn parent(fault: &Fault) -> Vec<Step> {
 /// What the decoder of a type said about a value that stands at `place`.
 fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Violation {
     let found = place::find(value, place::offset(value, error.line(), error.column()));
-    let said = error.to_string();
+    let said = said(error);
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
     // serde has said what it found where it speaks of an invalid type or value.
     let got = match said.starts_with("invalid ") {

@@ -48,7 +48,14 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
 }
 
 pub(super) fn not_json(error: &serde_json::Error) -> ToolError {
-    ToolError::invalid_json(format_args!("{error}; the arguments must be one JSON object"))
+    ToolError::invalid_json(format_args!("{}; the arguments must be one JSON object", said(error)))
+}
+
+/// What serde says, in other words where it does not say what is wrong with a text.
+pub(super) fn said(error: &serde_json::Error) -> String {
+    let lone_half = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
+    let in_words = "write the character itself, not half of a surrogate pair";
+    lone_half.iter().fold(error.to_string(), |said, theirs| said.replace(theirs, in_words))
 }
 
 /// The members in the order of the text, doubled names included.

@@ -56,14 +56,8 @@ impl Shape {
 
     /// Has the schema forbid what the type would ignore, or takes that back.
     pub(crate) fn close(&self, schema: &mut Value, closed: bool) {
-        match schema {
-            Value::Object(root) if self.closable && closed => {
-                root.insert("additionalProperties".to_owned(), false.into());
-            }
-            Value::Object(root) if self.closable => {
-                root.shift_remove("additionalProperties");
-            }
-            _ => {}
+        if self.closable {
+            close(schema, closed);
         }
     }
 
@@ -83,6 +77,16 @@ impl Shape {
         let value = if self.demanding { serde_json::from_str::<Value>(text).ok() } else { None };
         let broken = value.map(|value| broken_constraints(rules.schema, rules.schema, &value, text));
         explain::violations("", broken.unwrap_or_default())
+    }
+}
+
+/// Has the schema of an object forbid members that it does not name, or takes that back.
+pub(crate) fn close(schema: &mut Value, closed: bool) {
+    let Value::Object(root) = schema else { return };
+    if closed {
+        root.insert("additionalProperties".to_owned(), false.into());
+    } else {
+        root.shift_remove("additionalProperties");
     }
 }
 

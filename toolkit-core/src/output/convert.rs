@@ -130,7 +130,15 @@ impl<T, E> Output<Result<T, E>> {
     }
 }
 
-/// `split` for everything that is not a `Result`.
+impl<T, E> Output<Option<Result<T, E>>> {
+    /// Parts the value, or that there is none, from the failure.
+    #[inline]
+    pub fn split(self) -> Result<Output<Option<T>>, Failure<E>> {
+        self.0.transpose().map(Output).map_err(Failure)
+    }
+}
+
+/// `split` for everything that is not a `Result`, nor an `Option` of one.
 pub trait Infallible: Sized {
     /// There is no failure to part.
     fn split(self) -> Result<Self, Failure<Never>>;

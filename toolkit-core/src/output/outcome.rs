@@ -64,6 +64,13 @@ impl<T: IntoOutcome, E: ErrorText + 'static> IntoOutcome for Result<T, E> {
     }
 }
 
+/// `None` is `null`.
+impl<T: IntoOutcome, E: ErrorText + 'static> IntoOutcome for Option<Result<T, E>> {
+    fn into_outcome(self) -> Result<ToolOutput, ToolError> {
+        self.map_or_else(|| as_json(&()), IntoOutcome::into_outcome)
+    }
+}
+
 /// A [`ToolError`] stays what it is; of any other error the model reads the text, with the causes where
 /// they can be seen.
 fn into_error<E: ErrorText + 'static>(error: E) -> ToolError {
@@ -146,11 +153,15 @@ mod tests {
         check(Json(("a", 1, true, 0.5)), r#"["a",1,true,0.5]"#);
         check(Ok::<_, String>("text"), "text");
         check(Ok::<_, String>(Json("text")), r#""text""#);
+        check(Some(Ok::<_, String>("text")), "text");
+        check(None::<Result<u8, String>>, "null");
     }
 
     #[test]
     fn errors_are_told_and_tool_errors_stay_what_they_are() {
         let error = Err::<(), _>("no such city").into_outcome().unwrap_err();
+        assert_eq!(error.message(), "Error running tool: no such city");
+        let error = Some(Err::<(), _>("no such city")).into_outcome().unwrap_err();
         assert_eq!(error.message(), "Error running tool: no such city");
         let denied = ToolError::denied("x", "no");
         let error = Err::<(), _>(denied.clone()).into_outcome().unwrap_err();

@@ -29,7 +29,15 @@ impl<T, E> Returned<Result<T, E>> {
     }
 }
 
-/// `of_success` for everything that is not a `Result`.
+impl<T, E> Returned<Option<Result<T, E>>> {
+    /// The type of what a function returns that did not fail.
+    #[inline]
+    pub fn of_success(self) -> Returned<Option<T>> {
+        Returned::TYPE
+    }
+}
+
+/// `of_success` for everything that is not a `Result`, nor an `Option` of one.
 pub trait AlwaysSuccess: Sized {
     /// The type itself.
     #[inline]

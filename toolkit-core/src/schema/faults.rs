@@ -4,7 +4,8 @@
 //! is no validator: a value without faults here may still be refused by a type with rules of its own.
 
 use super::aliases::property;
-use super::describe::{describe, resolve, value_in_words};
+use super::choice::{Choice, choice_of};
+use super::describe::{describe, describe_instead_of, resolve, value_in_words};
 use super::limits::{is_same, keeps_within, matches};
 use crate::error::{ViolationKind, nearest, shorten};
 use serde_json::{Map, Value};
@@ -111,7 +112,7 @@ impl<'a> Search<'a> {
     }
 
     fn mismatch(&mut self, kind: ViolationKind, schema: &Map<String, Value>, value: &Value) {
-        let expected = describe(self.root, &Value::Object(schema.clone()));
+        let expected = describe_instead_of(self.root, &Value::Object(schema.clone()), value);
         let message = match self.steps.is_empty() {
             true => mismatch(expected, self.raw),
             false => mismatch(expected, &value.to_string()),
@@ -140,10 +141,31 @@ impl<'a> Search<'a> {
                 meant = Some(found);
             }
         }
-        match meant {
-            Some(found) => self.found.extend(found),
-            None => self.mismatch(ViolationKind::WrongType, schema, value),
+        match (value.as_object(), choice_of(self.root, branches), meant) {
+            (Some(members), Some(Choice::Tag(name, allowed)), _)
+                if members.get(name).is_none_or(|given| !allowed.contains(&given)) =>
+            {
+                self.look_at_tag(name, &allowed, members);
+            }
+            (Some(members), Some(Choice::Members(names)), _)
+                if !names.iter().any(|name| members.contains_key(*name)) =>
+            {
+                self.mismatch(ViolationKind::WrongType, schema, value);
+            }
+            (_, _, Some(found)) => self.found.extend(found),
+            (_, _, None) => self.mismatch(ViolationKind::WrongType, schema, value),
         }
+    }
+
+    /// Reports an object that none of the branches means, where a tag would tell which.
+    fn look_at_tag(&mut self, name: &str, allowed: &[&Value], members: &Map<String, Value>) {
+        let schema = Map::from_iter([("enum".to_owned(), allowed.iter().copied().cloned().collect())]);
+        self.steps.push(Step::Key(name.to_owned()));
+        match members.get(name) {
+            Some(given) => self.mismatch(ViolationKind::WrongType, &schema, given),
+            None => self.add(ViolationKind::Missing, missing(describe(self.root, &schema.into()))),
+        }
+        self.steps.pop();
     }
 
     /// Whether a fault is about the member that tells the branches of a tagged enum apart.
@@ -330,9 +352,7 @@ mod tests {
         check(
             &schema,
             &json!({"kind": "line"}),
-            &[
-                r#": expected object with `kind` "circle" or object with `kind` "square", got object {"kind":"line"}"#,
-            ],
+            &[r#"kind: expected one of "circle", "square", got string "line""#],
         );
         let schema = json!({"anyOf": [{"type": "string"}, {"type": "integer"}]});
         check(&schema, &json!([]), &[": expected string or integer, got array []"]);

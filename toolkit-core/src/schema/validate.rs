@@ -2,7 +2,7 @@
 //!
 //! The validator alone decides. What it found is told in the words of [`faults`](super::faults).
 
-use super::describe::describe;
+use super::describe::{describe, describe_instead_of};
 use super::faults::{Fault, MOST, Step, mismatch, missing, no_such_property};
 use crate::error::{ViolationKind, shorten};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -194,7 +194,7 @@ impl<'a> Report<'a> {
         match meant {
             Some(found) => self.found.extend(found),
             None => {
-                let expected = schema.and_then(|schema| describe(self.schema, schema));
+                let expected = schema.and_then(|schema| describe_instead_of(self.schema, schema, value));
                 let expected = expected.or_else(|| self.any_of(branches));
                 self.push(here.to_vec(), ViolationKind::WrongType, mismatch(expected, &value.to_string()));
             }
@@ -214,7 +214,7 @@ impl<'a> Report<'a> {
         let plain = self.schema_of(error).and_then(Value::as_object).map(without_references);
         let described = plain
             .filter(|plain| plain.contains_key(&keyword))
-            .and_then(|plain| describe(self.schema, &plain.into()));
+            .and_then(|plain| describe_instead_of(self.schema, &plain.into(), &error.instance()));
         match error.kind() {
             Kind::Type { kind } => described.or_else(|| Some(type_in_words(kind))),
             Kind::Enum { options } => described

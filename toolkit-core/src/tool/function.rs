@@ -116,6 +116,18 @@ struct Made {
     shape: Option<Shape>,
 }
 
+impl Made {
+    /// Has the schemas forbid arguments that the tool does not have, or takes that back.
+    fn close(&mut self, closed: bool) {
+        for schema in std::iter::once(&mut self.definition.parameters).chain(&mut self.checked) {
+            match &self.shape {
+                Some(shape) => shape.close(schema, closed),
+                None => args::close(schema, closed),
+            }
+        }
+    }
+}
+
 impl ToolCell {
     /// Nothing is made yet.
     #[must_use]
@@ -289,8 +301,13 @@ impl FunctionTool {
     /// ```
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
-        let metadata = &mut Arc::make_mut(&mut self.made).definition.metadata;
-        *metadata = change(std::mem::take(metadata));
+        let made = Arc::make_mut(&mut self.made);
+        let before = made.definition.metadata.unknown;
+        made.definition.metadata = change(std::mem::take(&mut made.definition.metadata));
+        let after = made.definition.metadata.unknown;
+        if after != before {
+            made.close(after == UnknownArguments::Refuse);
+        }
         self
     }
 

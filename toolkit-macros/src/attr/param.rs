@@ -112,8 +112,14 @@ impl ParamAttr {
 /// The name of a parameter. It is compared with the text of a call, where these characters stand escaped.
 fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
     let name = text(input)?;
-    if name.value().contains(|c: char| matches!(c, '"' | '\\') || c.is_control()) {
-        diag.error(&name, "the name of a parameter has no quotes, backslashes or control characters");
+    let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();
+    if name.value().contains(is_escaped) {
+        let plain = name.value().trim_matches(is_escaped).replace(is_escaped, "_");
+        let example = if plain.is_empty() { String::new() } else { format!("; write for example {plain:?}") };
+        let message = format!(
+            "the name of a parameter cannot have quotes, backslashes or control characters, which JSON escapes{example}"
+        );
+        diag.error(&name, message);
     }
     Ok(name)
 }

@@ -1,7 +1,7 @@
 //! The function that decodes the arguments and calls the user's function.
 
 use super::params::default_ident;
-use crate::draft::StateForm;
+use crate::draft::{Lending, StateForm};
 use crate::model::{Argument, Model, ParamModel};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -13,7 +13,7 @@ pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     let call = call(model);
     let future = match model.sig.asyncness {
         // A future that is not `Send` is reported under the function's name.
-        Some(_) if model.params().any(|param| param.lent) => {
+        Some(_) if model.params().any(|param| param.lending != Lending::Given) => {
             // The output may borrow from what is lent, so both stay in one future.
             let outcome = outcome(model, &quote!(#call.await));
             quote_spanned! {model.sig.ident.span()=>
@@ -138,8 +138,7 @@ fn call(model: &Model<'_>) -> TokenStream {
         Argument::Param(param) => {
             let value = value_ident(index, param);
             index += 1;
-            let borrow = param.lent.then(|| quote_spanned!(param.ident.span()=> &));
-            quote!(#borrow #value)
+            param.lending.argument(&value, param.ident)
         }
     });
     let function = &model.sig.ident;

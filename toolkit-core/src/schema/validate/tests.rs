@@ -99,9 +99,7 @@ fn the_branch_that_is_meant_is_explained() {
     check(
         &schema,
         &json!({"shape": {"kind": "line"}}),
-        &[
-            r#"shape: expected object with `kind` "circle" or object with `kind` "square", got object {"kind":"line"}"#,
-        ],
+        &[r#"shape: expected object with `kind` one of "circle", "square", got object {"kind":"line"}"#],
     );
 }
 

@@ -1,0 +1,10 @@
+use toolkit::tool;
+
+#[tool]
+fn add(
+    /// The first.
+    a: i64,
+    #[param(default = 5)] b: i64,
+) -> i64;
+
+fn main() {}

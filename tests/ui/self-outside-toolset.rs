@@ -1,0 +1,8 @@
+use toolkit::tool;
+
+#[tool]
+fn plus(other: Self, rest: Vec<Self>) -> i64 {
+    0
+}
+
+fn main() {}
