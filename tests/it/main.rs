@@ -16,3 +16,4 @@ mod recorded;
 mod registry;
 mod schemas;
 mod tool_macro;
+mod truncation;

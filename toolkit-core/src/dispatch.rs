@@ -1,5 +1,6 @@
 //! Running the calls of a model: all at once, and exactly one result for each.
 
+mod finish;
 mod stream;
 
 pub use stream::ToolResultStream;
@@ -11,6 +12,7 @@ use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
 use crate::tool::{Tool, panic_text, start};
+use finish::Finish;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::{JoinError, JoinHandle};
@@ -42,6 +44,7 @@ pub struct Dispatcher {
     registry: Arc<ToolRegistry>,
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
+    finish: Arc<Finish>,
 }
 
 impl Dispatcher {
@@ -53,7 +56,7 @@ impl Dispatcher {
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
-        Ok(Self { registry, timeout: None, hard_limit: None })
+        Ok(Self { registry, timeout: None, hard_limit: None, finish: Arc::default() })
     }
 
     /// Sets how long a call may run if its tool does not say.
@@ -172,6 +175,7 @@ impl Dispatcher {
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
+        let finish = self.finish.clone();
         let run = async move {
             let started = Instant::now();
             let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
@@ -186,11 +190,11 @@ impl Dispatcher {
             if let Some(token) = cancellation {
                 context = context.with_cancellation(token);
             }
-            let running = match start(&*tool, arguments.as_str(), &context, limit) {
-                Ok(outcome) => return ended(outcome),
-                Err(running) => running,
+            let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
+                Ok(outcome) => outcome,
+                Err(running) => running.await,
             };
-            ended(running.await)
+            ended(finish.outcome(&*tool, &context, outcome))
         };
         (Identity { position, call_id: id, name, extras }, run)
     }

@@ -36,8 +36,8 @@ pub use name::{
     namespace_prefix, normalize, strip_namespace,
 };
 pub use output::{
-    Base64, Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource,
-    ToolOutput, ToolReturn,
+    Base64, Content, ErrorText, FullOutput, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData,
+    OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy,
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;

@@ -66,6 +66,13 @@ impl ToolError {
         Self(Box::new(Repr { kind, brief: message.clone(), message, violations: Vec::new() }))
     }
 
+    /// Replaces the text that the model reads.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Replaces the short text that is shown to the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
