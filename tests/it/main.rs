@@ -15,5 +15,6 @@ mod outputs;
 mod recorded;
 mod registry;
 mod schemas;
+mod think;
 mod tool_macro;
 mod truncation;

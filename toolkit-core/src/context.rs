@@ -19,13 +19,14 @@ pub struct ToolContext {
     state: Option<Arc<State>>,
     /// How the model spells the tool's name, if otherwise.
     called_as: Option<Box<str>>,
+    reason: Option<String>,
 }
 
 impl ToolContext {
     /// The context of a call of this tool that has no id and cannot be cancelled.
     #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self { tool_name, call_id: None, cancellation: None, state: None, called_as: None }
+        Self { tool_name, call_id: None, cancellation: None, state: None, called_as: None, reason: None }
     }
 
     /// Sets the provider's id of the call.
@@ -51,6 +52,13 @@ impl ToolContext {
 
     pub(crate) fn lent(mut self, state: Option<&Arc<State>>) -> Self {
         self.state = state.cloned();
+        self
+    }
+
+    /// Sets why the model makes the call.
+    #[must_use]
+    pub fn with_reason(mut self, reason: Option<String>) -> Self {
+        self.reason = reason;
         self
     }
 
@@ -87,6 +95,12 @@ impl ToolContext {
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
+    }
+
+    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// Whether the call was cancelled. A tool that loops should look now and then.

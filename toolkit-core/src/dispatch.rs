@@ -171,7 +171,11 @@ impl Dispatcher {
             None => Err(self.registry.not_found(&call.name)),
         };
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let call_id = id.clone();
+        let (arguments, reason) = match &resolved {
+            Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
+            Err(_) => (arguments, None),
+        };
+        let (call_id, told) = (id.clone(), reason.clone());
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
@@ -185,6 +189,7 @@ impl Dispatcher {
             };
             let mut context = ToolContext::new(tool.definition().name.clone())
                 .with_call_id(call_id)
+                .with_reason(told)
                 .called_as(spelling)
                 .lent(state.as_ref());
             if let Some(token) = cancellation {
@@ -196,7 +201,7 @@ impl Dispatcher {
             };
             ended(finish.outcome(&*tool, &context, outcome))
         };
-        (Identity { position, call_id: id, name, extras }, run)
+        (Identity { position, call_id: id, name, reason, extras }, run)
     }
 
     fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
@@ -213,6 +218,7 @@ struct Identity {
     position: usize,
     call_id: CallId,
     name: String,
+    reason: Option<String>,
     extras: ProviderExtras,
 }
 
@@ -225,8 +231,8 @@ struct Ended {
 
 impl Identity {
     fn result(self, Ended { outcome, duration, .. }: Ended) -> ToolResult {
-        let Self { position, call_id, name, extras } = self;
-        ToolResult { position, duration, extras, ..ToolResult::new(call_id, name, outcome) }
+        let Self { position, call_id, name, reason, extras } = self;
+        ToolResult { position, duration, reason, extras, ..ToolResult::new(call_id, name, outcome) }
     }
 
     /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that

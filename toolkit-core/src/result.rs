@@ -20,6 +20,8 @@ pub struct ToolResult {
     pub outcome: Result<ToolOutput, ToolError>,
     /// How long the tool ran; zero if it did not.
     pub duration: Duration,
+    /// Why the model made the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    pub reason: Option<String>,
     /// What the provider said about the call and wants back with its result.
     pub extras: ProviderExtras,
 }
@@ -29,7 +31,8 @@ impl ToolResult {
     #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
-        Self { call_id, name: name.into(), position: 0, outcome, duration: Duration::ZERO, extras }
+        let name = name.into();
+        Self { call_id, name, position: 0, outcome, duration: Duration::ZERO, reason: None, extras }
     }
 
     /// The result of this call, which took no time: for programs that answer calls themselves.
