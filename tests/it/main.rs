@@ -16,5 +16,6 @@ mod recorded;
 mod registry;
 mod schemas;
 mod think;
+mod tool_context;
 mod tool_macro;
 mod truncation;

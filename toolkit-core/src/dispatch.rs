@@ -6,7 +6,7 @@ mod stream;
 pub use stream::ToolResultStream;
 
 use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::context::ToolContext;
+use crate::context::{ToolActions, ToolContext};
 use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
@@ -129,7 +129,9 @@ impl Dispatcher {
             return match calls.pop() {
                 Some(call) => {
                     let (identity, run) = self.prepare(0, call, cancellation);
-                    vec![identity.result(run.await)]
+                    let results = vec![identity.result(run.await)];
+                    self.finish.apply_changes(&results);
+                    results
                 }
                 None => Vec::new(),
             };
@@ -146,11 +148,12 @@ impl Dispatcher {
                 Err(lost) => identity.lost(lost),
             });
         }
+        self.finish.apply_changes(&results);
         results
     }
 
     fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
-        let mut stream = ToolResultStream::with_capacity(calls.len());
+        let mut stream = ToolResultStream::new(calls.len(), self.finish.clone());
         for (position, call) in calls.into_iter().enumerate() {
             let (identity, run) = self.prepare(position, call, cancellation.clone());
             stream.spawn(identity, run);
@@ -182,7 +185,12 @@ impl Dispatcher {
         let finish = self.finish.clone();
         let run = async move {
             let started = Instant::now();
-            let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
+            let ended = |outcome| Ended {
+                position,
+                outcome,
+                actions: ToolActions::default(),
+                duration: started.elapsed(),
+            };
             let (tool, limit) = match resolved {
                 Ok(resolved) => resolved,
                 Err(error) => return ended(Err(error)),
@@ -195,11 +203,15 @@ impl Dispatcher {
             if let Some(token) = cancellation {
                 context = context.with_cancellation(token);
             }
+            if let Some(run) = finish.run() {
+                context = context.with_run(run);
+            }
             let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
                 Ok(outcome) => outcome,
                 Err(running) => running.await,
             };
-            ended(finish.outcome(&*tool, &context, outcome))
+            let actions = context.end(outcome.is_ok());
+            Ended { actions, ..ended(finish.outcome(&*tool, &context, outcome)) }
         };
         (Identity { position, call_id: id, name, reason, extras }, run)
     }
@@ -226,13 +238,14 @@ struct Identity {
 struct Ended {
     position: usize,
     outcome: Result<ToolOutput, ToolError>,
+    actions: ToolActions,
     duration: Duration,
 }
 
 impl Identity {
-    fn result(self, Ended { outcome, duration, .. }: Ended) -> ToolResult {
+    fn result(self, Ended { outcome, actions, duration, .. }: Ended) -> ToolResult {
         let Self { position, call_id, name, reason, extras } = self;
-        ToolResult { position, duration, reason, extras, ..ToolResult::new(call_id, name, outcome) }
+        ToolResult { position, duration, reason, actions, extras, ..ToolResult::new(call_id, name, outcome) }
     }
 
     /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
@@ -244,7 +257,8 @@ impl Identity {
             Err(_) => ToolError::cancelled(&self.name),
         };
         let position = self.position;
-        self.result(Ended { position, outcome: Err(error), duration: Duration::ZERO })
+        let actions = ToolActions::default();
+        self.result(Ended { position, outcome: Err(error), actions, duration: Duration::ZERO })
     }
 }
 

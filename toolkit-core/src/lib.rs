@@ -26,7 +26,10 @@ pub mod __private;
 
 pub use args::{ToolParams, kinds};
 pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolUse};
-pub use context::{State, StateNeed, ToolContext};
+pub use context::{
+    ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
+    ToolActions, ToolContext,
+};
 pub use dispatch::{Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,

@@ -1,19 +1,38 @@
 //! What happens to the outcome of a call before the model reads it.
 
 use super::Dispatcher;
-use crate::context::ToolContext;
+use crate::context::{RunContext, StateDelta, ToolContext};
 use crate::error::ToolError;
 use crate::output::{ToolOutput, Truncation};
+use crate::result::ToolResult;
 use crate::tool::Tool;
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 /// What happens to the outcome of a call before the model reads it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Finish {
     truncation: Truncation,
+    run: Option<Arc<RunContext>>,
 }
 
 impl Finish {
+    pub(super) fn run(&self) -> Option<Arc<RunContext>> {
+        self.run.clone()
+    }
+
+    /// Has the session take over what the calls have changed, in the order of the results.
+    pub(super) fn apply_changes(&self, results: &[ToolResult]) {
+        if let Some(run) = &self.run {
+            let mut changes = StateDelta::new();
+            for result in results {
+                changes.extend(result.actions.state_delta.clone());
+            }
+            run.apply(&changes);
+        }
+    }
+
     pub(super) fn outcome(
         &self,
         tool: &dyn Tool,
@@ -30,7 +49,74 @@ impl Finish {
     }
 }
 
+/// What the calls of a stream have changed so far. The session takes it over when all have ended, or the
+/// program wants no more.
+#[derive(Debug)]
+pub(super) struct Changes {
+    finish: Arc<Finish>,
+    /// By position.
+    of_calls: BTreeMap<usize, StateDelta>,
+}
+
+impl Changes {
+    pub(super) fn new(finish: Arc<Finish>) -> Self {
+        Self { finish, of_calls: BTreeMap::new() }
+    }
+
+    pub(super) fn add(&mut self, result: &ToolResult) {
+        if self.finish.run.is_some() && !result.actions.state_delta.is_empty() {
+            self.of_calls.insert(result.position, result.actions.state_delta.clone());
+        }
+    }
+
+    pub(super) fn apply(&mut self) {
+        if let Some(run) = &self.finish.run {
+            run.apply(&mem::take(&mut self.of_calls).into_values().flatten().collect());
+        }
+    }
+}
+
+impl Drop for Changes {
+    fn drop(&mut self) {
+        self.apply();
+    }
+}
+
 impl Dispatcher {
+    /// Tells the calls in which run they are: who runs, in which session, who listens to their progress.
+    /// Dispatchers are cheap to clone, so each run may have its own.
+    ///
+    /// A call sees the session with what it has changed itself, and without what other calls of its batch
+    /// change. The changes of the calls that succeeded are made when the batch has ended, in the order of the calls; with
+    /// [`dispatch_stream`](Self::dispatch_stream), when the last result was given or the stream is dropped,
+    /// those of the results that were given.
+    ///
+    /// ```
+    /// use toolkit_core::{
+    ///     Dispatcher, FunctionTool, RunContext, Session, ToolCall, ToolContext, ToolRegistry,
+    /// };
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Search { query: String }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let search = FunctionTool::from_fn_with("search", "", |args: Search, context: ToolContext| {
+    ///     context.session().set("user:last_query", args.query);
+    /// })?;
+    /// let session = Session::new("session 1");
+    /// let run = RunContext::new().with_session(session.clone());
+    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([search])?)?.with_run(run);
+    /// dispatcher.dispatch([ToolCall::new("1", "search", r#"{"query": "rust"}"#)]).await;
+    /// assert_eq!(session.get("user:last_query"), Some("rust".into()));
+    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
+        Arc::make_mut(&mut self.finish).run = Some(run.into());
+        self
+    }
+
     /// Sets how results and the messages of errors are kept short. Without it, only tools with a
     /// [`max_result_size`](crate::ToolMetadata::max_result_size) have a limit, and what they have too much
     /// is lost.
