@@ -7,6 +7,7 @@ mod arguments;
 mod closures;
 mod constraints;
 mod dispatch;
+mod failures;
 mod live;
 mod metadata;
 mod names;

@@ -171,7 +171,7 @@ impl Dispatcher {
     ) -> (Identity, impl Future<Output = Ended> + Send + 'static) {
         let resolved = match self.registry.get(&call.name) {
             Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
-            None => Err(self.registry.not_found(&call.name)),
+            None => Err(self.finish.failure(&call.name, self.registry.not_found(&call.name))),
         };
         let ToolCall { id, name, arguments, extras, .. } = call;
         let (arguments, reason) = match &resolved {

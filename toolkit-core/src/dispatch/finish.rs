@@ -7,19 +7,35 @@ use crate::output::{ToolOutput, Truncation};
 use crate::result::ToolResult;
 use crate::tool::Tool;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What happens to the outcome of a call before the model reads it.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Finish {
     truncation: Truncation,
     run: Option<Arc<RunContext>>,
+    failure_text: Option<Arc<FailureText>>,
 }
+
+/// Makes the text for the model of the name that the model has called and what went wrong.
+type FailureText = dyn Fn(&str, &ToolError) -> String + Send + Sync;
 
 impl Finish {
     pub(super) fn run(&self) -> Option<Arc<RunContext>> {
         self.run.clone()
+    }
+
+    /// The error in the words that the program chose.
+    pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
+        let Some(text) = &self.failure_text else { return error };
+        // Whatever goes wrong with the program's words, the call has its result.
+        match catch_unwind(AssertUnwindSafe(|| text(called, &error))) {
+            Ok(message) => error.with_message(message),
+            Err(_) => error,
+        }
     }
 
     /// Has the session take over what the calls have changed, in the order of the results.
@@ -39,6 +55,7 @@ impl Finish {
         context: &ToolContext,
         outcome: Result<ToolOutput, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
+        let outcome = outcome.map_err(|error| self.failure(context.known_name(), error));
         let own = tool.definition().metadata.max_result_size;
         let Some(limit) = self.truncation.limit_of(own) else { return outcome };
         let (name, id) = (context.tool_name().as_str(), context.call_id());
@@ -46,6 +63,16 @@ impl Finish {
             Ok(output) => Ok(self.truncation.shorten(limit, name, id, output)),
             Err(error) => Err(self.truncation.shorten_error(limit, name, id, error)),
         }
+    }
+}
+
+impl fmt::Debug for Finish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finish")
+            .field("truncation", &self.truncation)
+            .field("run", &self.run)
+            .field("failure_text", &self.failure_text.is_some())
+            .finish()
     }
 }
 
@@ -114,6 +141,33 @@ impl Dispatcher {
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         Arc::make_mut(&mut self.finish).run = Some(run.into());
+        self
+    }
+
+    /// Sets what makes the text for the model of a failure: it gets the name that the model has called, and the
+    /// error. Without it, the model reads [`ToolError::message`], which tells an error's own text and keeps its
+    /// causes from the model.
+    ///
+    /// ```
+    /// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// // A model that may know everything reads the causes too.
+    /// let open = Dispatcher::new(ToolRegistry::new())?.with_failure_text(|_, error| format!("{error:#}"));
+    /// // One that talks to strangers reads no more than what kind of failure it was.
+    /// let closed = Dispatcher::new(ToolRegistry::new())?
+    ///     .with_failure_text(|tool, error| format!("`{tool}` has failed: {:?}", error.kind()));
+    /// let results = closed.dispatch([ToolCall::new("1", "add", "{}")]).await;
+    /// assert_eq!(results[0].to_text(), "`add` has failed: NotFound");
+    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_failure_text(
+        mut self,
+        text: impl Fn(&str, &ToolError) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Arc::make_mut(&mut self.finish).failure_text = Some(Arc::new(text));
         self
     }
 
