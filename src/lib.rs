@@ -38,6 +38,9 @@
 //!   the program serves.
 //! - [`WireError`] is for the **program**: a provider's payload that is not what its format says.
 
+mod directory;
+
+pub use directory::DirectorySink;
 pub use toolkit_core::*;
 
 #[doc = include_str!("docs/tool.md")]

@@ -34,6 +34,8 @@ mod python;
 mod results;
 #[path = "conformance/shapes.rs"]
 mod shapes;
+#[path = "conformance/think.rs"]
+mod think;
 
 use std::env;
 use std::io::{self, Write};
@@ -48,7 +50,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 14] = [
+const FILES: [(&str, Check); 15] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -63,6 +65,7 @@ const FILES: [(&str, Check); 14] = [
     ("toolcalls_toolregistry.json", calls::toolcalls_toolregistry),
     ("openjiuwen.json", shapes::openjiuwen),
     ("kosong.json", kosong::kosong),
+    ("schemas_toolregistry.json", think::think),
 ];
 
 fn main() -> ExitCode {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::python;
 use crate::report::{Answers, Report};
-use crate::vectors::{entry, text};
+use crate::vectors::{Context, entry, text};
+use toolkit::TruncationStrategy;
 
 /// `results_toolregistry.json`
 pub(crate) fn results(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
@@ -20,7 +21,35 @@ pub(crate) fn results(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
             Ok(written(&output.to_text().into()))
         });
         Ok(Answers { theirs, ours })
+    })?;
+    report.section(file, "truncate_result", &["content", "str", "original_size", "truncated"], |row| {
+        let whole = text(row, "text")?;
+        let limit =
+            usize::try_from(entry(row, "max_size")?.as_u64().unwrap_or_default()).context("max_size")?;
+        let strategy = match text(row, "strategy")? {
+            "head" => TruncationStrategy::Head,
+            "head_tail" => TruncationStrategy::HeadTail,
+            other => return Err(format!("no strategy `{other}`")),
+        };
+        let ours = strategy.cut(whole, limit);
+        let mut theirs = parts(text(row, "content")?);
+        theirs["truncated"] = entry(row, "truncated")?.clone();
+        let mut ours_in_parts = parts(&ours);
+        ours_in_parts["truncated"] = (ours != whole).into();
+        Ok(Answers::values(theirs, ours_in_parts))
     })
+}
+
+/// What stands before and after the words that say how much is missing, and that number.
+fn parts(cut: &str) -> Value {
+    let words = cut.split_once("\n... (truncated ");
+    let after = words.and_then(|(_, rest)| rest.split_once(" chars) ..."));
+    match (words, after) {
+        (Some((head, _)), Some((missing, tail))) => {
+            json!({"head": head, "missing": missing, "tail": tail.trim_start_matches('\n')})
+        }
+        _ => json!({"head": cut, "missing": null, "tail": ""}),
+    }
 }
 
 /// The text that the model reads, and what it is as JSON, where it is JSON.

@@ -225,7 +225,7 @@ impl std::error::Error for Broken {
 }
 
 #[tokio::test]
-async fn causes_are_told_and_texts_are_texts() {
+async fn causes_are_for_the_program_and_texts_are_texts() {
     #[tool(register = false)]
     fn with_cause() -> Result<(), Broken> {
         Err(Broken("x".parse::<u8>().expect_err("no number")))
@@ -239,8 +239,11 @@ async fn causes_are_told_and_texts_are_texts() {
         Some("plain".into())
     }
     for error in [call(with_cause::tool(), "").await, call(boxed_cause::tool(), "").await] {
-        let message = "Error running tool: the ticket cannot be read: invalid digit found in string";
-        assert_eq!(error.expect_err("it fails").message(), message);
+        let error = error.expect_err("it fails");
+        assert_eq!(error.message(), "Error running tool: the ticket cannot be read");
+        let details = "the ticket cannot be read: invalid digit found in string";
+        assert_eq!(error.details(), Some(details));
+        assert_eq!(format!("{error:#}"), format!("{} ({details})", error.message()));
     }
     #[tool(register = false)]
     fn path(name: String) -> std::path::PathBuf {

@@ -1,11 +1,22 @@
 //! What a running tool may know about its call.
 
+mod actions;
+mod deadline;
+mod draft;
+mod run;
+mod session;
 mod state;
 
+pub use actions::{StateDelta, ToolActions};
+pub use draft::{ActionsView, SessionView};
+pub use run::{Progress, RunContext};
+pub use session::{Session, SessionStore};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
 use crate::name::ToolName;
+use deadline::Deadline;
+use draft::Draft;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -19,13 +30,29 @@ pub struct ToolContext {
     state: Option<Arc<State>>,
     /// How the model spells the tool's name, if otherwise.
     called_as: Option<Box<str>>,
+    reason: Option<String>,
+    run: Option<Arc<RunContext>>,
+    extensions: Option<Arc<State>>,
+    deadline: Deadline,
+    draft: Draft,
 }
 
 impl ToolContext {
     /// The context of a call of this tool that has no id and cannot be cancelled.
     #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self { tool_name, call_id: None, cancellation: None, state: None, called_as: None }
+        Self {
+            tool_name,
+            call_id: None,
+            cancellation: None,
+            state: None,
+            called_as: None,
+            reason: None,
+            run: None,
+            extensions: None,
+            deadline: Deadline::default(),
+            draft: Draft::default(),
+        }
     }
 
     /// Sets the provider's id of the call.
@@ -51,6 +78,28 @@ impl ToolContext {
 
     pub(crate) fn lent(mut self, state: Option<&Arc<State>>) -> Self {
         self.state = state.cloned();
+        self
+    }
+
+    /// Sets what the call has in common with all others of the run.
+    #[must_use]
+    pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
+        self.run = Some(run.into());
+        self
+    }
+
+    /// Adds a value that the tool finds by its type; one of the same type is replaced.
+    #[must_use]
+    pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        let extensions = self.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        self.extensions = Some(Arc::new(extensions.with(value)));
+        self
+    }
+
+    /// Sets why the model makes the call.
+    #[must_use]
+    pub fn with_reason(mut self, reason: Option<String>) -> Self {
+        self.reason = reason;
         self
     }
 
@@ -87,6 +136,56 @@ impl ToolContext {
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
+    }
+
+    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// What the call has in common with all others of the run, if the dispatcher was
+    /// [told](crate::Dispatcher::with_run).
+    #[must_use]
+    pub fn run(&self) -> Option<&RunContext> {
+        self.run.as_deref()
+    }
+
+    /// The name of the agent that runs.
+    #[must_use]
+    pub fn agent_name(&self) -> Option<&str> {
+        self.run()?.agent_name()
+    }
+
+    /// The id of the run.
+    #[must_use]
+    pub fn invocation_id(&self) -> Option<&str> {
+        self.run()?.invocation_id()
+    }
+
+    /// The value of a type that was given to this call, else to its run.
+    #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        let own = self.extensions.as_deref().and_then(State::get);
+        own.or_else(|| self.run()?.extension())
+    }
+
+    /// Tells whoever [listens](RunContext::on_progress) how far the call has come: which part is done, from 0 to
+    /// 1, and what is being done. Without a listener it costs next to nothing.
+    pub fn progress(&self, fraction: f64, message: impl Into<String>) {
+        let Some(run) = self.run() else { return };
+        run.tell(|| Progress {
+            tool_name: self.tool_name.clone(),
+            call_id: self.call_id.clone(),
+            fraction: if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) },
+            message: message.into(),
+        });
+    }
+
+    /// Ends the call and returns what it wants, which counts if it has succeeded.
+    pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
+        let actions = self.draft.close();
+        if has_succeeded { actions } else { ToolActions::default() }
     }
 
     /// Whether the call was cancelled. A tool that loops should look now and then.

@@ -1,16 +1,18 @@
 //! Running the calls of a model: all at once, and exactly one result for each.
 
+mod finish;
 mod stream;
 
 pub use stream::ToolResultStream;
 
 use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::context::ToolContext;
+use crate::context::{ToolActions, ToolContext};
 use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
 use crate::tool::{Tool, panic_text, start};
+use finish::Finish;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::{JoinError, JoinHandle};
@@ -42,6 +44,7 @@ pub struct Dispatcher {
     registry: Arc<ToolRegistry>,
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
+    finish: Arc<Finish>,
 }
 
 impl Dispatcher {
@@ -53,7 +56,7 @@ impl Dispatcher {
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
-        Ok(Self { registry, timeout: None, hard_limit: None })
+        Ok(Self { registry, timeout: None, hard_limit: None, finish: Arc::default() })
     }
 
     /// Sets how long a call may run if its tool does not say.
@@ -126,7 +129,9 @@ impl Dispatcher {
             return match calls.pop() {
                 Some(call) => {
                     let (identity, run) = self.prepare(0, call, cancellation);
-                    vec![identity.result(run.await)]
+                    let results = vec![identity.result(run.await)];
+                    self.finish.apply_changes(&results);
+                    results
                 }
                 None => Vec::new(),
             };
@@ -143,11 +148,12 @@ impl Dispatcher {
                 Err(lost) => identity.lost(lost),
             });
         }
+        self.finish.apply_changes(&results);
         results
     }
 
     fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
-        let mut stream = ToolResultStream::with_capacity(calls.len());
+        let mut stream = ToolResultStream::new(calls.len(), self.finish.clone());
         for (position, call) in calls.into_iter().enumerate() {
             let (identity, run) = self.prepare(position, call, cancellation.clone());
             stream.spawn(identity, run);
@@ -165,34 +171,49 @@ impl Dispatcher {
     ) -> (Identity, impl Future<Output = Ended> + Send + 'static) {
         let resolved = match self.registry.get(&call.name) {
             Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
-            None => Err(self.registry.not_found(&call.name)),
+            None => Err(self.finish.failure(&call.name, self.registry.not_found(&call.name))),
         };
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let call_id = id.clone();
+        let (arguments, reason) = match &resolved {
+            Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
+            Err(_) => (arguments, None),
+        };
+        let (call_id, told) = (id.clone(), reason.clone());
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
+        let finish = self.finish.clone();
         let run = async move {
             let started = Instant::now();
-            let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
+            let ended = |outcome| Ended {
+                position,
+                outcome,
+                actions: ToolActions::default(),
+                duration: started.elapsed(),
+            };
             let (tool, limit) = match resolved {
                 Ok(resolved) => resolved,
                 Err(error) => return ended(Err(error)),
             };
             let mut context = ToolContext::new(tool.definition().name.clone())
                 .with_call_id(call_id)
+                .with_reason(told)
                 .called_as(spelling)
                 .lent(state.as_ref());
             if let Some(token) = cancellation {
                 context = context.with_cancellation(token);
             }
-            let running = match start(&*tool, arguments.as_str(), &context, limit) {
-                Ok(outcome) => return ended(outcome),
-                Err(running) => running,
+            if let Some(run) = finish.run() {
+                context = context.with_run(run);
+            }
+            let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
+                Ok(outcome) => outcome,
+                Err(running) => running.await,
             };
-            ended(running.await)
+            let actions = context.end(outcome.is_ok());
+            Ended { actions, ..ended(finish.outcome(&*tool, &context, outcome)) }
         };
-        (Identity { position, call_id: id, name, extras }, run)
+        (Identity { position, call_id: id, name, reason, extras }, run)
     }
 
     fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
@@ -209,6 +230,7 @@ struct Identity {
     position: usize,
     call_id: CallId,
     name: String,
+    reason: Option<String>,
     extras: ProviderExtras,
 }
 
@@ -216,13 +238,14 @@ struct Identity {
 struct Ended {
     position: usize,
     outcome: Result<ToolOutput, ToolError>,
+    actions: ToolActions,
     duration: Duration,
 }
 
 impl Identity {
-    fn result(self, Ended { outcome, duration, .. }: Ended) -> ToolResult {
-        let Self { position, call_id, name, extras } = self;
-        ToolResult { position, duration, extras, ..ToolResult::new(call_id, name, outcome) }
+    fn result(self, Ended { outcome, actions, duration, .. }: Ended) -> ToolResult {
+        let Self { position, call_id, name, reason, extras } = self;
+        ToolResult { position, duration, reason, actions, extras, ..ToolResult::new(call_id, name, outcome) }
     }
 
     /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
@@ -234,7 +257,8 @@ impl Identity {
             Err(_) => ToolError::cancelled(&self.name),
         };
         let position = self.position;
-        self.result(Ended { position, outcome: Err(error), duration: Duration::ZERO })
+        let actions = ToolActions::default();
+        self.result(Ended { position, outcome: Err(error), actions, duration: Duration::ZERO })
     }
 }
 

@@ -26,7 +26,10 @@ pub mod __private;
 
 pub use args::{ToolParams, kinds};
 pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolUse};
-pub use context::{State, StateNeed, ToolContext};
+pub use context::{
+    ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
+    ToolActions, ToolContext,
+};
 pub use dispatch::{Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
@@ -36,8 +39,8 @@ pub use name::{
     namespace_prefix, normalize, strip_namespace,
 };
 pub use output::{
-    Base64, Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource,
-    ToolOutput, ToolReturn,
+    Base64, Content, ErrorText, FullOutput, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData,
+    OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy,
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;

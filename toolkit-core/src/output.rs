@@ -5,6 +5,8 @@ mod content;
 mod convert;
 mod outcome;
 mod returned;
+mod sink;
+mod truncate;
 
 pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
@@ -14,6 +16,8 @@ pub use convert::{
 pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
 pub use outcome::{IntoOutcome, Json};
 pub use returned::{AlwaysSuccess, Returned, SchemaByConversion, SchemaByType, SchemaFn, Undescribed};
+pub use sink::{FullOutput, OutputSink};
+pub use truncate::{Truncation, TruncationStrategy};
 
 use serde_json::Value;
 use std::borrow::Cow;
@@ -163,6 +167,22 @@ impl ToolOutput {
                 Cow::Owned(texts.join("\n"))
             }
         }
+    }
+
+    /// Changes each content, or takes it away.
+    fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
+        let contents = match std::mem::take(&mut self.content) {
+            ContentList::One(only) => vec![only],
+            ContentList::Many(list) => list,
+        };
+        let mut changed: Vec<Content> = contents.into_iter().filter_map(change).collect();
+        self.content = match changed.pop() {
+            Some(only) if changed.is_empty() => ContentList::One(only),
+            last => {
+                changed.extend(last);
+                ContentList::Many(changed)
+            }
+        };
     }
 
     fn notes_mut(&mut self) -> &mut Notes {

@@ -1,6 +1,7 @@
 //! The tools of a program, by name.
 
 mod discover;
+mod think;
 mod views;
 
 pub use discover::Registration;
@@ -35,6 +36,7 @@ pub struct ToolRegistry {
     tools: HashMap<Box<str>, Arc<dyn Tool>, RandomState>,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
+    think: bool,
     /// Collisions found by `+` and `+=`, which cannot return them.
     problems: Vec<BuildProblem>,
     views: Views,
@@ -129,6 +131,7 @@ impl ToolRegistry {
                 defined_at: metadata.defined_at,
             }));
         }
+        problems.extend(self.reserved_parameters());
         BuildError::unless_empty(problems)
     }
 
@@ -174,7 +177,7 @@ impl ToolRegistry {
     /// asked for; after a change of the registry, only what changed is rendered again.
     #[must_use]
     pub fn definitions(&self, format: ApiFormat) -> Definitions {
-        self.views.definitions(self, format, &DefinitionOptions::default())
+        self.definitions_with(format, &DefinitionOptions::default())
     }
 
     /// Like [`definitions`](Self::definitions), written as the options say.
@@ -188,7 +191,7 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn definitions_with(&self, format: ApiFormat, options: &DefinitionOptions) -> Definitions {
-        self.views.definitions(self, format, options)
+        self.views.definitions(self, format, &self.published_with(options))
     }
 
     /// The spellings of the names that a provider accepts, both ways, for requests and histories that the
@@ -219,9 +222,10 @@ impl ToolRegistry {
     pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
         let Some(tool) = self.get(name) else { return Err(self.not_found(name)) };
         let definition = tool.definition();
-        let context = ToolContext::new(definition.name.clone()).lent(self.state.as_ref());
+        let (arguments, reason) = self.part_reason(definition, arguments);
+        let context = ToolContext::new(definition.name.clone()).lent(self.state.as_ref()).with_reason(reason);
         let limit = definition.metadata.timeout.or(self.timeout);
-        let running = match start(&**tool, arguments, &context, limit) {
+        let running = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,
             Err(running) => running,
         };
@@ -274,6 +278,7 @@ impl AddAssign for ToolRegistry {
         tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
         tools.into_iter().for_each(|tool| self.admit(tool));
         self.timeout = self.timeout.or(other.timeout);
+        self.think |= other.think;
         self.state = match (self.state.take(), other.state) {
             (Some(own), Some(other)) => Some(Arc::new(Arc::unwrap_or_clone(own).or(&other))),
             (own, other) => own.or(other),

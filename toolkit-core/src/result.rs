@@ -1,6 +1,7 @@
 //! What came of one call.
 
 use crate::call::{CallId, ProviderExtras, ToolCall};
+use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::borrow::Cow;
@@ -20,6 +21,10 @@ pub struct ToolResult {
     pub outcome: Result<ToolOutput, ToolError>,
     /// How long the tool ran; zero if it did not.
     pub duration: Duration,
+    /// Why the model made the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    pub reason: Option<String>,
+    /// What the call wants done beside its output; nothing if it failed.
+    pub actions: ToolActions,
     /// What the provider said about the call and wants back with its result.
     pub extras: ProviderExtras,
 }
@@ -29,13 +34,31 @@ impl ToolResult {
     #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
-        Self { call_id, name: name.into(), position: 0, outcome, duration: Duration::ZERO, extras }
+        Self {
+            call_id,
+            name: name.into(),
+            position: 0,
+            outcome,
+            duration: Duration::ZERO,
+            reason: None,
+            actions: ToolActions::default(),
+            extras,
+        }
     }
 
     /// The result of this call, which took no time: for programs that answer calls themselves.
     #[must_use]
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
+    }
+
+    /// What all calls of a batch want together, in their order: where two want something else, the later
+    /// has it.
+    #[must_use]
+    pub fn merged_actions(results: &[Self]) -> ToolActions {
+        let mut merged = ToolActions::default();
+        results.iter().for_each(|result| merged.merge(&result.actions));
+        merged
     }
 
     /// What the model reads: the text of the output, or the message of the error.

@@ -10,6 +10,7 @@ mod future;
 mod ir;
 mod metadata;
 mod run;
+mod think;
 mod toolset;
 
 pub use answer::{Deferred, Immediate, ToolAnswer};
@@ -21,6 +22,7 @@ pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub(crate) use run::{panic_text, start};
+pub(crate) use think::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
 pub use toolset::Toolset;
 
 use crate::context::{StateNeed, ToolContext};

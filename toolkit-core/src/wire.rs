@@ -30,7 +30,7 @@ use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
 use crate::result::ToolResult;
-use crate::tool::ToolDefinition;
+use crate::tool::{ToolDefinition, published};
 use api::Api;
 use serde_json::{Map, Value};
 use std::error::Error;
@@ -129,7 +129,9 @@ impl ApiFormat {
         names: &WireNames,
         options: &DefinitionOptions,
     ) -> Definitions {
-        let definitions: Vec<&ToolDefinition> = definitions.into_iter().collect();
+        let published: Vec<_> =
+            definitions.into_iter().map(|definition| published(definition, options.think)).collect();
+        let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         Renderer::new(self, &definitions, names, options).render_all()
     }
 

@@ -90,16 +90,8 @@ fn they_run() {
         ),
         ("returns-lent", json!({"text": " a "}), "a"),
         ("returns-report", json!({}), r#"{"pageCount":1,"lines":[]}"#),
-        (
-            "returns-fallible_alias",
-            json!({}),
-            "failed: Error running tool: no number: invalid digit found in string",
-        ),
-        (
-            "returns-fails_later",
-            json!({"text": "x"}),
-            "failed: Error running tool: no number: invalid digit found in string",
-        ),
+        ("returns-fallible_alias", json!({}), "failed: Error running tool: no number"),
+        ("returns-fails_later", json!({"text": "x"}), "failed: Error running tool: no number"),
         ("returns-opaque", json!({}), "[1,2]"),
     ] {
         assert_eq!(call(name, &arguments), expected, "{name}");

@@ -1,11 +1,13 @@
 //! The results of a batch in the order in which the calls end.
 
+use super::finish::{Changes, Finish};
 use super::{Ended, Identity};
 use crate::result::ToolResult;
 use futures_core::Stream;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::task::{Id, JoinSet};
 
@@ -14,11 +16,13 @@ pub struct ToolResultStream {
     running: JoinSet<Ended>,
     /// The task of each call, by position, until its result has come.
     waiting: Vec<Option<(Id, Identity)>>,
+    changes: Changes,
 }
 
 impl ToolResultStream {
-    pub(super) fn with_capacity(calls: usize) -> Self {
-        Self { running: JoinSet::new(), waiting: Vec::with_capacity(calls) }
+    pub(super) fn new(calls: usize, finish: Arc<Finish>) -> Self {
+        let waiting = Vec::with_capacity(calls);
+        Self { running: JoinSet::new(), waiting, changes: Changes::new(finish) }
     }
 
     pub(super) fn spawn(&mut self, identity: Identity, run: impl Future<Output = Ended> + Send + 'static) {
@@ -49,8 +53,12 @@ impl ToolResultStream {
                 Ok(ended) => self.take(ended.position).map(|identity| identity.result(ended)),
                 Err(lost) => self.take_lost(lost.id()).map(|identity| identity.lost(lost)),
             };
-            if result.is_some() {
-                return Poll::Ready(result);
+            if let Some(result) = result {
+                self.changes.add(&result);
+                if self.running.is_empty() {
+                    self.changes.apply();
+                }
+                return Poll::Ready(Some(result));
             }
         }
         Poll::Ready(None)

@@ -40,6 +40,15 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// A tool has a parameter under a name that is taken from it.
+    ReservedParameter {
+        /// The name of the tool.
+        tool: String,
+        /// The name of the parameter.
+        parameter: &'static str,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
     /// A tool has a name that is not legal.
     IllegalName {
         /// What is wrong with it, and a legal spelling.
@@ -78,6 +87,13 @@ impl fmt::Display for BuildProblem {
                 write!(
                     f,
                     "tool `{tool}` (defined at {}) needs a state of type `{type_name}`; give it with `registry.with_state(…)`",
+                    place(*defined_at)
+                )
+            }
+            Self::ReservedParameter { tool, parameter, defined_at } => {
+                write!(
+                    f,
+                    "tool `{tool}` must not have a parameter `{parameter}` (defined at {}): the model's reason for a call has that name; rename it or say `think = false`",
                     place(*defined_at)
                 )
             }

@@ -31,6 +31,7 @@ struct Repr {
     message: String,
     brief: String,
     violations: Vec<Violation>,
+    details: Option<String>,
 }
 
 /// The kinds of [`ToolError`].
@@ -45,6 +46,8 @@ pub enum ErrorKind {
     InvalidArguments,
     /// The tool ran and reported a failure.
     Failed,
+    /// The tool asks the model to call again, otherwise than it did.
+    Retry,
     /// The tool ran, but what it returned cannot be written as JSON.
     InvalidOutput,
     /// The tool did not finish within its time limit.
@@ -63,7 +66,22 @@ impl ToolError {
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self(Box::new(Repr { kind, brief: message.clone(), message, violations: Vec::new() }))
+        let brief = message.clone();
+        Self(Box::new(Repr { kind, brief, message, violations: Vec::new(), details: None }))
+    }
+
+    /// Replaces the text that the model reads.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// Sets what the program may know and the model need not, such as the causes of the failure.
+    #[must_use]
+    pub fn with_details(mut self, details: impl Into<String>) -> Self {
+        self.0.details = Some(details.into());
+        self
     }
 
     /// Replaces the short text that is shown to the user.
@@ -122,11 +140,33 @@ impl ToolError {
         error
     }
 
-    /// The tool ran and failed, for the reason given.
+    /// The tool ran and failed, for the reason given. Where `{:#}` says more of it than `{}`, that becomes the
+    /// [details](Self::details).
     #[must_use]
     pub fn failed(reason: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::Failed, format!("Error running tool: {reason:#}"))
-            .with_brief("Tool runtime error")
+        Self::failed_with(&reason.to_string(), format!("{reason:#}"))
+    }
+
+    /// The tool ran and failed, for the reason given; `details` is the reason with what the model need not know.
+    pub(crate) fn failed_with(reason: &str, details: String) -> Self {
+        let mut error = Self::new(ErrorKind::Failed, format!("Error running tool: {reason}"))
+            .with_brief("Tool runtime error");
+        error.0.details = Some(details).filter(|details| details != reason);
+        error
+    }
+
+    /// The tool asks the model to call again, otherwise than it did; `hint` says how.
+    ///
+    /// ```
+    /// use toolkit_core::{ErrorKind, ToolError};
+    ///
+    /// let error = ToolError::retry("the date lies in the past; take one from today on");
+    /// assert_eq!(error.kind(), ErrorKind::Retry);
+    /// assert_eq!(error.message(), "Try again: the date lies in the past; take one from today on");
+    /// ```
+    #[must_use]
+    pub fn retry(hint: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Retry, format!("Try again: {hint}")).with_brief("Tool asks for another try")
     }
 
     /// The tool's value cannot be written as JSON, for the reason given.
@@ -189,6 +229,21 @@ impl ToolError {
         &self.0.brief
     }
 
+    /// What the program may know and the model does not read: for an error of the tool's, its text with that of
+    /// its causes, where there are any. Displaying an error with `{:#}` tells them too.
+    ///
+    /// ```
+    /// use toolkit_core::ToolError;
+    ///
+    /// let error = ToolError::failed("the database is down").with_details("10.0.0.7:5432 refused");
+    /// assert_eq!(error.to_string(), "Error running tool: the database is down");
+    /// assert_eq!(format!("{error:#}"), "Error running tool: the database is down (10.0.0.7:5432 refused)");
+    /// ```
+    #[must_use]
+    pub fn details(&self) -> Option<&str> {
+        self.0.details.as_deref()
+    }
+
     /// Every fault of the arguments; empty unless the kind is [`ErrorKind::InvalidArguments`].
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
@@ -212,7 +267,10 @@ impl From<String> for ToolError {
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message())
+        match self.details() {
+            Some(details) if f.alternate() => write!(f, "{} ({details})", self.message()),
+            _ => f.write_str(self.message()),
+        }
     }
 }
 

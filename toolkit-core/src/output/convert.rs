@@ -229,38 +229,44 @@ impl Failure<Never> {
 }
 
 impl Failure<Box<dyn Error + Send + Sync>> {
-    /// The error's text with its causes.
+    /// The error's text; its causes are details.
     #[must_use]
     pub fn into_error(self) -> ToolError {
-        ToolError::failed(with_causes(&*self.0))
+        failed(&*self.0)
     }
 }
 
 impl Failure<Box<dyn Error>> {
-    /// The error's text with its causes.
+    /// The error's text; its causes are details.
     #[must_use]
     pub fn into_error(self) -> ToolError {
-        ToolError::failed(with_causes(&*self.0))
+        failed(&*self.0)
     }
 }
 
 /// `into_error` for errors that may have causes.
 pub trait ByError {
-    /// The error's text with its causes.
+    /// The error's text; its causes are details.
     fn into_error(self) -> ToolError;
 }
 
 impl<E: Error> ByError for Failure<E> {
     fn into_error(self) -> ToolError {
-        ToolError::failed(with_causes(&self.0))
+        failed(&self.0)
     }
 }
 
 /// No more causes of an error are told.
 const MOST_CAUSES: usize = 8;
 
+/// The author of a tool chose the error's own text; its causes come from further down, and may hold addresses
+/// or secrets that the model, and whoever it talks to, should not read.
+pub(super) fn failed(error: &dyn Error) -> ToolError {
+    ToolError::failed_with(&error.to_string(), with_causes(error))
+}
+
 /// The text of an error and of its causes, less those that the text before repeats.
-pub(super) fn with_causes(error: &dyn Error) -> String {
+fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     for _ in 0..MOST_CAUSES {
@@ -289,7 +295,7 @@ impl<E: Display> ErrorText for E {}
 /// `into_error` for everything else that displays. It takes a reference, so that the others come first.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
-    /// The error's text, with its causes where `{:#}` shows them.
+    /// The error's text; what `{:#}` says beside it is details.
     fn into_error(&self) -> ToolError
     where
         E: ErrorText;

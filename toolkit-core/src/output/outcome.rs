@@ -1,6 +1,6 @@
 //! What a closure may return: anything that has a form for the model, or a `Result` of it.
 
-use super::convert::with_causes;
+use super::convert::failed;
 use super::{Base64, ErrorText, IntoToolOutput, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
@@ -71,8 +71,8 @@ impl<T: IntoOutcome, E: ErrorText + 'static> IntoOutcome for Option<Result<T, E>
     }
 }
 
-/// A [`ToolError`] stays what it is; of any other error the model reads the text, with the causes where
-/// they can be seen.
+/// A [`ToolError`] stays what it is; of any other error the model reads the text. Its causes are details,
+/// where they can be seen.
 fn into_error<E: ErrorText + 'static>(error: E) -> ToolError {
     let mut error = Some(error);
     let any: &mut dyn Any = &mut error;
@@ -80,10 +80,10 @@ fn into_error<E: ErrorText + 'static>(error: E) -> ToolError {
         return own;
     }
     if let Some(Some(boxed)) = any.downcast_ref::<Option<Box<dyn Error + Send + Sync>>>() {
-        return ToolError::failed(with_causes(&**boxed));
+        return failed(&**boxed);
     }
     if let Some(Some(boxed)) = any.downcast_ref::<Option<Box<dyn Error>>>() {
-        return ToolError::failed(with_causes(&**boxed));
+        return failed(&**boxed);
     }
     error.map_or_else(|| ToolError::failed("the reason is not known"), ToolError::failed)
 }

@@ -2,8 +2,9 @@
 
 use super::ToolRegistry;
 use crate::name::WireNames;
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{Tool, ToolDefinition, published};
 use crate::wire::{ApiFormat, DefinitionOptions, Definitions, Fragment, Renderer};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -88,7 +89,9 @@ impl Views {
     fn render(&self, registry: &ToolRegistry, key: &(ApiFormat, DefinitionOptions)) -> Rendering {
         let (format, options) = key;
         let tools = self.sorted(registry);
-        let definitions: Vec<&ToolDefinition> = tools.iter().map(Tool::definition).collect();
+        let published: Vec<Cow<'_, ToolDefinition>> =
+            tools.iter().map(|tool| published(tool.definition(), options.think)).collect();
+        let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         let renderer = Renderer::new(*format, &definitions, self.names(registry, *format), options);
         let earlier = self.earlier.get(key);
         let piece = |index, tool| match earlier.and_then(|earlier| earlier.piece(tool)) {

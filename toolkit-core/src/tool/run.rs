@@ -27,6 +27,8 @@ pub(crate) fn start<'a>(
     if context.is_cancelled() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
+    let limit = limit.map(Limit::from_now);
+    context.begin(limit.and_then(|limit| limit.end));
     match guarded(context, || tool.call(arguments, context)) {
         Ok(call) => call.try_ready().map_err(|call| Running::new(call, context, limit)),
         Err(panicked) => Ok(Err(panicked)),
@@ -43,8 +45,8 @@ pub(crate) struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
-        Self { call, context, limit: limit.map(Limit::from_now), stop: None }
+    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
+        Self { call, context, limit, stop: None }
     }
 }
 

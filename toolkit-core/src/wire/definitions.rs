@@ -25,6 +25,10 @@ pub struct DefinitionOptions {
     /// Whether the provider is told what the tools give back, where it has a field for that. It costs
     /// tokens, and helps a model that works with results in a program of its own.
     pub output_schemas: bool,
+    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](crate::ToolMetadata::think).
+    /// The argument `toolcall_reason` is then published with the others;
+    /// [`ToolRegistry::with_think`](crate::ToolRegistry::with_think) does the same and takes it out of calls.
+    pub think: bool,
 }
 
 impl DefinitionOptions {
@@ -46,6 +50,13 @@ impl DefinitionOptions {
     #[must_use]
     pub fn with_output_schemas(mut self, output_schemas: bool) -> Self {
         self.output_schemas = output_schemas;
+        self
+    }
+
+    /// Sets whether the model is asked why it calls a tool.
+    #[must_use]
+    pub fn with_think(mut self, think: bool) -> Self {
+        self.think = think;
         self
     }
 }

@@ -1,0 +1,139 @@
+//! Full texts of results, as files of a directory that never grows beyond its limits.
+
+use std::error::Error;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use toolkit_core::{FullOutput, OutputSink};
+
+/// The files that are ours to delete begin with it.
+const PREFIX: &str = "toolkit_";
+
+/// Keeps the full text of results of which the model gets only a part, each as a file of a directory.
+///
+/// The directory is made when it is first needed. It is the program's alone on Unix, because results may
+/// hold secrets. Whenever a text is kept, files that are too old go, and then the oldest until the
+/// size is right. Only files that a sink has made are ever deleted.
+///
+/// ```
+/// use toolkit::{DirectorySink, ToolOutput, Truncation};
+///
+/// # let folder = std::env::temp_dir().join(format!("toolkit-doc-{}", std::process::id()));
+/// let sink = DirectorySink::new(&folder).with_max_bytes(10_000_000);
+/// let truncation = Truncation::new(1_000).with_sink(sink);
+/// let output = truncation.apply("read", None, ToolOutput::text("long ".repeat(1_000)));
+/// assert!(output.to_text().contains(", full output: "));
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DirectorySink {
+    folder: PathBuf,
+    max_bytes: u64,
+    max_age: Duration,
+}
+
+impl DirectorySink {
+    /// A directory of at most 100 MB (10⁸ bytes) of files that are at most a day old.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
+    }
+
+    /// Sets how many bytes the files have together. A text that is longer is not kept.
+    #[must_use]
+    pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Sets how old a file may be.
+    #[must_use]
+    pub fn with_max_age(mut self, max_age: Duration) -> Self {
+        self.max_age = max_age;
+        self
+    }
+
+    /// Deletes files until there is room for so many bytes more.
+    fn make_room(&self, wanted: u64) -> io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                // One that is gone by now was deleted by another sink.
+                let Ok(metadata) = entry.metadata() else { continue };
+                files.push((metadata.modified()?, metadata.len(), entry.path()));
+            }
+        }
+        files.sort();
+        let mut size: u64 = files.iter().map(|(_, length, _)| length).sum();
+        let now = SystemTime::now();
+        for (modified, length, path) in files {
+            let is_old = now.duration_since(modified).is_ok_and(|age| age > self.max_age);
+            if is_old || size.saturating_add(wanted) > self.max_bytes {
+                remove(&path)?;
+                size = size.saturating_sub(length);
+            }
+        }
+        Ok(())
+    }
+
+    /// A file of a name that no other has.
+    fn create(&self, full: &FullOutput<'_>) -> io::Result<(File, PathBuf)> {
+        let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let tool: String = full.tool.chars().take(128).map(legal).collect();
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let ending = if full.is_json { "json" } else { "txt" };
+        let mut number = 0_u32;
+        loop {
+            let path = self.folder.join(format!("{PREFIX}{tool}_{time}_{number}.{ending}"));
+            match private_file().open(&path) {
+                Ok(file) => return Ok((file, path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl OutputSink for DirectorySink {
+    fn keep(&self, full: &FullOutput<'_>) -> Result<String, Box<dyn Error + Send + Sync>> {
+        let length = u64::try_from(full.text.len())?;
+        if length > self.max_bytes {
+            return Err("the text is longer than all files may be together".into());
+        }
+        private_folder().create(&self.folder)?;
+        self.make_room(length)?;
+        let (mut file, path) = self.create(full)?;
+        if let Err(error) = file.write_all(full.text.as_bytes()) {
+            remove(&path)?;
+            return Err(error.into());
+        }
+        Ok(path.display().to_string())
+    }
+}
+
+/// Another sink may have been faster.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}

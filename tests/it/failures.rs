@@ -1,0 +1,81 @@
+//! Failures in the words of the program, and tools that ask for another try.
+
+use toolkit::ErrorKind;
+use toolkit::prelude::*;
+
+/// Wants a date of this century.
+#[tool(register = false)]
+fn book(year: u32) -> Result<u32, ToolError> {
+    if year < 2000 { Err(ToolError::retry("the year must be 2000 or later")) } else { Ok(year) }
+}
+
+/// Fails far down.
+#[tool(register = false)]
+fn fetch() -> Result<(), Unreachable> {
+    Err(Unreachable(std::io::Error::other("10.0.0.7:5432 refused the password hunter2")))
+}
+
+/// Panics.
+#[tool(register = false)]
+async fn panics() {
+    tokio::task::yield_now().await;
+    panic!("ouch");
+}
+
+#[derive(Debug)]
+struct Unreachable(std::io::Error);
+
+impl std::fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the database cannot be reached")
+    }
+}
+
+impl std::error::Error for Unreachable {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+fn dispatcher() -> Dispatcher {
+    Dispatcher::new(ToolRegistry::from_tools(tools![book, fetch, panics]).unwrap()).unwrap()
+}
+
+async fn texts(dispatcher: &Dispatcher) -> Vec<String> {
+    let calls = [("book", r#"{"year": 1999}"#), ("fetch", ""), ("panics", ""), ("bok", "")];
+    let calls = calls.map(|(tool, arguments)| ToolCall::new(tool, tool, arguments));
+    let results = dispatcher.dispatch(calls).await;
+    results.iter().map(|result| result.to_text().into_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_model_reads_hints_and_no_causes() {
+    assert_eq!(
+        texts(&dispatcher()).await,
+        [
+            "Try again: the year must be 2000 or later",
+            "Error running tool: the database cannot be reached",
+            "Tool 'panics' panicked: ouch",
+            "Tool `bok` not found; did you mean `book`?",
+        ]
+    );
+    let results = dispatcher().dispatch([ToolCall::new("1", "book", r#"{"year": 1}"#)]).await;
+    assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Retry));
+}
+
+#[tokio::test]
+async fn the_program_knows_the_causes() {
+    let results = dispatcher().dispatch([ToolCall::new("1", "fetch", "")]).await;
+    let details = results[0].error().and_then(ToolError::details).unwrap();
+    assert!(details.ends_with("refused the password hunter2"), "{details}");
+}
+
+#[tokio::test]
+async fn the_program_may_choose_the_words() {
+    let kinds = dispatcher().with_failure_text(|tool, error| format!("{tool}: {:?}", error.kind()));
+    assert_eq!(texts(&kinds).await, ["book: Retry", "fetch: Failed", "panics: Panicked", "bok: NotFound"]);
+    let open = dispatcher().with_failure_text(|_, error| format!("{error:#}"));
+    assert!(texts(&open).await[1].contains("hunter2"));
+    let ill = dispatcher().with_failure_text(|_, _| panic!("no words"));
+    assert_eq!(texts(&ill).await, texts(&dispatcher()).await);
+}

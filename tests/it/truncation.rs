@@ -1,0 +1,102 @@
+//! Results that are too long for the model.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+use toolkit::prelude::*;
+use toolkit::{DirectorySink, Truncation, TruncationStrategy};
+
+/// Reads a lot.
+#[tool(register = false)]
+fn read(#[param(default = 1_000)] length: usize) -> String {
+    "x".repeat(length)
+}
+
+/// Reads a lot, and knows it.
+#[tool(register = false, max_result_size = 40)]
+fn read_little() -> Vec<u8> {
+    vec![1; 1_000]
+}
+
+/// Fails with many words.
+#[tool(register = false)]
+async fn fails() -> Result<(), String> {
+    tokio::task::yield_now().await;
+    Err("y".repeat(1_000))
+}
+
+fn dispatcher(truncation: Truncation) -> Dispatcher {
+    let registry = ToolRegistry::from_tools(tools![read, read_little, fails]).unwrap();
+    Dispatcher::new(registry).unwrap().with_truncation(truncation)
+}
+
+async fn lengths(dispatcher: &Dispatcher) -> Vec<usize> {
+    let calls = ["read", "read_little", "fails"].map(|tool| ToolCall::new(tool, tool, "{}"));
+    let results = dispatcher.dispatch(calls).await;
+    results.iter().map(|result| result.to_text().chars().count()).collect()
+}
+
+/// A folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("toolkit-truncation-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+#[tokio::test]
+async fn a_tools_own_limit_goes_before_that_of_the_dispatcher() {
+    assert_eq!(lengths(&dispatcher(Truncation::default())).await, [1_000, 40, 1_020]);
+    assert_eq!(lengths(&dispatcher(Truncation::new(100))).await, [100, 40, 100]);
+}
+
+#[tokio::test]
+async fn an_error_stays_an_error_and_begins_as_before() {
+    let dispatcher = dispatcher(Truncation::new(60).with_strategy(TruncationStrategy::Head));
+    let results = dispatcher.dispatch([ToolCall::new("1", "fails", "")]).await;
+    let message = results[0].error().unwrap().message();
+    assert!(message.starts_with("Error running tool: yyy"), "{message}");
+    assert!(message.ends_with("\n... (truncated 990 chars) ..."), "{message}");
+}
+
+#[tokio::test]
+async fn what_the_program_asks_for_itself_is_never_cut() {
+    let registry = ToolRegistry::from_tools(tools![read_little]).unwrap();
+    assert_eq!(registry.call("read_little", "{}").await.unwrap().to_text().len(), 2_001);
+}
+
+#[tokio::test]
+async fn the_full_text_is_where_the_model_is_told() {
+    let folder = folder("where");
+    let dispatcher = dispatcher(Truncation::new(400).with_sink(DirectorySink::new(&folder)));
+    let results = dispatcher.dispatch([ToolCall::new("1", "read", "{}")]).await;
+    let text = results[0].to_text();
+    let (_, rest) = text.split_once("full output: ").expect("the place is told");
+    let (path, _) = rest.split_once(") ...").expect("the words end");
+    assert!(path.ends_with(".txt"), "{path}");
+    assert_eq!(fs::read_to_string(path).unwrap(), "x".repeat(1_000));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn the_directory_stays_within_its_limits() {
+    let folder = folder("limits");
+    let long = |bytes| ToolCall::new("1", "read", format!(r#"{{"length": {bytes}}}"#));
+    let count = || fs::read_dir(&folder).unwrap().count();
+
+    let sized = dispatcher(Truncation::new(400).with_sink(DirectorySink::new(&folder).with_max_bytes(2_500)));
+    for _ in 0..5 {
+        sized.dispatch([long(1_000)]).await;
+    }
+    assert_eq!(count(), 2);
+    let results = sized.dispatch([long(3_000)]).await;
+    assert!(results[0].to_text().contains("the full output could not be kept"));
+    assert_eq!(count(), 2);
+
+    fs::write(folder.join("notes.txt"), "of somebody else").unwrap();
+    let aged = DirectorySink::new(&folder).with_max_age(Duration::from_millis(20));
+    std::thread::sleep(Duration::from_millis(60));
+    dispatcher(Truncation::new(400).with_sink(aged)).dispatch([long(1_000)]).await;
+    assert_eq!(count(), 2, "the new file and that of somebody else");
+    assert!(folder.join("notes.txt").exists());
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,158 @@
+//! What all calls of one run of an agent have in common.
+
+use super::actions::StateDelta;
+use super::session::{Scope, Session, SessionStore};
+use super::state::State;
+use crate::call::CallId;
+use crate::name::ToolName;
+use serde_json::Value;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// How far a call has come.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The name of the tool.
+    pub tool_name: ToolName,
+    /// The provider's id of the call; `None` for a call that the program made itself.
+    pub call_id: Option<CallId>,
+    /// Which part is done, from 0 to 1.
+    pub fraction: f64,
+    /// What is being done, for people.
+    pub message: String,
+}
+
+type Listener = dyn Fn(Progress) + Send + Sync;
+
+/// What all calls of one run of an agent have in common: who runs, in which session, who listens.
+///
+/// Give it to a [`Dispatcher`](crate::Dispatcher::with_run); tools ask their
+/// [`ToolContext`](crate::ToolContext) for it. Clones share what is remembered under `temp:`.
+///
+/// ```
+/// use toolkit_core::{RunContext, Session};
+///
+/// let run = RunContext::new()
+///     .with_agent_name("analyst")
+///     .with_invocation_id("run 7")
+///     .with_session(Session::new("session 1"))
+///     .on_progress(|progress| println!("{}: {:.0} %", progress.tool_name, progress.fraction * 100.0));
+/// assert_eq!(run.agent_name(), Some("analyst"));
+/// ```
+#[derive(Clone, Default)]
+pub struct RunContext {
+    agent_name: Option<Arc<str>>,
+    invocation_id: Option<Arc<str>>,
+    session: Option<Session>,
+    temp: SessionStore,
+    extensions: State,
+    listener: Option<Arc<Listener>>,
+}
+
+impl RunContext {
+    /// A run about which nothing is known.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the name of the agent that runs.
+    #[must_use]
+    pub fn with_agent_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.agent_name = Some(name.into());
+        self
+    }
+
+    /// Sets the id of the run.
+    #[must_use]
+    pub fn with_invocation_id(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.invocation_id = Some(id.into());
+        self
+    }
+
+    /// Sets the session that is read and changed.
+    #[must_use]
+    pub fn with_session(mut self, session: Session) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// Adds a value that tools find by its type; one of the same type is replaced.
+    #[must_use]
+    pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.extensions = self.extensions.with(value);
+        self
+    }
+
+    /// Sets who is told how far calls have come. It is called by the tools, so it must be quick; one that
+    /// panics harms no call.
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Arc::new(listener));
+        self
+    }
+
+    /// The name of the agent that runs.
+    #[must_use]
+    pub fn agent_name(&self) -> Option<&str> {
+        self.agent_name.as_deref()
+    }
+
+    /// The id of the run.
+    #[must_use]
+    pub fn invocation_id(&self) -> Option<&str> {
+        self.invocation_id.as_deref()
+    }
+
+    /// The session.
+    #[must_use]
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// The value of a type.
+    #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// The value under a key of the session, or of this run for `temp:`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Value> {
+        match Scope::of(key) {
+            (Scope::Temp, key) => self.temp.get(key),
+            _ => self.session.as_ref()?.get(key),
+        }
+    }
+
+    /// Makes changes of the session, and of this run for `temp:`. Dispatchers do it for the calls that
+    /// succeeded; without a session, what is not of this run is not kept.
+    pub fn apply(&self, delta: &StateDelta) {
+        if let Some(session) = &self.session {
+            session.apply(delta);
+        }
+        self.temp.apply(delta, |key| Scope::Temp.own(key));
+    }
+
+    pub(super) fn tell(&self, progress: impl FnOnce() -> Progress) {
+        if let Some(listener) = &self.listener {
+            // What went wrong with the listener is none of the tool's business; the panic hook has told it.
+            let _ = catch_unwind(AssertUnwindSafe(|| listener(progress())));
+        }
+    }
+}
+
+impl fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunContext")
+            .field("agent_name", &self.agent_name)
+            .field("invocation_id", &self.invocation_id)
+            .field("session", &self.session)
+            .field("temp", &self.temp)
+            .field("extensions", &self.extensions)
+            .field("listener", &self.listener.is_some())
+            .finish()
+    }
+}

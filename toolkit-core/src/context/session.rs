@@ -1,0 +1,188 @@
+//! What is remembered between calls: values under keys, for a session, a user, the application.
+
+use super::actions::StateDelta;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Values under keys. Clones share them.
+///
+/// ```
+/// use toolkit_core::SessionStore;
+///
+/// let store = SessionStore::new();
+/// store.clone().set("theme", "dark");
+/// assert_eq!(store.get("theme"), Some("dark".into()));
+/// ```
+#[derive(Clone, Default)]
+pub struct SessionStore(Arc<RwLock<BTreeMap<String, Value>>>);
+
+impl SessionStore {
+    /// No values.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value under a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Value> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// Sets the value under a key.
+    pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
+        self.change(|values| {
+            values.insert(key.into(), value.into());
+        });
+    }
+
+    /// Removes the value under a key.
+    pub fn remove(&self, key: &str) {
+        self.change(|values| {
+            values.remove(key);
+        });
+    }
+
+    /// All values as they are now, for programs that keep them elsewhere.
+    #[must_use]
+    pub fn snapshot(&self) -> BTreeMap<String, Value> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Value>) -> T) -> T {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Applies the part of the changes whose keys `own` takes, under the keys that it makes of them.
+    pub(super) fn apply(&self, delta: &StateDelta, own: impl Fn(&str) -> Option<&str>) {
+        let mut changes = delta.iter().filter_map(|(key, value)| Some((own(key)?, value))).peekable();
+        if changes.peek().is_none() {
+            return;
+        }
+        self.change(|values| {
+            for (key, value) in changes {
+                match value {
+                    Some(value) => values.insert(key.to_owned(), value.clone()),
+                    None => values.remove(key),
+                };
+            }
+        });
+    }
+}
+
+impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionStore {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(values: I) -> Self {
+        let values = values.into_iter().map(|(key, value)| (key.into(), value.into()));
+        Self(Arc::new(RwLock::new(values.collect())))
+    }
+}
+
+impl fmt::Debug for SessionStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values may be secrets; their keys say enough.
+        let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        f.debug_set().entries(values.keys()).finish()
+    }
+}
+
+/// What a conversation remembers. Clones share it.
+///
+/// Keys say for whom a value is: `app:` for all of the application, `user:` for all sessions of the user,
+/// `temp:` for one run of the agent only, no prefix for the session. The stores hold their
+/// keys without the prefix.
+///
+/// ```
+/// use toolkit_core::{Session, SessionStore};
+///
+/// let application = SessionStore::from_iter([("currency", "EUR")]);
+/// let session = Session::new("session 1").with_app(application);
+/// assert_eq!(session.get("app:currency"), Some("EUR".into()));
+/// assert_eq!(session.get("currency"), None);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Session {
+    id: Arc<str>,
+    own: SessionStore,
+    user: SessionStore,
+    app: SessionStore,
+}
+
+impl Session {
+    /// A session that remembers nothing yet.
+    #[must_use]
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+
+    /// Sets what is remembered under keys without a prefix.
+    #[must_use]
+    pub fn with_store(mut self, own: SessionStore) -> Self {
+        self.own = own;
+        self
+    }
+
+    /// Sets what is remembered under `user:`, in all sessions of a user.
+    #[must_use]
+    pub fn with_user(mut self, user: SessionStore) -> Self {
+        self.user = user;
+        self
+    }
+
+    /// Sets what is remembered under `app:`, in all sessions of the application.
+    #[must_use]
+    pub fn with_app(mut self, app: SessionStore) -> Self {
+        self.app = app;
+        self
+    }
+
+    /// The id of the session.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The value under a key. `temp:` is none of the session's.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Value> {
+        match Scope::of(key) {
+            (Scope::Session, key) => self.own.get(key),
+            (Scope::User, key) => self.user.get(key),
+            (Scope::App, key) => self.app.get(key),
+            (Scope::Temp, _) => None,
+        }
+    }
+
+    /// Makes changes, those of `temp:` excepted.
+    pub fn apply(&self, delta: &StateDelta) {
+        self.own.apply(delta, |key| Scope::Session.own(key));
+        self.user.apply(delta, |key| Scope::User.own(key));
+        self.app.apply(delta, |key| Scope::App.own(key));
+    }
+}
+
+/// For whom a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    Session,
+    User,
+    App,
+    Temp,
+}
+
+impl Scope {
+    /// The scope of a key, and the key without its prefix.
+    pub(super) fn of(key: &str) -> (Self, &str) {
+        let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
+        let prefixed =
+            prefixes.into_iter().find_map(|(prefix, scope)| Some((scope, key.strip_prefix(prefix)?)));
+        prefixed.unwrap_or((Self::Session, key))
+    }
+
+    /// The key without its prefix, if it is of this scope.
+    pub(super) fn own(self, key: &str) -> Option<&str> {
+        let (scope, key) = Self::of(key);
+        (scope == self).then_some(key)
+    }
+}

@@ -1,0 +1,82 @@
+//! Asking the model for the reasons of its calls.
+
+use super::ToolRegistry;
+use crate::call::RawArguments;
+use crate::error::BuildProblem;
+use crate::tool::{REASON, Tool, ToolDefinition, asks_for_reason, part_reason, takes_reason_itself};
+use crate::wire::DefinitionOptions;
+use std::borrow::Cow;
+
+impl ToolRegistry {
+    /// Has the model say why it calls a tool and what it expects: the argument `toolcall_reason` is
+    /// published with each tool that does not [say otherwise](crate::ToolMetadata::think), and taken out of
+    /// the arguments before the tool sees them. Models choose better when they are asked
+    /// ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)). What they said is in
+    /// [`ToolResult::reason`](crate::ToolResult::reason).
+    ///
+    /// ```
+    /// use toolkit_core::{FunctionTool, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let add = FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| a + b)?;
+    /// let registry = ToolRegistry::from_tools([add])?.with_think(true);
+    /// let output = registry.call("add", r#"{"a": 1, "toolcall_reason": "To sum up", "b": 2}"#).await?;
+    /// assert_eq!(output.to_text(), "3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_think(mut self, think: bool) -> Self {
+        self.think = think;
+        self
+    }
+
+    /// The options with what the registry says about reasons.
+    pub(super) fn published_with(&self, options: &DefinitionOptions) -> DefinitionOptions {
+        let think = options.think || self.think;
+        options.clone().with_think(think)
+    }
+
+    /// The arguments without the model's reason, and the reason.
+    #[inline]
+    pub(crate) fn part_reason<'a>(
+        &self,
+        definition: &ToolDefinition,
+        arguments: &'a str,
+    ) -> (Cow<'a, str>, Option<String>) {
+        if asks_for_reason(definition, self.think)
+            && let Some(parted) = part_reason(arguments)
+        {
+            return (Cow::Owned(parted.arguments), parted.reason);
+        }
+        (Cow::Borrowed(arguments), None)
+    }
+
+    /// The same for arguments that move on.
+    #[inline]
+    pub(crate) fn part_reason_owned(
+        &self,
+        definition: &ToolDefinition,
+        arguments: RawArguments,
+    ) -> (RawArguments, Option<String>) {
+        match self.part_reason(definition, arguments.as_str()) {
+            (Cow::Owned(rest), reason) => (rest.into(), reason),
+            (Cow::Borrowed(_), _) => (arguments, None),
+        }
+    }
+
+    /// A problem for each tool that is to get the model's reason under a name that is one of its own parameters'.
+    pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
+        let is_taken = |definition: &&ToolDefinition| {
+            asks_for_reason(definition, self.think) && takes_reason_itself(definition)
+        };
+        self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
+            tool: definition.name.to_string(),
+            parameter: REASON,
+            defined_at: definition.metadata.defined_at,
+        })
+    }
+}
