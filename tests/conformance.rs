@@ -20,6 +20,8 @@ mod names;
 mod python;
 #[path = "conformance/results.rs"]
 mod results;
+#[path = "conformance/schemas.rs"]
+mod schemas;
 
 use std::env;
 use std::io::{self, Write};
@@ -34,7 +36,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 7] = [
+const FILES: [(&str, Check); 9] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -42,6 +44,8 @@ const FILES: [(&str, Check); 7] = [
     ("from_function_names_0.19.0.json", names::from_function_names),
     ("docstring_params.json", docstrings::docstring_params),
     ("results_toolregistry.json", results::results),
+    ("schemas_toolregistry.json", schemas::schemas),
+    ("schema_diff_toolregistry.json", schemas::schema_diff),
 ];
 
 fn main() -> ExitCode {

@@ -41,7 +41,10 @@ pub use output::{
 };
 pub use registry::ToolRegistry;
 pub use result::ToolResult;
-pub use schema::{Constraints, ConvertedSchema, SchemaDialect, SchemaLoss, schema_of, tidy};
+pub use schema::{
+    Compatibility, Constraints, ConvertedSchema, SchemaChange, SchemaChangeKind, SchemaDialect, SchemaDiff,
+    SchemaLoss, schema_hash, schema_of, tidy,
+};
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
