@@ -39,7 +39,7 @@ pub use output::{
     Base64, Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource,
     ToolOutput, ToolReturn,
 };
-pub use registry::ToolRegistry;
+pub use registry::{Collision, TagMatch, ToolFilter, ToolRegistry};
 pub use result::ToolResult;
 pub use schema::{
     Compatibility, Constraints, ConvertedSchema, SchemaChange, SchemaChangeKind, SchemaDialect, SchemaDiff,
@@ -48,8 +48,8 @@ pub use schema::{
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer, ToolDefinition,
-    ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
+    AdaptedTool, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer,
+    ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
 };
 pub use wire::openjiuwen;
 pub use wire::{

@@ -1,5 +1,7 @@
 //! What the programmer must put right before the program serves.
 
+use super::nearest::nearest;
+use super::tool::one_of;
 use crate::name::NameError;
 use std::fmt;
 
@@ -58,6 +60,32 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// Something was named that is not there.
+    Unknown {
+        /// What kind of thing: `tool`, `namespace` or `tag`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The at most three names that are most like it, best first.
+        nearest: Vec<String>,
+    },
+    /// A tool was to be restored that is not overridden.
+    NotOverridden {
+        /// The name of the tool.
+        tool: String,
+    },
+}
+
+impl BuildProblem {
+    /// Nothing of this kind has this name; `known` are the names that there are.
+    pub(crate) fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let nearest = nearest(name, known).into_iter().map(str::to_owned).collect();
+        Self::Unknown { what, name: name.to_owned(), nearest }
+    }
 }
 
 impl fmt::Display for BuildProblem {
@@ -87,6 +115,16 @@ impl fmt::Display for BuildProblem {
             Self::InvalidSchema { tool, path, message, defined_at } => {
                 let place = place(*defined_at);
                 write!(f, "the schema of tool `{tool}` is wrong at `{path}`: {message} (defined at {place})")
+            }
+            Self::Unknown { what, name, nearest } if nearest.is_empty() => {
+                write!(f, "there is no {what} `{name}`")
+            }
+            Self::Unknown { what, name, nearest } => {
+                let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
+                write!(f, "there is no {what} `{name}`; did you mean {}?", one_of(&nearest))
+            }
+            Self::NotOverridden { tool } => {
+                write!(f, "tool `{tool}` must be overridden before it can be restored")
             }
         }
     }
