@@ -8,6 +8,7 @@ mod closures;
 mod constraints;
 mod dispatch;
 mod live;
+mod live_registry;
 mod metadata;
 mod names;
 mod output_schemas;

@@ -8,7 +8,7 @@ use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
-use crate::registry::ToolRegistry;
+use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Tool, panic_text, start};
 use std::sync::Arc;
@@ -39,20 +39,21 @@ use tokio_util::sync::CancellationToken;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
-    registry: Arc<ToolRegistry>,
+    registry: RegistrySource,
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
 }
 
 impl Dispatcher {
-    /// A dispatcher for the tools of a registry.
+    /// A dispatcher for the tools of a registry. Of a [live](crate::LiveRegistry) one, each batch gets the tools that
+    /// are there when it starts, and keeps them.
     ///
     /// # Errors
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
     /// that a tool needs and the registry does not have.
-    pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
+    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
         let registry = registry.into();
-        registry.check_complete()?;
+        registry.snapshot().check_complete()?;
         Ok(Self { registry, timeout: None, hard_limit: None })
     }
 
@@ -70,10 +71,10 @@ impl Dispatcher {
         self
     }
 
-    /// The tools.
+    /// The tools that a batch would get now.
     #[must_use]
-    pub fn registry(&self) -> &ToolRegistry {
-        &self.registry
+    pub fn registry(&self) -> Arc<ToolRegistry> {
+        self.registry.snapshot()
     }
 
     /// Runs the calls at the same time and waits for all. The results are in the order of the calls.
@@ -121,11 +122,12 @@ impl Dispatcher {
         mut calls: Vec<ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
+        let registry = self.registry.snapshot();
         if calls.len() <= 1 {
             // A task of its own would cost more than most tools.
             return match calls.pop() {
                 Some(call) => {
-                    let (identity, run) = self.prepare(0, call, cancellation);
+                    let (identity, run) = self.prepare(&registry, 0, call, cancellation);
                     vec![identity.result(run.await)]
                 }
                 None => Vec::new(),
@@ -133,7 +135,7 @@ impl Dispatcher {
         }
         let mut tasks = Vec::with_capacity(calls.len());
         for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(position, call, cancellation.clone());
+            let (identity, run) = self.prepare(&registry, position, call, cancellation.clone());
             tasks.push((identity, Task(tokio::spawn(Box::pin(run)))));
         }
         let mut results = Vec::with_capacity(tasks.len());
@@ -147,9 +149,10 @@ impl Dispatcher {
     }
 
     fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
+        let registry = self.registry.snapshot();
         let mut stream = ToolResultStream::with_capacity(calls.len());
         for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(position, call, cancellation.clone());
+            let (identity, run) = self.prepare(&registry, position, call, cancellation.clone());
             stream.spawn(identity, run);
         }
         stream
@@ -159,17 +162,18 @@ impl Dispatcher {
     /// returns the call ready to run.
     fn prepare(
         &self,
+        registry: &ToolRegistry,
         position: usize,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static) {
-        let resolved = match self.registry.get(&call.name) {
-            Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
-            None => Err(self.registry.not_found(&call.name)),
+    ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
+        let resolved = match registry.get(&call.name) {
+            Some(tool) => Ok((tool.clone(), self.limit(registry, &**tool))),
+            None => Err(registry.not_found(&call.name)),
         };
         let ToolCall { id, name, arguments, extras, .. } = call;
         let call_id = id.clone();
-        let state = self.registry.state().cloned();
+        let state = registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
         let run = async move {
@@ -195,8 +199,8 @@ impl Dispatcher {
         (Identity { position, call_id: id, name, extras }, run)
     }
 
-    fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
-        let wanted = tool.definition().metadata.timeout.or(self.timeout).or(self.registry.timeout());
+    fn limit(&self, registry: &ToolRegistry, tool: &dyn Tool) -> Option<Duration> {
+        let wanted = tool.definition().metadata.timeout.or(self.timeout).or(registry.timeout());
         match (wanted, self.hard_limit) {
             (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
             (wanted, hard) => wanted.or(hard),

@@ -39,7 +39,10 @@ pub use output::{
     Base64, Content, ErrorText, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData, Resource,
     ToolOutput, ToolReturn,
 };
-pub use registry::{Collision, TagMatch, ToolFilter, ToolRegistry};
+pub use registry::{
+    Admission, Collision, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents,
+    RegistrySource, TagMatch, ToolFilter, ToolRegistry,
+};
 pub use result::ToolResult;
 pub use schema::{
     Compatibility, Constraints, ConvertedSchema, SchemaChange, SchemaChangeKind, SchemaDialect, SchemaDiff,

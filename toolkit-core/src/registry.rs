@@ -4,14 +4,18 @@ mod change;
 mod discover;
 mod enable;
 mod filter;
+mod live;
 mod merge;
 mod namespaces;
+mod source;
 mod switches;
 mod views;
 
 pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
+pub use live::{Admission, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
+pub use source::RegistrySource;
 
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};

@@ -69,6 +69,15 @@ pub enum BuildProblem {
         /// The at most three names that are most like it, best first.
         nearest: Vec<String>,
     },
+    /// A check did not let a tool in.
+    Refused {
+        /// The name of the tool.
+        tool: String,
+        /// What the check says.
+        reason: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
     /// A tool was to be restored that is not overridden.
     NotOverridden {
         /// The name of the tool.
@@ -122,6 +131,9 @@ impl fmt::Display for BuildProblem {
             Self::Unknown { what, name, nearest } => {
                 let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
                 write!(f, "there is no {what} `{name}`; did you mean {}?", one_of(&nearest))
+            }
+            Self::Refused { tool, reason, defined_at } => {
+                write!(f, "tool `{tool}` was refused: {reason} (defined at {})", place(*defined_at))
             }
             Self::NotOverridden { tool } => {
                 write!(f, "tool `{tool}` must be overridden before it can be restored")

@@ -103,6 +103,10 @@ impl ToolRegistry {
         self.part(&self.names_where(|tool| filter.matches(tool.definition())))
     }
 
+    pub(super) fn is_overridden(&self, name: &str) -> bool {
+        self.overridden.contains_key(name)
+    }
+
     pub(super) fn names_where(&self, wanted: impl Fn(&dyn Tool) -> bool) -> BTreeSet<&str> {
         let wanted = self.every_tool().filter(|tool| wanted(&***tool));
         wanted.map(|tool| tool.definition().name.as_str()).collect()

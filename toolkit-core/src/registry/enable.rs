@@ -133,7 +133,7 @@ impl ToolRegistry {
         tools
     }
 
-    pub(super) fn every_definition(&self) -> impl Iterator<Item = &ToolDefinition> {
+    pub(crate) fn every_definition(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.every_tool().map(Tool::definition)
     }
 
