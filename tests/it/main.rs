@@ -17,4 +17,5 @@ mod recorded;
 mod registry;
 mod registry_changes;
 mod schemas;
+mod testing;
 mod tool_macro;

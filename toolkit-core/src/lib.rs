@@ -17,6 +17,7 @@ mod output;
 mod registry;
 mod result;
 mod schema;
+pub mod testing;
 mod tool;
 mod wire;
 
