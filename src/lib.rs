@@ -55,6 +55,8 @@ pub use toolkit_macros::toolset;
 #[doc(hidden)]
 pub use toolkit_core::__private;
 
+pub mod testing;
+
 /// What nearly every program with tools needs.
 pub mod prelude {
     pub use crate::{

@@ -32,6 +32,8 @@ mod names;
 mod python;
 #[path = "conformance/results.rs"]
 mod results;
+#[path = "conformance/schemas.rs"]
+mod schemas;
 #[path = "conformance/shapes.rs"]
 mod shapes;
 #[path = "conformance/think.rs"]
@@ -50,7 +52,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 15] = [
+const FILES: [(&str, Check); 17] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -66,6 +68,8 @@ const FILES: [(&str, Check); 15] = [
     ("openjiuwen.json", shapes::openjiuwen),
     ("kosong.json", kosong::kosong),
     ("schemas_toolregistry.json", think::think),
+    ("schemas_toolregistry.json", schemas::schemas),
+    ("schema_diff_toolregistry.json", schemas::schema_diff),
 ];
 
 fn main() -> ExitCode {

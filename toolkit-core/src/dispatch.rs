@@ -9,7 +9,7 @@ use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::{ToolActions, ToolContext};
 use crate::error::{BuildError, ToolError};
 use crate::output::ToolOutput;
-use crate::registry::ToolRegistry;
+use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Tool, panic_text, start};
 use finish::Finish;
@@ -41,21 +41,22 @@ use tokio_util::sync::CancellationToken;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
-    registry: Arc<ToolRegistry>,
+    registry: RegistrySource,
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
     finish: Arc<Finish>,
 }
 
 impl Dispatcher {
-    /// A dispatcher for the tools of a registry.
+    /// A dispatcher for the tools of a registry. Of a [live](crate::LiveRegistry) one, each batch gets the tools that
+    /// are there when it starts, and keeps them.
     ///
     /// # Errors
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
     /// that a tool needs and the registry does not have.
-    pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
+    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
         let registry = registry.into();
-        registry.check_complete()?;
+        registry.snapshot().check_complete()?;
         Ok(Self { registry, timeout: None, hard_limit: None, finish: Arc::default() })
     }
 
@@ -73,10 +74,10 @@ impl Dispatcher {
         self
     }
 
-    /// The tools.
+    /// The tools that a batch would get now.
     #[must_use]
-    pub fn registry(&self) -> &ToolRegistry {
-        &self.registry
+    pub fn registry(&self) -> Arc<ToolRegistry> {
+        self.registry.snapshot()
     }
 
     /// Runs the calls at the same time and waits for all. The results are in the order of the calls.
@@ -124,11 +125,12 @@ impl Dispatcher {
         mut calls: Vec<ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
+        let registry = self.registry.snapshot();
         if calls.len() <= 1 {
             // A task of its own would cost more than most tools.
             return match calls.pop() {
                 Some(call) => {
-                    let (identity, run) = self.prepare(0, call, cancellation);
+                    let (identity, run) = self.prepare(&registry, 0, call, cancellation);
                     let results = vec![identity.result(run.await)];
                     self.finish.apply_changes(&results);
                     results
@@ -138,7 +140,7 @@ impl Dispatcher {
         }
         let mut tasks = Vec::with_capacity(calls.len());
         for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(position, call, cancellation.clone());
+            let (identity, run) = self.prepare(&registry, position, call, cancellation.clone());
             tasks.push((identity, Task(tokio::spawn(Box::pin(run)))));
         }
         let mut results = Vec::with_capacity(tasks.len());
@@ -153,9 +155,10 @@ impl Dispatcher {
     }
 
     fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
+        let registry = self.registry.snapshot();
         let mut stream = ToolResultStream::new(calls.len(), self.finish.clone());
         for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(position, call, cancellation.clone());
+            let (identity, run) = self.prepare(&registry, position, call, cancellation.clone());
             stream.spawn(identity, run);
         }
         stream
@@ -165,21 +168,22 @@ impl Dispatcher {
     /// returns the call ready to run.
     fn prepare(
         &self,
+        registry: &ToolRegistry,
         position: usize,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static) {
-        let resolved = match self.registry.get(&call.name) {
-            Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
-            None => Err(self.finish.failure(&call.name, self.registry.not_found(&call.name))),
+    ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
+        let resolved = match registry.get(&call.name) {
+            Some(tool) => Ok((tool.clone(), self.limit(registry, &**tool))),
+            None => Err(self.finish.failure(&call.name, registry.not_found(&call.name))),
         };
         let ToolCall { id, name, arguments, extras, .. } = call;
         let (arguments, reason) = match &resolved {
-            Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
+            Ok((tool, _)) => registry.part_reason_owned(tool.definition(), arguments),
             Err(_) => (arguments, None),
         };
         let (call_id, told) = (id.clone(), reason.clone());
-        let state = self.registry.state().cloned();
+        let state = registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
         let finish = self.finish.clone();
@@ -216,8 +220,8 @@ impl Dispatcher {
         (Identity { position, call_id: id, name, reason, extras }, run)
     }
 
-    fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
-        let wanted = tool.definition().metadata.timeout.or(self.timeout).or(self.registry.timeout());
+    fn limit(&self, registry: &ToolRegistry, tool: &dyn Tool) -> Option<Duration> {
+        let wanted = tool.definition().metadata.timeout.or(self.timeout).or(registry.timeout());
         match (wanted, self.hard_limit) {
             (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
             (wanted, hard) => wanted.or(hard),

@@ -17,6 +17,7 @@ mod output;
 mod registry;
 mod result;
 mod schema;
+pub mod testing;
 mod tool;
 mod wire;
 
@@ -42,14 +43,20 @@ pub use output::{
     Base64, Content, ErrorText, FullOutput, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData,
     OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy,
 };
-pub use registry::ToolRegistry;
+pub use registry::{
+    Admission, Collision, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents,
+    RegistrySource, TagMatch, ToolFilter, ToolRegistry,
+};
 pub use result::ToolResult;
-pub use schema::{Constraints, ConvertedSchema, SchemaDialect, SchemaLoss, schema_of, tidy};
+pub use schema::{
+    Compatibility, Constraints, ConvertedSchema, SchemaChange, SchemaChangeKind, SchemaDialect, SchemaDiff,
+    SchemaLoss, schema_hash, schema_of, tidy,
+};
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer, ToolDefinition,
-    ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
+    AdaptedTool, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer,
+    ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
 };
 pub use wire::openjiuwen;
 pub use wire::{

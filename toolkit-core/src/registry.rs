@@ -1,23 +1,36 @@
 //! The tools of a program, by name.
 
+mod change;
 mod discover;
+mod enable;
+mod filter;
+mod live;
+mod merge;
+mod namespaces;
+mod source;
+mod switches;
 mod think;
 mod views;
 
 pub use discover::Registration;
+pub use filter::{TagMatch, ToolFilter};
+pub use live::{Admission, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
+pub use merge::Collision;
+pub use source::RegistrySource;
 
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
-use crate::name::{ToolName, WireNames, check_name};
+use crate::name::{ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::tool::{Tool, ToolDefinition, Toolset, start};
 use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
+use enable::Disabled;
 use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 use std::time::Duration;
+use switches::Switches;
 use views::Views;
 
 /// The tools of a program, by name. Clones share the tools.
@@ -33,7 +46,12 @@ use views::Views;
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    tools: HashMap<Box<str>, Arc<dyn Tool>, RandomState>,
+    /// Those that can be called. Disabled ones are kept apart, so that a call does not pay for them.
+    tools: HashMap<Arc<str>, Arc<dyn Tool>, RandomState>,
+    disabled: BTreeMap<Arc<str>, Disabled>,
+    switches: Switches,
+    /// What stands aside for the tools of these names.
+    overridden: BTreeMap<Arc<str>, Arc<dyn Tool>>,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     think: bool,
@@ -77,17 +95,6 @@ impl ToolRegistry {
         self.merge(Self::from_tools(toolset.tools())?)
     }
 
-    /// Adds the tools of another registry.
-    ///
-    /// # Errors
-    /// [`BuildError`] with every name that both have; the registry is then as before.
-    pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
-        let merged = self.clone() + other;
-        merged.check()?;
-        *self = merged;
-        Ok(())
-    }
-
     /// Sets how long a call may run if neither its tool nor the dispatcher says.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
@@ -122,7 +129,7 @@ impl ToolRegistry {
     /// Whether the registry can serve: no collisions, and everything there that tools cannot do without.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        for tool in self.iter() {
+        for tool in self.every_tool_sorted() {
             let lacks = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
             let ToolDefinition { name, metadata, .. } = tool.definition();
             problems.extend(tool.state_needs().iter().filter(lacks).map(|need| BuildProblem::MissingState {
@@ -143,26 +150,27 @@ impl ToolRegistry {
         BuildError::unless_empty(self.problems.clone())
     }
 
-    /// How many tools there are.
+    /// How many tools there are that can be called.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there is no tool.
+    /// Whether there is no tool that can be called.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// The tool of this name. A provider's spelling of the name (see
-    /// [`WireNames`](crate::WireNames)) is understood too.
+    /// The tool of this name, if it is not [disabled](Self::disable). A provider's
+    /// spelling of the name (see [`WireNames`](crate::WireNames)) is understood too.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).or_else(|| self.tools.get(self.views.original(self, name)?))
     }
 
-    /// The tools in the order of their names.
+    /// The tools in the order of their names, without [disabled](Self::disabled) ones, as everywhere where nothing
+    /// else is said.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.views.sorted(self).iter()
     }
@@ -232,82 +240,19 @@ impl ToolRegistry {
         running.await
     }
 
-    /// The error for a name that no tool has.
+    /// The error for a name that cannot be called: no tool has it, or the tool is disabled.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
+        let own_name = self.views.original(self, name).unwrap_or(name);
+        if let Some(reason) = self.disabled_reason(own_name) {
+            return ToolError::disabled(name, reason);
+        }
         // The model knows the tools under names that every provider accepts.
         let names = self.wire_names(ApiFormat::OpenAiChat);
         ToolError::not_found(
             name,
             self.iter_definitions().map(|definition| names.spell(definition.name.as_str())),
         )
-    }
-
-    fn insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {
-        let ToolDefinition { name, metadata, .. } = tool.definition();
-        if let Err(error) = check_name(name.as_str()) {
-            return Err(BuildProblem::IllegalName { error, defined_at: metadata.defined_at });
-        }
-        let name: Box<str> = name.as_str().into();
-        if let Some(first) = self.tools.get(&name) {
-            return Err(BuildProblem::DuplicateName {
-                name: name.into(),
-                first: first.definition().metadata.defined_at,
-                second: metadata.defined_at,
-            });
-        }
-        self.tools.insert(name, tool);
-        self.views = self.views.renewed();
-        Ok(())
-    }
-
-    /// Adds a tool or remembers why it could not be added.
-    fn admit(&mut self, tool: Arc<dyn Tool>) {
-        if let Err(problem) = self.insert(tool) {
-            self.problems.push(problem);
-        }
-    }
-}
-
-/// Adds the tools of another registry. Names that both have are remembered: [`ToolRegistry::check`]
-/// returns them, and no [`Dispatcher`](crate::Dispatcher) can be made of such a registry.
-impl AddAssign for ToolRegistry {
-    fn add_assign(&mut self, other: Self) {
-        self.problems.extend(other.problems);
-        let mut tools: Vec<Arc<dyn Tool>> = other.tools.into_values().collect();
-        tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
-        tools.into_iter().for_each(|tool| self.admit(tool));
-        self.timeout = self.timeout.or(other.timeout);
-        self.think |= other.think;
-        self.state = match (self.state.take(), other.state) {
-            (Some(own), Some(other)) => Some(Arc::new(Arc::unwrap_or_clone(own).or(&other))),
-            (own, other) => own.or(other),
-        };
-    }
-}
-
-/// Adds one tool, with the rule of `+=` for registries.
-impl<T: Tool + 'static> AddAssign<T> for ToolRegistry {
-    fn add_assign(&mut self, tool: T) {
-        self.admit(Arc::new(tool));
-    }
-}
-
-impl Add for ToolRegistry {
-    type Output = Self;
-
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
-impl<T: Tool + 'static> Add<T> for ToolRegistry {
-    type Output = Self;
-
-    fn add(mut self, tool: T) -> Self {
-        self += tool;
-        self
     }
 }
 

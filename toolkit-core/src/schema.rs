@@ -1,13 +1,15 @@
-//! JSON Schemas: generated from types, tidied, described in words, compared with values.
+//! JSON Schemas: generated from types, tidied, described in words, compared with values and with each other.
 
 mod aliases;
 mod choice;
 mod constraints;
 mod describe;
 mod dialect;
+mod diff;
 mod faults;
 mod format;
 mod generate;
+mod hash;
 mod limits;
 mod meant;
 mod tidy;
@@ -19,9 +21,11 @@ pub(crate) use aliases::without_aliases;
 pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};
+pub use diff::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 pub(crate) use faults::{Fault, Step, broken_constraints, faults, missing, path};
 pub(crate) use generate::{SchemaBuilder, judged_schema_of, written_schema};
 pub use generate::{schema_of, type_name};
+pub use hash::schema_hash;
 pub(crate) use limits::has_demands;
 pub(crate) use meant::as_meant;
 pub(crate) use tidy::keep_notes;

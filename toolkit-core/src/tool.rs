@@ -1,5 +1,6 @@
 //! Tools: what they say about themselves, and how one is run.
 
+mod adapted;
 mod answer;
 mod closure;
 mod definition;
@@ -13,6 +14,7 @@ mod run;
 mod think;
 mod toolset;
 
+pub use adapted::AdaptedTool;
 pub use answer::{Deferred, Immediate, ToolAnswer};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};

@@ -1,5 +1,7 @@
 //! What the programmer must put right before the program serves.
 
+use super::nearest::nearest;
+use super::tool::one_of;
 use crate::name::NameError;
 use std::fmt;
 
@@ -67,6 +69,41 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// Something was named that is not there.
+    Unknown {
+        /// What kind of thing: `tool`, `namespace` or `tag`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The at most three names that are most like it, best first.
+        nearest: Vec<String>,
+    },
+    /// A check did not let a tool in.
+    Refused {
+        /// The name of the tool.
+        tool: String,
+        /// What the check says.
+        reason: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
+    /// A tool was to be restored that is not overridden.
+    NotOverridden {
+        /// The name of the tool.
+        tool: String,
+    },
+}
+
+impl BuildProblem {
+    /// Nothing of this kind has this name; `known` are the names that there are.
+    pub(crate) fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let nearest = nearest(name, known).into_iter().map(str::to_owned).collect();
+        Self::Unknown { what, name: name.to_owned(), nearest }
+    }
 }
 
 impl fmt::Display for BuildProblem {
@@ -103,6 +140,19 @@ impl fmt::Display for BuildProblem {
             Self::InvalidSchema { tool, path, message, defined_at } => {
                 let place = place(*defined_at);
                 write!(f, "the schema of tool `{tool}` is wrong at `{path}`: {message} (defined at {place})")
+            }
+            Self::Unknown { what, name, nearest } if nearest.is_empty() => {
+                write!(f, "there is no {what} `{name}`")
+            }
+            Self::Unknown { what, name, nearest } => {
+                let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
+                write!(f, "there is no {what} `{name}`; did you mean {}?", one_of(&nearest))
+            }
+            Self::Refused { tool, reason, defined_at } => {
+                write!(f, "tool `{tool}` was refused: {reason} (defined at {})", place(*defined_at))
+            }
+            Self::NotOverridden { tool } => {
+                write!(f, "tool `{tool}` must be overridden before it can be restored")
             }
         }
     }

@@ -58,6 +58,8 @@ pub enum ErrorKind {
     Panicked,
     /// A policy or a person refused the call.
     Denied,
+    /// The tool is there, but switched off.
+    Disabled,
 }
 
 impl ToolError {
@@ -209,6 +211,21 @@ impl ToolError {
     pub fn denied(tool: &str, reason: &str) -> Self {
         Self::new(ErrorKind::Denied, format!("Tool '{tool}' was denied: {reason}"))
             .with_brief(format!("Tool '{tool}' denied"))
+    }
+
+    /// The tool is switched off, for the reason given; an empty one is none.
+    ///
+    /// ```
+    /// use toolkit_core::ToolError;
+    ///
+    /// let error = ToolError::disabled("pay", "the shop is closed");
+    /// assert_eq!(error.message(), "Tool 'pay' is disabled: the shop is closed");
+    /// ```
+    #[must_use]
+    pub fn disabled(tool: &str, reason: &str) -> Self {
+        let brief = format!("Tool '{tool}' is disabled");
+        let message = if reason.is_empty() { brief.clone() } else { format!("{brief}: {reason}") };
+        Self::new(ErrorKind::Disabled, message).with_brief(brief)
     }
 
     /// The kind of failure.

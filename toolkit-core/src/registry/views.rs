@@ -65,7 +65,8 @@ impl Views {
 
     pub(super) fn names(&self, registry: &ToolRegistry, format: ApiFormat) -> &WireNames {
         self.names[format as usize].get_or_init(|| {
-            let names = self.sorted(registry).iter().map(|tool| tool.definition().name.as_str());
+            // Disabled tools too: a spelling must not change because another tool is switched off.
+            let names = registry.every_definition().map(|definition| definition.name.as_str());
             WireNames::new(format.name_rule(), names)
         })
     }

@@ -83,7 +83,7 @@ fn number_fits(schema: &Map<String, Value>, value: &Value) -> bool {
 }
 
 /// Two numbers; integers are not rounded, as doubles beyond 2^53 are.
-fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (integer(left), integer(right)) {
         (Some(left), Some(right)) => Some(left.cmp(&right)),
         _ => left.as_f64()?.partial_cmp(&right.as_f64()?),

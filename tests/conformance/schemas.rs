@@ -1,0 +1,73 @@
+//! Schemas: their digests, and what changed between two of them.
+
+use serde_json::{Map, Value, json};
+use toolkit_core::{Compatibility, SchemaChangeKind, SchemaDiff, schema_hash};
+
+use crate::report::{Answers, Report};
+use crate::vectors::{entry, text};
+
+/// `schemas_toolregistry.json`
+pub(crate) fn schemas(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
+    let outputs = ["flatten_schema", "schema_hash", "get_schema", "tool_error"];
+    report.section(file, "schemas", &outputs, |row| {
+        // Rows without a digest are schemas of which the original could not make a tool.
+        let Some(parameters) = row.get("tool_parameters") else {
+            return Ok(Answers::values(json!({}), json!({})));
+        };
+        Ok(Answers::values(
+            json!({"schema_hash": text(row, "schema_hash")?}),
+            json!({"schema_hash": schema_hash(parameters)}),
+        ))
+    })
+}
+
+/// `schema_diff_toolregistry.json`
+pub(crate) fn schema_diff(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
+    // What the original answered is looked at by the known differences: it has a class for not knowing.
+    report.section(file, "cases", &[], |row| {
+        let [class, changes] = entry(row, "result")?.as_array().map_or(&[][..], Vec::as_slice) else {
+            return Err("`result` is not a pair".to_owned());
+        };
+        let diff = SchemaDiff::of_arguments(entry(row, "old")?, entry(row, "new")?);
+        let ours = json!({"class": class_of(&diff), "changes": changes_of(&diff)});
+        Ok(Answers::values(json!({"class": class, "changes": names(changes)}), ours))
+    })
+}
+
+/// The original knows no class for schemas that are equal.
+fn class_of(diff: &SchemaDiff) -> &'static str {
+    if diff.compatibility() == Compatibility::Breaking { "breaking" } else { "compatible" }
+}
+
+/// The properties that changed, by the kind of change, as the original names the kinds it knows.
+fn changes_of(diff: &SchemaDiff) -> Value {
+    let mut changes = Map::new();
+    for change in diff.changes() {
+        let Some(property) = change.path.strip_prefix("#/properties/").filter(|rest| !rest.contains('/'))
+        else {
+            continue;
+        };
+        let kind = match change.kind {
+            SchemaChangeKind::AddedOptional => "added_optional",
+            SchemaChangeKind::AddedRequired => "added_required",
+            SchemaChangeKind::Removed => "removed",
+            SchemaChangeKind::NewlyRequired => "newly_required",
+            SchemaChangeKind::NoLongerRequired => "no_longer_required",
+            SchemaChangeKind::TypeChanged => "type_changed",
+            _ => continue,
+        };
+        if let Value::Array(names) = changes.entry(kind).or_insert_with(|| json!([])) {
+            names.push(property.into());
+        }
+    }
+    Value::Object(changes)
+}
+
+/// The original's changes, each with the names of its properties only.
+fn names(changes: &Value) -> Value {
+    let changes = changes.as_object().into_iter().flatten().map(|(kind, what)| {
+        let names = what.as_object().map(|what| what.keys().map(|name| json!(name)).collect());
+        (kind.clone(), names.map_or_else(|| what.clone(), Value::Array))
+    });
+    Value::Object(changes.collect())
+}

@@ -1,0 +1,89 @@
+//! What a program's own tests say when its tools have changed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::{env, fs, process};
+use toolkit::prelude::*;
+use toolkit::testing::{assert_registry_unchanged, assert_tools_unchanged};
+
+/// Weather of a place.
+#[tool(name = "forecast")]
+fn earlier(city: String, days: Option<u32>) -> Vec<String> {
+    vec![city; days.unwrap_or(1) as usize]
+}
+
+/// The weather of a place.
+#[tool(namespace = "testing", name = "forecast")]
+fn later(city: String, country: String) -> Option<Vec<String>> {
+    Some(vec![city, country])
+}
+
+/// A file that is gone after the test.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> Self {
+        let folder = env::temp_dir().join(format!("toolkit-testing-{}-{name}", process::id()));
+        Self(folder.join(name).with_extension("json"))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+        let _ = self.0.parent().map(fs::remove_dir);
+    }
+}
+
+fn failure(check: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(check)).expect_err("the tools have changed");
+    *payload.downcast::<String>().expect("it says what")
+}
+
+#[test]
+fn the_first_run_writes_a_file_and_later_ones_tell_what_changed() {
+    let file = File::new("first");
+    let registry = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
+    assert_registry_unchanged(&registry, &file.0);
+    let written = fs::read_to_string(&file.0).expect("it is written");
+    assert!(written.starts_with("[\n  {\n    \"name\": \"forecast\""), "{written}");
+    assert_registry_unchanged(&registry, &file.0);
+
+    let renamed =
+        toolkit::AdaptedTool::new(later::tool()).with_name(earlier::tool().definition().name.clone());
+    let changed = ToolRegistry::from_tools([renamed]).expect("one tool") + later::tool();
+    let message = failure(|| assert_registry_unchanged(&changed, &file.0));
+    let (first, rest) = message.split_once('\n').expect("there are several lines");
+    assert_eq!(first, format!("the tools are not as `{}` says:", file.0.display()));
+    assert_eq!(
+        rest,
+        "- tool `forecast`, description: was \"Weather of a place.\"\n  and is \"The weather of a place.\"\n\
+         - tool `forecast`, parameters: breaking at `#/properties/days`: the property is gone\n\
+         - tool `forecast`, parameters: breaking at `#/properties/country`: a property was added that must be there\n\
+         - tool `forecast`, result: breaking at `#`: the type was array and is array or null\n\
+         - tool `testing-forecast` is new\n\
+         if that is meant, run once more with TOOLKIT_UPDATE=1"
+    );
+    assert_eq!(fs::read_to_string(&file.0).expect("it is there"), written, "a failure writes nothing");
+}
+
+#[test]
+fn all_discovered_tools_are_compared() {
+    let file = File::new("discovered");
+    assert_tools_unchanged(&file.0);
+    assert_tools_unchanged(&file.0);
+    let fewer = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
+    let message = failure(|| assert_registry_unchanged(&fewer, &file.0));
+    assert!(message.contains("- tool `testing-forecast` is gone"), "{message}");
+}
+
+#[test]
+fn a_file_that_is_no_record_is_not_overwritten() {
+    let file = File::new("broken");
+    fs::create_dir_all(file.0.parent().expect("it is in a folder")).expect("a folder is made");
+    fs::write(&file.0, "[").expect("a file is written");
+    let registry = ToolRegistry::new();
+    let message = failure(|| assert_registry_unchanged(&registry, &file.0));
+    assert!(message.contains("broken.json: EOF while parsing a list"), "{message}");
+    assert_eq!(fs::read_to_string(&file.0).expect("it is there"), "[");
+}

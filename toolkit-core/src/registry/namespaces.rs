@@ -1,0 +1,137 @@
+//! Namespaces: putting tools into one, taking one out, flattening the last one.
+
+use super::ToolRegistry;
+use crate::error::{BuildError, BuildProblem};
+use crate::name::{NameError, Separator, ToolName};
+use crate::tool::{AdaptedTool, Tool};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// # Namespaces
+///
+/// Where names change, what was said about the tools (disabled, overridden) follows them.
+impl ToolRegistry {
+    /// Puts every tool into a namespace, as [`ToolName::update_namespace`] does: one that is in a namespace
+    /// already is moved only if `force` is set.
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that would not be legal or be there twice; the registry is then as before.
+    pub fn update_namespace(
+        &mut self,
+        namespace: &str,
+        force: bool,
+        separator: Separator,
+    ) -> Result<(), BuildError> {
+        self.rename_all(|name| name.update_namespace(namespace, force, separator))
+    }
+
+    /// Spells the names of all tools that are in a namespace with this separator.
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that would be there twice; the registry is then as before.
+    pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
+        self.rename_all(|name| match name.namespace() {
+            Some(namespace) => name.requalify(Some(namespace), separator),
+            None => Ok(name.clone()),
+        })
+    }
+
+    /// Takes the tools of a namespace out, and returns them as a registry of their own with the same state and
+    /// time limit. Their names stay; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
+    ///
+    /// ```
+    /// use toolkit_core::{FunctionTool, Separator, ToolRegistry};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Nothing {}
+    ///
+    /// let add = FunctionTool::from_fn("add", "Adds.", |_: Nothing| 1)?;
+    /// let mut registry = ToolRegistry::from_tools([add])?;
+    /// registry.update_namespace("math", false, Separator::Dash)?;
+    /// assert_eq!(registry.names().collect::<Vec<_>>(), ["math-add"]);
+    ///
+    /// let mut math = registry.spinoff("math")?;
+    /// math.reduce_namespaces()?;
+    /// assert_eq!(math.names().collect::<Vec<_>>(), ["add"]);
+    /// assert!(registry.is_empty());
+    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] with the nearest names if no tool is in the namespace.
+    pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
+        let namespace = self.known_namespace(namespace)?;
+        let inside = |tool: &dyn Tool| tool.definition().name.namespace() == Some(&namespace);
+        let taken = self.names_where(inside);
+        let mut part = self.part(&taken);
+        part.problems = Vec::new();
+        let left = self.names_where(|tool| !inside(tool));
+        let mut rest = self.part(&left);
+        rest.switches = self.switches.without_tools(&taken);
+        rest.problems = std::mem::take(&mut self.problems);
+        *self = rest;
+        Ok(part)
+    }
+
+    /// Removes the namespace from all names if there is only one left. Returns whether it did.
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that would be there twice; the registry is then as before.
+    pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
+        let namespaces: BTreeSet<&str> =
+            self.every_definition().filter_map(|definition| definition.name.namespace()).collect();
+        if namespaces.len() != 1 {
+            return Ok(false);
+        }
+        self.rename_all(|name| match name.namespace() {
+            Some(_) => name.requalify(None, Separator::default()),
+            None => Ok(name.clone()),
+        })?;
+        Ok(true)
+    }
+
+    /// Gives every tool the name that `rename` makes of its own, or changes nothing.
+    fn rename_all(
+        &mut self,
+        rename: impl Fn(&ToolName) -> Result<ToolName, NameError>,
+    ) -> Result<(), BuildError> {
+        let mut renamed = self.part(&BTreeSet::new());
+        let mut takers: BTreeMap<ToolName, &Arc<dyn Tool>> = BTreeMap::new();
+        let mut problems = Vec::new();
+        for tool in self.every_tool_sorted() {
+            let definition = tool.definition();
+            let defined_at = definition.metadata.defined_at;
+            let name = match rename(&definition.name) {
+                Ok(name) => name,
+                Err(error) => {
+                    problems.push(BuildProblem::IllegalName { error, defined_at });
+                    continue;
+                }
+            };
+            if let Some(first) = takers.insert(name.clone(), tool) {
+                let first = first.definition().metadata.defined_at;
+                problems.push(BuildProblem::DuplicateName {
+                    name: name.to_string(),
+                    first,
+                    second: defined_at,
+                });
+                continue;
+            }
+            renamed.switches.rename(&self.switches, definition, &name);
+            renamed.place(under(tool, &name));
+            if let Some(original) = self.overridden.get(definition.name.as_str()) {
+                renamed.overridden.insert(name.as_str().into(), under(original, &name));
+            }
+        }
+        BuildError::unless_empty(problems)?;
+        *self = renamed;
+        Ok(())
+    }
+}
+
+/// The tool under a name, which may be its own.
+fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
+    if tool.definition().name == *name {
+        return tool.clone();
+    }
+    Arc::new(AdaptedTool::of(tool.clone()).with_name(name.clone()))
+}

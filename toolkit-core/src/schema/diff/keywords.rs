@@ -1,0 +1,78 @@
+//! What the keywords of one schema say.
+
+use crate::schema::limits::is_same;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// The keywords of a schema, those behind its reference included; `None` if it accepts nothing.
+pub(super) fn accepting<'a>(root: &'a Value, schema: &'a Value) -> Option<Cow<'a, Map<String, Value>>> {
+    let Value::Object(keywords) = schema else {
+        return (schema != &Value::Bool(false)).then(|| Cow::Owned(Map::new()));
+    };
+    let Some(Value::String(reference)) = keywords.get("$ref") else { return Some(Cow::Borrowed(keywords)) };
+    let mut merged = Map::new();
+    let mut next = Some(reference.as_str());
+    // A chain of references that leads nowhere ends here.
+    for _ in 0..8 {
+        let target = next.and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+        match target {
+            Some(Value::Object(target)) => {
+                for (keyword, value) in target {
+                    merged.entry(keyword.clone()).or_insert_with(|| value.clone());
+                }
+                next = target.get("$ref").and_then(Value::as_str);
+            }
+            Some(Value::Bool(false)) => return None,
+            _ => break,
+        }
+    }
+    for (keyword, value) in keywords {
+        merged.insert(keyword.clone(), value.clone());
+    }
+    // What could not be followed is compared by its name, in `others`.
+    let is_followed = root.pointer(reference.strip_prefix('#').unwrap_or("/")).is_some();
+    if is_followed {
+        merged.shift_remove("$ref");
+    }
+    Some(Cow::Owned(merged))
+}
+
+/// The types that are accepted; none stands for all.
+pub(super) fn kinds(schema: &Map<String, Value>) -> Vec<&str> {
+    let mut kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    kinds.sort_unstable();
+    kinds
+}
+
+pub(super) fn holds(kinds: &[&str], kind: &str) -> bool {
+    kinds.contains(&kind) || (kind == "integer" && kinds.contains(&"number"))
+}
+
+/// The values that are allowed, if they are listed.
+pub(super) fn allowed(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(only), _) => Some(vec![only]),
+        (None, Some(Value::Array(values))) => Some(values.iter().collect()),
+        _ => None,
+    }
+}
+
+pub(super) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
+    values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
+}
+
+pub(super) fn members<'a>(schema: &'a Map<String, Value>, keyword: &str) -> Option<&'a Map<String, Value>> {
+    schema.get(keyword).and_then(Value::as_object)
+}
+
+pub(super) fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+pub(super) fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
+    required(schema).any(|required| required == name)
+}
