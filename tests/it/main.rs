@@ -14,5 +14,6 @@ mod output_schemas;
 mod outputs;
 mod recorded;
 mod registry;
+mod scheduling;
 mod schemas;
 mod tool_macro;

@@ -21,6 +21,7 @@ pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
+pub(crate) use members::arguments_value;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, Param, Probe, ProbePlain, ToolParams};
 pub(crate) use whole::decode_whole;

@@ -1,20 +1,24 @@
 //! Running the calls of a model: all at once, and exactly one result for each.
 
+mod batch;
+mod execution;
+mod gates;
+mod handle;
 mod stream;
+mod turns;
 
+pub use handle::BatchHandle;
 pub use stream::ToolResultStream;
 
-use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::context::ToolContext;
-use crate::error::{BuildError, ToolError};
-use crate::output::ToolOutput;
+use crate::call::ToolCall;
+use crate::error::BuildError;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Tool, panic_text, start};
+use crate::tool::Tool;
+use batch::{Batch, Task};
+use gates::Gates;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::task::{JoinError, JoinHandle};
-use tokio_util::sync::CancellationToken;
+use std::time::Duration;
 
 /// Runs the calls that a model asks for.
 ///
@@ -24,8 +28,20 @@ use tokio_util::sync::CancellationToken;
 /// thread, calls run in parallel.
 ///
 /// A time limit is the tool's own, else the dispatcher's, else the registry's; in any case at most the
-/// hard limit. It counts from the start of the call. A synchronous tool cannot be interrupted: it
-/// is done when it returns.
+/// hard limit. `Duration::MAX` says that there is none, and goes before those that come after it; a limit of zero
+/// leaves no time to wait for anything. The time counts from the moment the tool runs. A synchronous tool cannot
+/// be interrupted: it is done when it returns, unless it is marked as [`blocking`](crate::ToolMetadata::blocking).
+/// Then it runs on a thread of its own, and a call that is given up has its result at once, is left to finish, and
+/// holds its place until then.
+///
+/// # What waits for what
+///
+/// A call waits until those before it let it run: calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool and
+/// calls in one [`lane`](crate::ToolMetadata::lane) run one after another, in their order within a batch; there
+/// may be at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) of a tool and
+/// [`with_max_concurrency`](Self::with_max_concurrency) of all. This holds for all batches of a dispatcher
+/// and its clones, from whichever tasks they come, and batches take turns. A tool that dispatches through its own
+/// dispatcher needs a second place there while it holds the first.
 ///
 /// ```
 /// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
@@ -42,6 +58,9 @@ pub struct Dispatcher {
     registry: Arc<ToolRegistry>,
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
+    max_concurrency: Option<usize>,
+    /// Shared with the clones.
+    gates: Arc<Gates>,
 }
 
 impl Dispatcher {
@@ -53,7 +72,7 @@ impl Dispatcher {
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
-        Ok(Self { registry, timeout: None, hard_limit: None })
+        Ok(Self { registry, timeout: None, hard_limit: None, max_concurrency: None, gates: Arc::default() })
     }
 
     /// Sets how long a call may run if its tool does not say.
@@ -70,6 +89,13 @@ impl Dispatcher {
         self
     }
 
+    /// Sets how many calls may run at the same time, at least one.
+    #[must_use]
+    pub fn with_max_concurrency(mut self, calls: usize) -> Self {
+        self.max_concurrency = Some(calls);
+        self
+    }
+
     /// The tools.
     #[must_use]
     pub fn registry(&self) -> &ToolRegistry {
@@ -83,14 +109,14 @@ impl Dispatcher {
         self.run_all(calls.into_iter().collect(), None).await
     }
 
-    /// Like [`dispatch`](Self::dispatch); when the token is cancelled, every call that still runs is
-    /// stopped and its result says so.
+    /// Like [`dispatch`](Self::dispatch), with a handle that stops all calls or one. Every call that is stopped
+    /// still has its result, which says so.
     pub async fn dispatch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
-        cancellation: CancellationToken,
+        handle: impl Into<BatchHandle>,
     ) -> Vec<ToolResult> {
-        self.run_all(calls.into_iter().collect(), Some(cancellation)).await
+        self.run_all(calls.into_iter().collect(), Some(handle.into())).await
     }
 
     /// Starts the calls and gives their results as they come, first done first.
@@ -104,41 +130,39 @@ impl Dispatcher {
         self.start(calls.into_iter().collect(), None)
     }
 
-    /// Like [`dispatch_stream`](Self::dispatch_stream), with a token that stops what still runs.
+    /// Like [`dispatch_stream`](Self::dispatch_stream), with a handle that stops all calls or one.
     ///
     /// # Panics
     /// Like `tokio::spawn`, if no tokio runtime is running.
     pub fn dispatch_stream_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
-        cancellation: CancellationToken,
+        handle: impl Into<BatchHandle>,
     ) -> ToolResultStream {
-        self.start(calls.into_iter().collect(), Some(cancellation))
+        self.start(calls.into_iter().collect(), Some(handle.into()))
     }
 
-    async fn run_all(
-        &self,
-        mut calls: Vec<ToolCall>,
-        cancellation: Option<CancellationToken>,
-    ) -> Vec<ToolResult> {
+    async fn run_all(&self, mut calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> Vec<ToolResult> {
+        let mut batch = Batch::new(self, calls.len(), handle);
         if calls.len() <= 1 {
             // A task of its own would cost more than most tools.
             return match calls.pop() {
                 Some(call) => {
-                    let (identity, run) = self.prepare(0, call, cancellation);
+                    let (identity, run) = batch.prepare(call);
                     vec![identity.result(run.await)]
                 }
                 None => Vec::new(),
             };
         }
         let mut tasks = Vec::with_capacity(calls.len());
-        for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(position, call, cancellation.clone());
-            tasks.push((identity, Task(tokio::spawn(Box::pin(run)))));
+        for call in calls {
+            let (identity, run) = batch.prepare(call);
+            tasks.push((identity, Task::spawn(run)));
         }
+        drop(batch);
         let mut results = Vec::with_capacity(tasks.len());
         for (identity, mut task) in tasks {
-            results.push(match (&mut task.0).await {
+            results.push(match task.join().await {
                 Ok(ended) => identity.result(ended),
                 Err(lost) => identity.lost(lost),
             });
@@ -146,53 +170,14 @@ impl Dispatcher {
         results
     }
 
-    fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
+    fn start(&self, calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> ToolResultStream {
         let mut stream = ToolResultStream::with_capacity(calls.len());
-        for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(position, call, cancellation.clone());
+        let mut batch = Batch::new(self, calls.len(), handle);
+        for call in calls {
+            let (identity, run) = batch.prepare(call);
             stream.spawn(identity, run);
         }
         stream
-    }
-
-    /// Looks the tool up now, so that a later change of the registry makes no difference, and
-    /// returns the call ready to run.
-    fn prepare(
-        &self,
-        position: usize,
-        call: ToolCall,
-        cancellation: Option<CancellationToken>,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static) {
-        let resolved = match self.registry.get(&call.name) {
-            Some(tool) => Ok((tool.clone(), self.limit(&**tool))),
-            None => Err(self.registry.not_found(&call.name)),
-        };
-        let ToolCall { id, name, arguments, extras, .. } = call;
-        let call_id = id.clone();
-        let state = self.registry.state().cloned();
-        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
-        let spelling = respelled.then(|| name.as_str().into());
-        let run = async move {
-            let started = Instant::now();
-            let ended = |outcome| Ended { position, outcome, duration: started.elapsed() };
-            let (tool, limit) = match resolved {
-                Ok(resolved) => resolved,
-                Err(error) => return ended(Err(error)),
-            };
-            let mut context = ToolContext::new(tool.definition().name.clone())
-                .with_call_id(call_id)
-                .called_as(spelling)
-                .lent(state.as_ref());
-            if let Some(token) = cancellation {
-                context = context.with_cancellation(token);
-            }
-            let running = match start(&*tool, arguments.as_str(), &context, limit) {
-                Ok(outcome) => return ended(outcome),
-                Err(running) => running,
-            };
-            ended(running.await)
-        };
-        (Identity { position, call_id: id, name, extras }, run)
     }
 
     fn limit(&self, tool: &dyn Tool) -> Option<Duration> {
@@ -201,48 +186,5 @@ impl Dispatcher {
             (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
             (wanted, hard) => wanted.or(hard),
         }
-    }
-}
-
-/// Whose result it will be. It stays behind when the call goes to a task of its own.
-struct Identity {
-    position: usize,
-    call_id: CallId,
-    name: String,
-    extras: ProviderExtras,
-}
-
-/// How a call ended.
-struct Ended {
-    position: usize,
-    outcome: Result<ToolOutput, ToolError>,
-    duration: Duration,
-}
-
-impl Identity {
-    fn result(self, Ended { outcome, duration, .. }: Ended) -> ToolResult {
-        let Self { position, call_id, name, extras } = self;
-        ToolResult { position, duration, extras, ..ToolResult::new(call_id, name, outcome) }
-    }
-
-    /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
-    /// even the guards did not catch.
-    #[cold]
-    fn lost(self, lost: JoinError) -> ToolResult {
-        let error = match lost.try_into_panic() {
-            Ok(payload) => ToolError::panicked(&self.name, panic_text(&*payload)),
-            Err(_) => ToolError::cancelled(&self.name),
-        };
-        let position = self.position;
-        self.result(Ended { position, outcome: Err(error), duration: Duration::ZERO })
-    }
-}
-
-/// A call on its way. Dropping it stops the call.
-struct Task(JoinHandle<Ended>);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

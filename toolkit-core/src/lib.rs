@@ -27,7 +27,7 @@ pub mod __private;
 pub use args::{ToolParams, kinds};
 pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolUse};
 pub use context::{State, StateNeed, ToolContext};
-pub use dispatch::{Dispatcher, ToolResultStream};
+pub use dispatch::{BatchHandle, Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
 };

@@ -1,6 +1,6 @@
 //! The results of a batch in the order in which the calls end.
 
-use super::{Ended, Identity};
+use super::batch::{Ended, Identity};
 use crate::result::ToolResult;
 use futures_core::Stream;
 use std::fmt;

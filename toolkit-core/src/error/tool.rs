@@ -73,6 +73,13 @@ impl ToolError {
         self
     }
 
+    /// Replaces the text for the model.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// No tool is called `name`. Of the `known` names the message offers those that are
     /// [most like it](super::nearest), else all if they are few.
     #[must_use]

@@ -43,7 +43,8 @@ pub(crate) struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
+    /// The limit counts from here.
+    pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
         Self { call, context, limit: limit.map(Limit::from_now), stop: None }
     }
 }
