@@ -9,6 +9,7 @@ mod constraints;
 mod dispatch;
 mod live;
 mod metadata;
+mod middleware;
 mod names;
 mod output_schemas;
 mod outputs;

@@ -12,6 +12,7 @@ pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;
 use crate::error::BuildError;
+use crate::middleware::{Middleware, Stack};
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
 use crate::tool::Tool;
@@ -59,6 +60,9 @@ pub struct Dispatcher {
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
     max_concurrency: Option<usize>,
+    middleware: Stack,
+    /// Whether there is something that concerns every call: a limit of all, or middleware.
+    every_call_planned: bool,
     /// Shared with the clones.
     gates: Arc<Gates>,
 }
@@ -72,7 +76,15 @@ impl Dispatcher {
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
-        Ok(Self { registry, timeout: None, hard_limit: None, max_concurrency: None, gates: Arc::default() })
+        Ok(Self {
+            registry,
+            timeout: None,
+            hard_limit: None,
+            max_concurrency: None,
+            middleware: Stack::default(),
+            every_call_planned: false,
+            gates: Arc::default(),
+        })
     }
 
     /// Sets how long a call may run if its tool does not say.
@@ -93,6 +105,16 @@ impl Dispatcher {
     #[must_use]
     pub fn with_max_concurrency(mut self, calls: usize) -> Self {
         self.max_concurrency = Some(calls);
+        self.every_call_planned = true;
+        self
+    }
+
+    /// Puts a [`Middleware`] between calls and tools, inside of those that are there: the first sees a call first and
+    /// its result last.
+    #[must_use]
+    pub fn with_middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(middleware);
+        self.every_call_planned = true;
         self
     }
 

@@ -12,6 +12,7 @@ mod call;
 mod context;
 mod dispatch;
 mod error;
+mod middleware;
 mod name;
 mod output;
 mod registry;
@@ -30,6 +31,10 @@ pub use context::{State, StateNeed, ToolContext};
 pub use dispatch::{BatchHandle, Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
+};
+pub use middleware::{
+    Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Question,
+    Retry, ToolRequest,
 };
 pub use name::{
     MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,

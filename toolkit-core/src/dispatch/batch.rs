@@ -6,6 +6,7 @@ use super::{BatchHandle, Dispatcher};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
 use crate::context::ToolContext;
 use crate::error::ToolError;
+use crate::middleware::{Stack, ToolRequest};
 use crate::output::ToolOutput;
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, panic_text, start};
@@ -27,14 +28,16 @@ pub(super) struct Batch<'a> {
 
 /// What those calls have in common that wait for others.
 struct Scheduled {
-    number: u64,
+    number: Arc<u64>,
     turns: Turns,
 }
 
 /// What one call does before it runs.
 struct Plan {
-    execution: Execution,
+    execution: Arc<Execution>,
     turns: Vec<Turn>,
+    middleware: Stack,
+    batch: Arc<u64>,
 }
 
 impl<'a> Batch<'a> {
@@ -48,14 +51,14 @@ impl<'a> Batch<'a> {
         &mut self,
         call: ToolCall,
     ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
-        let Dispatcher { registry, max_concurrency, .. } = self.dispatcher;
+        let Dispatcher { registry, every_call_planned, .. } = self.dispatcher;
         let position = self.position;
         self.position += 1;
         let mut plan = None;
         let resolved = match registry.get(&call.name) {
             Some(tool) => {
                 let limit = self.dispatcher.limit(&**tool);
-                if max_concurrency.is_some() || is_scheduled(&tool.definition().metadata) {
+                if *every_call_planned || is_scheduled(&tool.definition().metadata) {
                     plan = Some(self.plan(tool, limit, &call));
                 }
                 Ok((tool.clone(), limit))
@@ -83,7 +86,7 @@ impl<'a> Batch<'a> {
                 context = context.with_cancellation(token);
             }
             if let Some(plan) = plan {
-                let (outcome, duration) = plan.carry_out(arguments, context).await;
+                let (outcome, duration) = plan.carry_out(arguments, context, position).await;
                 return Ended { position, outcome, duration };
             }
             let running = match start(&*tool, arguments.as_str(), &context, limit) {
@@ -97,10 +100,11 @@ impl<'a> Batch<'a> {
 
     #[cold]
     fn plan(&mut self, tool: &Arc<dyn Tool>, timeout: Option<Duration>, call: &ToolCall) -> Box<Plan> {
-        let Dispatcher { gates, max_concurrency, .. } = self.dispatcher;
-        let scheduled = self
-            .scheduled
-            .get_or_insert_with(|| Scheduled { number: gates.next_batch(), turns: Turns::default() });
+        let Dispatcher { gates, max_concurrency, middleware, .. } = self.dispatcher;
+        let scheduled = self.scheduled.get_or_insert_with(|| Scheduled {
+            number: Arc::new(gates.next_batch()),
+            turns: Turns::default(),
+        });
         // Nobody comes before the only call.
         let ordered = (self.size > 1).then(|| ordered(&**tool, call.arguments.as_str()));
         let turns = ordered.into_iter().flatten().map(|resource| scheduled.turns.next(resource)).collect();
@@ -109,10 +113,11 @@ impl<'a> Batch<'a> {
             timeout,
             max_concurrency: *max_concurrency,
             gates: gates.clone(),
-            batch: scheduled.number,
+            batch: *scheduled.number,
             ran: AtomicU64::new(0),
         };
-        Box::new(Plan { execution, turns })
+        let batch = scheduled.number.clone();
+        Box::new(Plan { execution: Arc::new(execution), turns, middleware: middleware.clone(), batch })
     }
 }
 
@@ -122,9 +127,10 @@ impl Plan {
         self: Box<Self>,
         arguments: RawArguments,
         context: ToolContext,
+        position: usize,
     ) -> Pin<Box<dyn Future<Output = (Result<ToolOutput, ToolError>, Duration)> + Send>> {
         Box::pin(async move {
-            let Self { execution, mut turns } = *self;
+            let Self { execution, mut turns, middleware, batch } = *self;
             if context.is_cancelled() {
                 return (Err(ToolError::cancelled(context.known_name())), Duration::ZERO);
             }
@@ -132,7 +138,12 @@ impl Plan {
                 for turn in &mut turns {
                     turn.comes().await;
                 }
-                execution.run(arguments.as_str(), &context).await
+                if middleware.is_empty() {
+                    return execution.run(arguments.as_str(), &context).await;
+                }
+                let tool = execution.tool.clone();
+                let request = ToolRequest::new(tool, arguments, context.clone(), position, batch);
+                middleware.before(execution.clone()).run(request).await
             };
             let outcome = Running::new(ToolFuture::running(steps, |outcome| outcome), &context, None).await;
             (outcome, execution.ran())

@@ -4,6 +4,7 @@ use super::gates::{Gates, Permit, Resource};
 use crate::args::arguments_value;
 use crate::context::ToolContext;
 use crate::error::{ErrorKind, ToolError};
+use crate::middleware::{Answer, Execute, ToolRequest};
 use crate::output::ToolOutput;
 use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, panic_text, start};
 use serde_json::Value;
@@ -124,6 +125,12 @@ impl Execution {
     /// How long the tool ran, all attempts together.
     pub(super) fn ran(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
+    }
+}
+
+impl Execute for Execution {
+    fn execute(&self, request: ToolRequest) -> Answer<'_> {
+        Box::pin(async move { self.run(request.arguments(), request.context()).await })
     }
 }
 

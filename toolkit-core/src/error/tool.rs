@@ -31,6 +31,8 @@ struct Repr {
     message: String,
     brief: String,
     violations: Vec<Violation>,
+    retryable: bool,
+    earlier: Vec<ToolError>,
 }
 
 /// The kinds of [`ToolError`].
@@ -63,13 +65,46 @@ impl ToolError {
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self(Box::new(Repr { kind, brief: message.clone(), message, violations: Vec::new() }))
+        Self(Box::new(Repr {
+            kind,
+            brief: message.clone(),
+            message,
+            violations: Vec::new(),
+            retryable: false,
+            earlier: Vec::new(),
+        }))
     }
 
     /// Replaces the short text that is shown to the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
         self.0.brief = brief.into();
+        self
+    }
+
+    /// Says whether the same call may succeed if it is made again, as after a lost connection.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// Remembers the errors of earlier attempts, and tells the model how many there were and what else went wrong.
+    #[must_use]
+    pub fn with_earlier_attempts(mut self, earlier: Vec<Self>) -> Self {
+        if earlier.is_empty() {
+            return self;
+        }
+        let mut message = format!("{} (attempt {})", self.0.message, earlier.len() + 1);
+        let mut last = self.0.message.as_str();
+        for (attempt, error) in earlier.iter().enumerate().rev().take(LISTED) {
+            if error.message() != last {
+                message.push_str(&format!("\n- attempt {}: {}", attempt + 1, error.message()));
+            }
+            last = error.message();
+        }
+        self.0.message = message;
+        self.0.earlier = earlier;
         self
     }
 
@@ -194,6 +229,18 @@ impl ToolError {
     #[must_use]
     pub fn brief(&self) -> &str {
         &self.0.brief
+    }
+
+    /// Whether the same call may succeed if it is made again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// The errors of earlier attempts at the call, first one first.
+    #[must_use]
+    pub fn earlier_attempts(&self) -> &[Self] {
+        &self.0.earlier
     }
 
     /// Every fault of the arguments; empty unless the kind is [`ErrorKind::InvalidArguments`].
