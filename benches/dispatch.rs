@@ -73,6 +73,62 @@ one_call!(a_add, A);
 one_call!(b_search_web, B);
 one_call!(c_create_order, C);
 
+/// What one call costs when something stands between it and the tool that does nothing, and when it is scheduled.
+#[divan::bench_group]
+mod on_the_way {
+    use super::*;
+    use toolkit::{Callbacks, Deduplicate, Next, PermissionRule, Permissions, Retry, ToolRequest};
+
+    fn one(bencher: Bencher<'_, '_>, prepare: impl Fn(Dispatcher) -> Dispatcher) {
+        let dispatcher = prepare(Dispatcher::new(support::registry()).unwrap());
+        bencher
+            .with_inputs(|| A.to_call(A.tool))
+            .bench_local_values(|call| support::dispatch(&dispatcher, call));
+    }
+
+    #[divan::bench]
+    fn nothing(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher);
+    }
+
+    #[divan::bench]
+    fn limit_of_all(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_max_concurrency(8));
+    }
+
+    #[divan::bench]
+    fn closure(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(|request: ToolRequest, next: Next| next.run(request))
+        });
+    }
+
+    #[divan::bench]
+    fn callbacks(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(Callbacks::new().before(|_| None).after(|_, output| Ok(output)))
+        });
+    }
+
+    #[divan::bench]
+    fn retry(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(Retry::new()));
+    }
+
+    #[divan::bench]
+    fn deduplicate(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(Deduplicate::new()));
+    }
+
+    #[divan::bench]
+    fn permissions(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| {
+            let rule = PermissionRule::allow().for_tool("*");
+            dispatcher.with_middleware(Permissions::new().rule(rule))
+        });
+    }
+}
+
 /// Ten thousand tools that wait for ten milliseconds, on two worker threads.
 #[divan::bench_group(sample_count = 30, sample_size = 1)]
 mod ten_thousand_at_once {

@@ -7,8 +7,21 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
 const FLOORS: &[&str] = &[
-    "name", "error", "call", "output", "schema", "context", "args", "result", "tool", "wire", "registry",
-    "testing", "dispatch", "private",
+    "name",
+    "error",
+    "call",
+    "output",
+    "schema",
+    "context",
+    "args",
+    "result",
+    "tool",
+    "wire",
+    "registry",
+    "testing",
+    "middleware",
+    "dispatch",
+    "private",
 ];
 
 /// The rooms of `toolkit-macros`, in the order of the pipeline.

@@ -15,6 +15,7 @@ use toolkit::{ToolMetadata, ToolSource, ToolTag, UnknownArguments};
     max_result_size = 1_000,
     blocking,
     exclusive = true,
+    max_concurrency = 4,
     lane = "key",
     read_only = false,
     destructive,
@@ -52,6 +53,7 @@ fn every_option_is_read_back() {
         .with_max_result_size(1_000)
         .with_blocking(true)
         .with_exclusive(true)
+        .with_max_concurrency(4)
         .with_lane("key")
         .with_read_only(false)
         .with_destructive(true)

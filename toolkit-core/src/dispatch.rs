@@ -1,22 +1,27 @@
 //! Running the calls of a model: all at once, and exactly one result for each.
 
+mod batch;
+mod execution;
 mod finish;
+mod gates;
+mod handle;
 mod stream;
+mod turns;
 
+pub use handle::BatchHandle;
 pub use stream::ToolResultStream;
 
-use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::context::{ToolActions, ToolContext};
-use crate::error::{BuildError, ToolError};
-use crate::output::ToolOutput;
+use crate::call::ToolCall;
+use crate::error::BuildError;
+use crate::middleware::{Middleware, Stack};
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool::{Tool, panic_text, start};
+use crate::tool::Tool;
+use batch::{Batch, Task};
 use finish::Finish;
+use gates::Gates;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::task::{JoinError, JoinHandle};
-use tokio_util::sync::CancellationToken;
+use std::time::Duration;
 
 /// Runs the calls that a model asks for.
 ///
@@ -26,8 +31,20 @@ use tokio_util::sync::CancellationToken;
 /// thread, calls run in parallel.
 ///
 /// A time limit is the tool's own, else the dispatcher's, else the registry's; in any case at most the
-/// hard limit. It counts from the start of the call. A synchronous tool cannot be interrupted: it
-/// is done when it returns.
+/// hard limit. `Duration::MAX` says that there is none, and goes before those that come after it; a limit of zero
+/// leaves no time to wait for anything. The time counts from the moment the tool runs. A synchronous tool cannot
+/// be interrupted: it is done when it returns, unless it is marked as [`blocking`](crate::ToolMetadata::blocking).
+/// Then it runs on a thread of its own, and a call that is given up has its result at once, is left to finish, and
+/// holds its place until then.
+///
+/// # What waits for what
+///
+/// A call waits until those before it let it run: calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool and
+/// calls in one [`lane`](crate::ToolMetadata::lane) run one after another, in their order within a batch; there
+/// may be at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) of a tool and
+/// [`with_max_concurrency`](Self::with_max_concurrency) of all. This holds for all batches of a dispatcher
+/// and its clones, from whichever tasks they come, and batches take turns. A tool that dispatches through its own
+/// dispatcher needs a second place there while it holds the first.
 ///
 /// ```
 /// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
@@ -45,6 +62,12 @@ pub struct Dispatcher {
     timeout: Option<Duration>,
     hard_limit: Option<Duration>,
     finish: Arc<Finish>,
+    max_concurrency: Option<usize>,
+    middleware: Stack,
+    /// Whether there is something that concerns every call: a limit of all, or middleware.
+    every_call_planned: bool,
+    /// Shared with the clones.
+    gates: Arc<Gates>,
 }
 
 impl Dispatcher {
@@ -57,7 +80,16 @@ impl Dispatcher {
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.snapshot().check_complete()?;
-        Ok(Self { registry, timeout: None, hard_limit: None, finish: Arc::default() })
+        Ok(Self {
+            registry,
+            timeout: None,
+            hard_limit: None,
+            finish: Arc::default(),
+            max_concurrency: None,
+            middleware: Stack::default(),
+            every_call_planned: false,
+            gates: Arc::default(),
+        })
     }
 
     /// Sets how long a call may run if its tool does not say.
@@ -74,6 +106,23 @@ impl Dispatcher {
         self
     }
 
+    /// Sets how many calls may run at the same time, at least one.
+    #[must_use]
+    pub fn with_max_concurrency(mut self, calls: usize) -> Self {
+        self.max_concurrency = Some(calls);
+        self.every_call_planned = true;
+        self
+    }
+
+    /// Puts a [`Middleware`] between calls and tools, inside of those that are there: the first sees a call first and
+    /// its result last.
+    #[must_use]
+    pub fn with_middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(middleware);
+        self.every_call_planned = true;
+        self
+    }
+
     /// The tools that a batch would get now.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
@@ -87,14 +136,14 @@ impl Dispatcher {
         self.run_all(calls.into_iter().collect(), None).await
     }
 
-    /// Like [`dispatch`](Self::dispatch); when the token is cancelled, every call that still runs is
-    /// stopped and its result says so.
+    /// Like [`dispatch`](Self::dispatch), with a handle that stops all calls or one. Every call that is stopped
+    /// still has its result, which says so.
     pub async fn dispatch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
-        cancellation: CancellationToken,
+        handle: impl Into<BatchHandle>,
     ) -> Vec<ToolResult> {
-        self.run_all(calls.into_iter().collect(), Some(cancellation)).await
+        self.run_all(calls.into_iter().collect(), Some(handle.into())).await
     }
 
     /// Starts the calls and gives their results as they come, first done first.
@@ -108,29 +157,25 @@ impl Dispatcher {
         self.start(calls.into_iter().collect(), None)
     }
 
-    /// Like [`dispatch_stream`](Self::dispatch_stream), with a token that stops what still runs.
+    /// Like [`dispatch_stream`](Self::dispatch_stream), with a handle that stops all calls or one.
     ///
     /// # Panics
     /// Like `tokio::spawn`, if no tokio runtime is running.
     pub fn dispatch_stream_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
-        cancellation: CancellationToken,
+        handle: impl Into<BatchHandle>,
     ) -> ToolResultStream {
-        self.start(calls.into_iter().collect(), Some(cancellation))
+        self.start(calls.into_iter().collect(), Some(handle.into()))
     }
 
-    async fn run_all(
-        &self,
-        mut calls: Vec<ToolCall>,
-        cancellation: Option<CancellationToken>,
-    ) -> Vec<ToolResult> {
-        let registry = self.registry.snapshot();
+    async fn run_all(&self, mut calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> Vec<ToolResult> {
+        let mut batch = Batch::new(self, calls.len(), handle);
         if calls.len() <= 1 {
             // A task of its own would cost more than most tools.
             return match calls.pop() {
                 Some(call) => {
-                    let (identity, run) = self.prepare(&registry, 0, call, cancellation);
+                    let (identity, run) = batch.prepare(call);
                     let results = vec![identity.result(run.await)];
                     self.finish.apply_changes(&results);
                     results
@@ -139,13 +184,14 @@ impl Dispatcher {
             };
         }
         let mut tasks = Vec::with_capacity(calls.len());
-        for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(&registry, position, call, cancellation.clone());
-            tasks.push((identity, Task(tokio::spawn(Box::pin(run)))));
+        for call in calls {
+            let (identity, run) = batch.prepare(call);
+            tasks.push((identity, Task::spawn(run)));
         }
+        drop(batch);
         let mut results = Vec::with_capacity(tasks.len());
         for (identity, mut task) in tasks {
-            results.push(match (&mut task.0).await {
+            results.push(match task.join().await {
                 Ok(ended) => identity.result(ended),
                 Err(lost) => identity.lost(lost),
             });
@@ -154,70 +200,14 @@ impl Dispatcher {
         results
     }
 
-    fn start(&self, calls: Vec<ToolCall>, cancellation: Option<CancellationToken>) -> ToolResultStream {
-        let registry = self.registry.snapshot();
+    fn start(&self, calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> ToolResultStream {
         let mut stream = ToolResultStream::new(calls.len(), self.finish.clone());
-        for (position, call) in calls.into_iter().enumerate() {
-            let (identity, run) = self.prepare(&registry, position, call, cancellation.clone());
+        let mut batch = Batch::new(self, calls.len(), handle);
+        for call in calls {
+            let (identity, run) = batch.prepare(call);
             stream.spawn(identity, run);
         }
         stream
-    }
-
-    /// Looks the tool up now, so that a later change of the registry makes no difference, and
-    /// returns the call ready to run.
-    fn prepare(
-        &self,
-        registry: &ToolRegistry,
-        position: usize,
-        call: ToolCall,
-        cancellation: Option<CancellationToken>,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
-        let resolved = match registry.get(&call.name) {
-            Some(tool) => Ok((tool.clone(), self.limit(registry, &**tool))),
-            None => Err(self.finish.failure(&call.name, registry.not_found(&call.name))),
-        };
-        let ToolCall { id, name, arguments, extras, .. } = call;
-        let (arguments, reason) = match &resolved {
-            Ok((tool, _)) => registry.part_reason_owned(tool.definition(), arguments),
-            Err(_) => (arguments, None),
-        };
-        let (call_id, told) = (id.clone(), reason.clone());
-        let state = registry.state().cloned();
-        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
-        let spelling = respelled.then(|| name.as_str().into());
-        let finish = self.finish.clone();
-        let run = async move {
-            let started = Instant::now();
-            let ended = |outcome| Ended {
-                position,
-                outcome,
-                actions: ToolActions::default(),
-                duration: started.elapsed(),
-            };
-            let (tool, limit) = match resolved {
-                Ok(resolved) => resolved,
-                Err(error) => return ended(Err(error)),
-            };
-            let mut context = ToolContext::new(tool.definition().name.clone())
-                .with_call_id(call_id)
-                .with_reason(told)
-                .called_as(spelling)
-                .lent(state.as_ref());
-            if let Some(token) = cancellation {
-                context = context.with_cancellation(token);
-            }
-            if let Some(run) = finish.run() {
-                context = context.with_run(run);
-            }
-            let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
-                Ok(outcome) => outcome,
-                Err(running) => running.await,
-            };
-            let actions = context.end(outcome.is_ok());
-            Ended { actions, ..ended(finish.outcome(&*tool, &context, outcome)) }
-        };
-        (Identity { position, call_id: id, name, reason, extras }, run)
     }
 
     fn limit(&self, registry: &ToolRegistry, tool: &dyn Tool) -> Option<Duration> {
@@ -226,51 +216,5 @@ impl Dispatcher {
             (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
             (wanted, hard) => wanted.or(hard),
         }
-    }
-}
-
-/// Whose result it will be. It stays behind when the call goes to a task of its own.
-struct Identity {
-    position: usize,
-    call_id: CallId,
-    name: String,
-    reason: Option<String>,
-    extras: ProviderExtras,
-}
-
-/// How a call ended.
-struct Ended {
-    position: usize,
-    outcome: Result<ToolOutput, ToolError>,
-    actions: ToolActions,
-    duration: Duration,
-}
-
-impl Identity {
-    fn result(self, Ended { outcome, actions, duration, .. }: Ended) -> ToolResult {
-        let Self { position, call_id, name, reason, extras } = self;
-        ToolResult { position, duration, reason, actions, extras, ..ToolResult::new(call_id, name, outcome) }
-    }
-
-    /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
-    /// even the guards did not catch.
-    #[cold]
-    fn lost(self, lost: JoinError) -> ToolResult {
-        let error = match lost.try_into_panic() {
-            Ok(payload) => ToolError::panicked(&self.name, panic_text(&*payload)),
-            Err(_) => ToolError::cancelled(&self.name),
-        };
-        let position = self.position;
-        let actions = ToolActions::default();
-        self.result(Ended { position, outcome: Err(error), actions, duration: Duration::ZERO })
-    }
-}
-
-/// A call on its way. Dropping it stops the call.
-struct Task(JoinHandle<Ended>);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

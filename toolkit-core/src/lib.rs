@@ -12,6 +12,7 @@ mod call;
 mod context;
 mod dispatch;
 mod error;
+mod middleware;
 mod name;
 mod output;
 mod registry;
@@ -31,9 +32,13 @@ pub use context::{
     ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
     ToolActions, ToolContext,
 };
-pub use dispatch::{Dispatcher, ToolResultStream};
+pub use dispatch::{BatchHandle, Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
+};
+pub use middleware::{
+    Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Question,
+    Retry, ToolRequest,
 };
 pub use name::{
     MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,

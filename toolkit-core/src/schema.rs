@@ -17,7 +17,7 @@ mod tidy;
 mod validate;
 mod walk;
 
-pub(crate) use aliases::without_aliases;
+pub(crate) use aliases::{property_named, without_aliases};
 pub use constraints::Constraints;
 pub(crate) use describe::{describe, value_in_words};
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};

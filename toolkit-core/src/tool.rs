@@ -23,7 +23,7 @@ pub use dynamic::DynamicTool;
 pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
-pub(crate) use run::{panic_text, start};
+pub(crate) use run::{Running, panic_text, start};
 pub(crate) use think::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
 pub use toolset::Toolset;
 
@@ -68,6 +68,11 @@ pub trait Tool: Send + Sync {
     /// Whoever runs the future stops it at a time limit or a cancellation by dropping it.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
 
+    /// The parameter that an argument of this name is for, if the tool knows it by another.
+    fn parameter_named(&self, _name: &str) -> Option<&str> {
+        None
+    }
+
     /// The types of [state](crate::ToolRegistry::with_state) that the tool cannot do without.
     fn state_needs(&self) -> &[StateNeed] {
         &[]
@@ -81,6 +86,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (**self).call(arguments, context)
+    }
+
+    fn parameter_named(&self, name: &str) -> Option<&str> {
+        (**self).parameter_named(name)
     }
 
     fn state_needs(&self) -> &[StateNeed] {

@@ -46,6 +46,7 @@ impl ToolAttr {
         "max_result_size",
         "blocking",
         "exclusive",
+        "max_concurrency",
         "lane",
         "read_only",
         "destructive",
@@ -91,7 +92,9 @@ impl ToolAttr {
             "title" | "search_hint" => self.call(&format!("with_{key}"), text(input)?),
             "blocking" | "exclusive" | "read_only" | "destructive" | "idempotent" | "open_world"
             | "defer" | "strict" | "think" | "coerce" => self.call(&format!("with_{key}"), flag(input)?),
-            "retries" | "max_result_size" => self.call(&format!("with_{key}"), number(input)?),
+            "retries" | "max_result_size" | "max_concurrency" => {
+                self.call(&format!("with_{key}"), number(input)?)
+            }
             "tags" => {
                 let tags = texts(input)?;
                 self.call("with_tags", quote!([#(#tags),*]));

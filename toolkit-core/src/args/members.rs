@@ -4,6 +4,7 @@ use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::value_in_words;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::fmt;
 
 /// A member of an object: its name and its value, unread.
@@ -30,6 +31,24 @@ pub(super) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T)
         },
         Members::Other => Err(not_an_object(text)),
     }
+}
+
+/// The arguments as the tool understands them, one value: an object whose members go by the names of the parameters.
+///
+/// # Errors
+/// The arguments are not a JSON object, nor absent, nor an object in a string.
+pub(crate) fn arguments_value(
+    text: &str,
+    parameter: impl Fn(&str) -> Option<String>,
+) -> Result<Value, ToolError> {
+    let read = |members: &[Member<'_>]| {
+        let value = |(name, value): &Member<'_>| {
+            let value = serde_json::from_str(value.get())?;
+            Ok((parameter(name).unwrap_or_else(|| name.clone()), value))
+        };
+        members.iter().map(value).collect::<Result<Map<String, Value>, serde_json::Error>>()
+    };
+    with_members(text, read)?.map(Value::Object).map_err(|error| not_json(&error))
 }
 
 fn read_members(text: &str) -> Result<Members<'_>, ToolError> {

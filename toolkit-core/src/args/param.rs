@@ -98,9 +98,14 @@ pub(crate) struct Param {
 }
 
 impl Param {
+    /// The name that the model reads.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Whether the model may use this name for the parameter.
     #[inline]
-    pub(super) fn answers_to(&self, name: &str) -> bool {
+    pub(crate) fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }

@@ -1,7 +1,7 @@
 //! The results of a batch in the order in which the calls end.
 
+use super::batch::{Ended, Identity};
 use super::finish::{Changes, Finish};
-use super::{Ended, Identity};
 use crate::result::ToolResult;
 use futures_core::Stream;
 use std::fmt;

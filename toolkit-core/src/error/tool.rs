@@ -32,6 +32,8 @@ struct Repr {
     brief: String,
     violations: Vec<Violation>,
     details: Option<String>,
+    retryable: bool,
+    earlier: Vec<ToolError>,
 }
 
 /// The kinds of [`ToolError`].
@@ -68,15 +70,15 @@ impl ToolError {
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        let brief = message.clone();
-        Self(Box::new(Repr { kind, brief, message, violations: Vec::new(), details: None }))
-    }
-
-    /// Replaces the text that the model reads.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.0.message = message.into();
-        self
+        Self(Box::new(Repr {
+            kind,
+            brief: message.clone(),
+            message,
+            violations: Vec::new(),
+            details: None,
+            retryable: false,
+            earlier: Vec::new(),
+        }))
     }
 
     /// Sets what the program may know and the model need not, such as the causes of the failure.
@@ -90,6 +92,39 @@ impl ToolError {
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
         self.0.brief = brief.into();
+        self
+    }
+
+    /// Says whether the same call may succeed if it is made again, as after a lost connection.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// Remembers the errors of earlier attempts, and tells the model how many there were and what else went wrong.
+    #[must_use]
+    pub fn with_earlier_attempts(mut self, earlier: Vec<Self>) -> Self {
+        if earlier.is_empty() {
+            return self;
+        }
+        let mut message = format!("{} (attempt {})", self.0.message, earlier.len() + 1);
+        let mut last = self.0.message.as_str();
+        for (attempt, error) in earlier.iter().enumerate().rev().take(LISTED) {
+            if error.message() != last {
+                message.push_str(&format!("\n- attempt {}: {}", attempt + 1, error.message()));
+            }
+            last = error.message();
+        }
+        self.0.message = message;
+        self.0.earlier = earlier;
+        self
+    }
+
+    /// Replaces the text for the model.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
         self
     }
 
@@ -259,6 +294,18 @@ impl ToolError {
     #[must_use]
     pub fn details(&self) -> Option<&str> {
         self.0.details.as_deref()
+    }
+
+    /// Whether the same call may succeed if it is made again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// The errors of earlier attempts at the call, first one first.
+    #[must_use]
+    pub fn earlier_attempts(&self) -> &[Self] {
+        &self.0.earlier
     }
 
     /// Every fault of the arguments; empty unless the kind is [`ErrorKind::InvalidArguments`].

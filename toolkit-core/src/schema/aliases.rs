@@ -27,6 +27,11 @@ pub(super) fn property<'a>(
     properties.get_key_value(name).or_else(by_other_name)
 }
 
+/// The name of the property of an object's schema that answers to a name.
+pub(crate) fn property_named<'a>(schema: &'a Value, name: &str) -> Option<&'a str> {
+    property(schema.get("properties")?.as_object()?, name).map(|(name, _)| name.as_str())
+}
+
 fn answers_to(property: &Value, name: &str) -> bool {
     let aliases = property.get(ALIASES).and_then(Value::as_array).into_iter().flatten();
     aliases.into_iter().any(|alias| alias == name)

@@ -71,6 +71,10 @@ impl Tool for AdaptedTool {
         self.tool.call(arguments, context)
     }
 
+    fn parameter_named(&self, name: &str) -> Option<&str> {
+        self.tool.parameter_named(name)
+    }
+
     fn state_needs(&self) -> &[StateNeed] {
         self.tool.state_needs()
     }

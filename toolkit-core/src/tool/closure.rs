@@ -6,7 +6,7 @@ use crate::args::{Rules, Shape, ToolParams, decode_whole};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
-use crate::schema::without_aliases;
+use crate::schema::{property_named, without_aliases};
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt;
@@ -221,6 +221,10 @@ impl Tool for ClosureTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (self.call)(arguments, context, &self.made)
+    }
+
+    fn parameter_named(&self, name: &str) -> Option<&str> {
+        property_named(self.made.checked.as_ref()?, name)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::without_aliases;
+use crate::schema::{property_named, without_aliases};
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
@@ -336,6 +336,11 @@ impl FunctionTool {
 impl Tool for FunctionTool {
     fn definition(&self) -> &ToolDefinition {
         &self.made.definition
+    }
+
+    fn parameter_named(&self, name: &str) -> Option<&str> {
+        let param = self.made.params.iter().find(|param| param.answers_to(name)).map(|param| param.name());
+        param.or_else(|| property_named(self.made.checked.as_ref()?, name))
     }
 
     fn state_needs(&self) -> &[StateNeed] {

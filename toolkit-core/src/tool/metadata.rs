@@ -30,15 +30,19 @@ pub struct ToolMetadata {
     pub tags: BTreeSet<ToolTag>,
     /// Whether the function is `async`.
     pub is_async: bool,
-    /// Whether the function blocks its thread and belongs on the blocking pool.
+    /// Whether the function blocks its thread: the dispatcher then runs it on the blocking pool.
     pub blocking: bool,
-    /// Whether no two calls of the tool may run at the same time.
+    /// Whether no two calls of the tool may run at the same time. Those of one batch run in their order.
     pub exclusive: bool,
-    /// The parameter whose value calls must have in common to keep their order.
+    /// How many calls of the tool may run at the same time; `None` is any number.
+    pub max_concurrency: Option<usize>,
+    /// The parameter that says what a call works on. Calls with the same value, also of other tools that name a
+    /// parameter of the same name, run one after another, those of one batch in their order.
     pub lane: Option<String>,
-    /// How long one call may run; `None` leaves it to the dispatcher and the registry.
+    /// How long one call may run; `None` leaves it to the dispatcher and the registry, and
+    /// [`Duration::MAX`] says that there is no limit but the hard one.
     pub timeout: Option<Duration>,
-    /// How often a call that failed may be tried again.
+    /// How often a call that failed may be tried again. The middleware that does it decides on which failures.
     pub retries: u32,
     /// How many characters of a result the model gets.
     pub max_result_size: Option<usize>,
@@ -87,6 +91,7 @@ impl Default for ToolMetadata {
             is_async: false,
             blocking: false,
             exclusive: false,
+            max_concurrency: None,
             lane: None,
             timeout: None,
             retries: 0,
@@ -131,6 +136,8 @@ setters! {
     with_blocking(blocking: bool) = blocking;
     /// Says that no two calls of the tool may run at the same time.
     with_exclusive(exclusive: bool) = exclusive;
+    /// Sets how many calls of the tool may run at the same time, at least one.
+    with_max_concurrency(max_concurrency: usize) = Some(max_concurrency);
     /// Names the parameter whose value calls must have in common to keep their order.
     with_lane(lane: impl Into<String>) = Some(lane.into());
     /// Sets how long one call may run.

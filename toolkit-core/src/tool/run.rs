@@ -30,7 +30,7 @@ pub(crate) fn start<'a>(
     let limit = limit.map(Limit::from_now);
     context.begin(limit.and_then(|limit| limit.end));
     match guarded(context, || tool.call(arguments, context)) {
-        Ok(call) => call.try_ready().map_err(|call| Running::new(call, context, limit)),
+        Ok(call) => call.try_ready().map_err(|call| Running::started(call, context, limit)),
         Err(panicked) => Ok(Err(panicked)),
     }
 }
@@ -45,8 +45,13 @@ pub(crate) struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
+    fn started(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
         Self { call, context, limit, stop: None }
+    }
+
+    /// The limit counts from here.
+    pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
+        Self::started(call, context, limit.map(Limit::from_now))
     }
 }
 

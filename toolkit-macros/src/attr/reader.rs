@@ -88,12 +88,16 @@ pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     read_duration(&text).ok_or_else(|| {
         syn::Error::new(
             literal.span(),
-            r#"a time limit is a number above 0 and a unit, as in "5s", "500ms" or "2m""#,
+            r#"a time limit is a number above 0 and a unit, as in "5s", "500ms" or "2m"; "none" is no limit"#,
         )
     })
 }
 
+/// No limit is one that never ends.
 fn read_duration(text: &str) -> Option<Duration> {
+    if text == "none" {
+        return Some(Duration::MAX);
+    }
     let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(unit);
     let seconds = match unit.trim() {

@@ -1,0 +1,56 @@
+//! Tools that a person has to allow: rules decide, and where they do not, somebody is asked.
+//!
+//! Run with `cargo run --example approval`.
+
+#![allow(clippy::print_stdout)]
+
+use std::time::Duration;
+use toolkit::prelude::*;
+use toolkit::serde_json::json;
+use toolkit::{Approval, PermissionRule, Permissions, Question};
+
+/// List the files of a folder.
+#[tool(namespace = "fs", read_only)]
+fn list(folder: String) -> Vec<String> {
+    vec![format!("{folder}/notes.txt")]
+}
+
+/// Delete a file.
+#[tool(namespace = "fs", destructive, lane = "path")]
+fn delete(path: String) -> String {
+    format!("{path} is gone")
+}
+
+/// A program with a window would show a dialogue here, and wait.
+async fn ask_the_user(question: Question) -> Approval {
+    println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
+    match question.arguments["path"].as_str() {
+        Some("/tmp/notes.txt") => Approval::Granted,
+        Some("/tmp") => Approval::Changed(json!({"path": "/tmp/notes.txt"})),
+        _ => Approval::Refused("the user said no; ask which file is meant".to_owned()),
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), BuildError> {
+    let outside = "only files in /tmp may be deleted";
+    let nobody = Approval::Refused("the user did not answer in time".to_owned());
+    let permissions =
+        Permissions::new()
+            .rule(PermissionRule::deny(outside).for_tool("fs-delete").when(|_, arguments| {
+                !arguments["path"].as_str().is_some_and(|path| path.starts_with("/tmp"))
+            }))
+            .rule(PermissionRule::allow().for_tag("read_only"))
+            .rule(PermissionRule::ask("it cannot be undone").for_tag("destructive"))
+            .with_handler(ask_the_user)
+            .with_patience(Duration::from_secs(60), nobody);
+    let registry = ToolRegistry::from_tools(tools![list, delete])?;
+    let dispatcher = Dispatcher::new(registry)?.with_middleware(permissions);
+    let paths = ["/tmp/notes.txt", "/tmp", "/tmp/other", "/etc/passwd"];
+    let mut calls = vec![ToolCall::new("call_0", "fs-list", r#"{"folder": "/tmp"}"#)];
+    calls.extend(paths.map(|path| ToolCall::new(path, "fs-delete", json!({ "path": path }).to_string())));
+    for result in dispatcher.dispatch(calls).await {
+        println!("{}: {}", result.call_id, result.to_text());
+    }
+    Ok(())
+}

@@ -1,0 +1,416 @@
+//! What stands between a call and its tool.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use toolkit::prelude::*;
+use toolkit::serde_json::{Value, json};
+use toolkit::{
+    Approval, BatchHandle, Callbacks, Deduplicate, ErrorKind, Middleware, Next, Permission, PermissionRule,
+    Permissions, Retry, ToolRequest, ToolTag,
+};
+
+type Outcome = Result<ToolOutput, ToolError>;
+
+/// What happened, and what the flaky tools do next.
+#[derive(Default)]
+struct Script {
+    log: Mutex<Vec<String>>,
+    next: Mutex<VecDeque<Outcome>>,
+}
+
+impl Script {
+    fn log(&self, line: impl Into<String>) {
+        self.log.lock().unwrap().push(line.into());
+    }
+
+    fn taken(&self) -> Vec<String> {
+        std::mem::take(&mut self.log.lock().unwrap())
+    }
+
+    fn next(&self, outcomes: impl IntoIterator<Item = Outcome>) {
+        self.next.lock().unwrap().extend(outcomes);
+    }
+
+    fn play(&self) -> Outcome {
+        self.log("ran");
+        self.next.lock().unwrap().pop_front().unwrap_or_else(|| Ok("fine".into()))
+    }
+}
+
+/// Doubles.
+#[tool(namespace = "mw", read_only)]
+fn double(#[state] script: &Script, #[param(alias = "number")] n: i64) -> i64 {
+    script.log(format!("double {n}"));
+    2 * n
+}
+
+/// Fails now and then, and does no harm.
+#[tool(namespace = "mw", retries = 3, idempotent)]
+async fn flaky(#[state] script: Arc<Script>) -> Outcome {
+    script.play()
+}
+
+/// Fails now and then, and does harm.
+#[tool(namespace = "mw", retries = 3, tags("privileged"))]
+async fn harmful(#[state] script: Arc<Script>) -> Outcome {
+    script.play()
+}
+
+/// Counts up, one after another.
+#[tool(namespace = "mw", exclusive, idempotent = false)]
+async fn count(#[state] script: Arc<Script>) -> usize {
+    sleep(Duration::from_millis(10)).await;
+    script.log("count");
+    script.log.lock().unwrap().len()
+}
+
+/// Waits.
+#[tool(namespace = "mw", lane = "key", destructive)]
+async fn wait(#[state] script: Arc<Script>, key: String, ms: u64) -> String {
+    script.log(format!("begin {key}"));
+    sleep(Duration::from_millis(ms)).await;
+    script.log(format!("end {key}"));
+    key
+}
+
+fn setup() -> (Arc<Script>, Dispatcher) {
+    let script = Arc::new(Script::default());
+    let registry =
+        ToolRegistry::from_tools(tools![double, flaky, harmful, count, wait]).expect("no collisions");
+    (script.clone(), Dispatcher::new(registry.with_shared_state(script)).expect("complete"))
+}
+
+fn call(id: &str, tool: &str, arguments: impl ToString) -> ToolCall {
+    ToolCall::new(id, format!("mw-{tool}"), arguments.to_string())
+}
+
+fn texts(results: &[ToolResult]) -> Vec<String> {
+    results.iter().map(|result| result.to_text().into_owned()).collect()
+}
+
+async fn only(dispatcher: &Dispatcher, call: ToolCall) -> String {
+    texts(&dispatcher.dispatch([call]).await).remove(0)
+}
+
+/// Writes down when it is entered and left.
+struct Named(&'static str, Arc<Script>);
+
+impl Middleware for Named {
+    async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
+        self.1.log(format!("into {}", self.0));
+        let outcome = next.run(request).await;
+        self.1.log(format!("out of {}", self.0));
+        outcome
+    }
+}
+
+#[tokio::test]
+async fn the_first_middleware_is_the_outermost() {
+    let (script, dispatcher) = setup();
+    let dispatcher =
+        dispatcher.with_middleware(Named("a", script.clone())).with_middleware(Named("b", script.clone()));
+    assert_eq!(only(&dispatcher, call("1", "double", r#"{"n": 4}"#)).await, "8");
+    assert_eq!(script.taken(), ["into a", "into b", "double 4", "out of b", "out of a"]);
+    // What is no tool's call is not seen.
+    assert!(only(&dispatcher, call("1", "doubel", "{}")).await.contains("did you mean `mw-double`"));
+    assert_eq!(script.taken(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_closure_may_change_arguments_and_results() {
+    let (script, dispatcher) = setup();
+    let dispatcher = dispatcher.with_middleware(|request: ToolRequest, next: Next| async move {
+        assert_eq!(request.call_id().map(ToString::to_string), Some("call".to_owned()));
+        let mut arguments = request.arguments_value()?;
+        arguments["n"] = json!(arguments["n"].as_i64().unwrap_or(0) + 1);
+        let output = next.run(request.with_arguments(arguments)).await?;
+        Ok(ToolOutput::text(format!("<{}>", output.to_text())))
+    });
+    assert_eq!(only(&dispatcher, call("call", "double", r#"{"n": 4}"#)).await, "<10>");
+    // Also what the tool knows by another name, and what is written into a string.
+    assert_eq!(only(&dispatcher, call("call", "double", r#""{\"number\": 1}""#)).await, "<4>");
+    let refused = only(&dispatcher, call("call", "double", "{")).await;
+    assert!(refused.starts_with("Error parsing JSON arguments: "), "{refused}");
+    assert_eq!(script.taken(), ["double 5", "double 2"]);
+}
+
+#[tokio::test]
+async fn whatever_a_middleware_does_every_call_has_its_result() {
+    let (script, dispatcher) = setup();
+    let dispatcher = dispatcher.with_middleware(|request: ToolRequest, next: Next| async move {
+        match request.call_id().map_or("", |id| id.as_str()) {
+            "panics" => panic!("no"),
+            "panics later" => {
+                tokio::task::yield_now().await;
+                panic!("no");
+            }
+            "waits" => std::future::pending().await,
+            "twice" => {
+                next.clone().run(request.clone()).await?;
+                next.run(request).await
+            }
+            _ => next.run(request).await,
+        }
+    });
+    let ids = ["panics", "panics later", "waits", "twice", "plain"];
+    let handle = BatchHandle::new();
+    let batch = dispatcher.dispatch_with(ids.map(|id| call(id, "double", r#"{"n": 1}"#)), handle.clone());
+    let cancel = async {
+        sleep(Duration::from_millis(20)).await;
+        handle.cancel();
+    };
+    let (results, ()) = tokio::join!(batch, cancel);
+    let panicked = "Tool 'mw-double' panicked: no";
+    let cancelled = "Tool 'mw-double' was cancelled before it finished";
+    assert_eq!(texts(&results), [panicked, panicked, cancelled, "2", "2"]);
+    assert_eq!(script.taken().len(), 3);
+    assert_eq!(only(&dispatcher, call("panics", "double", "{}")).await, panicked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_in_middleware_holds_up_its_own_lane_only() {
+    let (script, dispatcher) = setup();
+    let dispatcher = dispatcher.with_max_concurrency(1).with_timeout(Duration::from_secs(1)).with_middleware(
+        |request: ToolRequest, next: Next| async move {
+            if request.position() == 0 {
+                sleep(Duration::from_secs(60)).await;
+            }
+            next.run(request).await
+        },
+    );
+    let key = |id, key: &str| call(id, "wait", json!({"key": key, "ms": 10}));
+    let results = dispatcher.dispatch([key("1", "a"), key("2", "b"), key("3", "a"), key("4", "b")]).await;
+    assert_eq!(texts(&results), ["a", "b", "a", "b"]);
+    let order = ["begin b", "end b", "begin b", "end b", "begin a", "end a", "begin a", "end a"];
+    assert_eq!(script.taken(), order);
+    assert!(results[0].duration < Duration::from_secs(1), "only the tool's own time counts");
+}
+
+#[tokio::test]
+async fn callbacks_have_an_order_and_cut_short() {
+    let (script, dispatcher) = setup();
+    let log = |line: &'static str| {
+        let script = script.clone();
+        move || script.log(line)
+    };
+    let (first, second, after, later, error) =
+        (log("first"), log("second"), log("after"), log("later"), log("error"));
+    let callbacks = Callbacks::new()
+        .after(move |_, output| {
+            after();
+            Ok(output)
+        })
+        .after_async(move |request, output| {
+            later();
+            async move {
+                match request.arguments() {
+                    r#"{"n": 13}"# => Err(ToolError::failed("unlucky")),
+                    _ => Ok(ToolOutput::text(format!("{} audited", output.to_text()))),
+                }
+            }
+        })
+        .on_error(move |request, failure| {
+            error();
+            match request.arguments() {
+                "{}" => Ok(ToolOutput::text("nothing to double")),
+                _ => Err(failure.with_message("it did not work")),
+            }
+        })
+        .before_async(move |request| {
+            first();
+            async move {
+                match request.arguments() {
+                    r#"{"n": 0}"# => ControlFlow::Break(Ok(ToolOutput::text("0"))),
+                    _ => ControlFlow::Continue(request),
+                }
+            }
+        })
+        .before(move |request| {
+            second();
+            match request.arguments() {
+                r#"{"n": 1}"# => Some(Err(ToolError::denied("mw-double", "too easy"))),
+                r#"{"n": 2}"# => {
+                    request.set_arguments(json!({"n": 20}));
+                    None
+                }
+                _ => None,
+            }
+        });
+    let dispatcher = dispatcher.with_middleware(callbacks);
+    for (arguments, text, log) in [
+        (r#"{"n": 5}"#, "10 audited", "first second double 5 after later"),
+        (r#"{"n": 0}"#, "0", "first"),
+        (r#"{"n": 1}"#, "Tool 'mw-double' was denied: too easy", "first second"),
+        (r#"{"n": 2}"#, "40 audited", "first second double 20 after later"),
+        (r#"{"n": 13}"#, "Error running tool: unlucky", "first second double 13 after later"),
+        ("{}", "nothing to double", "first second error"),
+        (r#"{"n": "x"}"#, "it did not work", "first second error"),
+    ] {
+        assert_eq!(only(&dispatcher, call("1", "double", arguments)).await, text);
+        assert_eq!(script.taken().join(" "), log, "{arguments}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn harmless_calls_are_tried_again() {
+    let (script, dispatcher) = setup();
+    let dispatcher = dispatcher.with_middleware(Retry::new());
+    let fail = |text: &str| Err(ToolError::failed(text));
+    script.next([fail("one"), fail("two")]);
+    let started = Instant::now();
+    assert_eq!(only(&dispatcher, call("1", "flaky", "{}")).await, "fine");
+    assert_eq!(script.taken().len(), 3);
+    assert!(started.elapsed() > Duration::ZERO && started.elapsed() < Duration::from_secs(1));
+
+    script.next([fail("one"), fail("two"), fail("two"), fail("two")]);
+    let results = dispatcher.dispatch([call("1", "flaky", "{}")]).await;
+    let error = results[0].error().expect("it failed four times");
+    assert_eq!(error.earlier_attempts().len(), 3);
+    assert_eq!(error.message(), "Error running tool: two (attempt 4)\n- attempt 1: Error running tool: one");
+    assert_eq!(script.taken().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_do_harm_is_tried_again_only_if_the_error_says_so() {
+    let (script, dispatcher) = setup();
+    let dispatcher = dispatcher.with_middleware(Retry::new());
+    script.next([Err(ToolError::failed("no"))]);
+    assert_eq!(only(&dispatcher, call("1", "harmful", "{}")).await, "Error running tool: no");
+    assert_eq!(script.taken().len(), 1);
+    script.next([Err(ToolError::failed("busy").with_retryable(true)), Err(ToolError::failed("no"))]);
+    let text = only(&dispatcher, call("1", "harmful", "{}")).await;
+    assert_eq!(text, "Error running tool: no (attempt 2)\n- attempt 1: Error running tool: busy");
+    assert_eq!(script.taken().len(), 2);
+    // Wrong arguments stay wrong, and a tool without retries has one attempt.
+    assert!(only(&dispatcher, call("1", "flaky", r#"{"x": 1}"#)).await.starts_with("Error validating"));
+    assert!(only(&dispatcher, call("1", "double", "{}")).await.starts_with("Error validating"));
+}
+
+#[test]
+fn identical_calls_of_a_batch_run_once() {
+    for workers in [1, 4] {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap();
+        let (script, dispatcher) = setup();
+        let dispatcher = dispatcher.with_middleware(Deduplicate::new());
+        let wait = |id, arguments: &str| call(id, "wait", arguments);
+        let calls = || {
+            [
+                wait("1", r#"{"key": "a", "ms": 5}"#),
+                wait("2", r#"{"ms": 5, "key": "\u0061"}"#),
+                wait("3", r#"{"key": "b", "ms": 5}"#),
+                call("4", "count", "{}"),
+                call("5", "count", "{}"),
+                call("6", "double", "{}"),
+                call("7", "double", ""),
+            ]
+        };
+        for _ in 0..2 {
+            let results = runtime.block_on(dispatcher.dispatch(calls()));
+            assert_eq!(texts(&results)[..3], ["a", "a", "b"]);
+            let warned: Vec<bool> = results
+                .iter()
+                .map(|result| match &result.outcome {
+                    Ok(output) => output.message() == Deduplicate::WARNING,
+                    Err(error) => error.message().ends_with(Deduplicate::WARNING),
+                })
+                .collect();
+            assert_eq!(warned[..5], [false, true, false, false, false]);
+            assert!(warned[5] != warned[6], "one of the two ran");
+            let log = script.taken();
+            assert_eq!(
+                log.iter().filter(|line| *line == "begin a").count(),
+                1,
+                "another batch runs it again"
+            );
+            assert_eq!(log.iter().filter(|line| *line == "count").count(), 2);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_call_is_not_the_answer_to_its_twin() {
+    let (script, dispatcher) = setup();
+    let dispatcher = dispatcher.with_middleware(Deduplicate::new());
+    let handle = BatchHandle::new();
+    let wait = |id| call(id, "wait", r#"{"key": "a", "ms": 100}"#);
+    let batch = dispatcher.dispatch_with([wait("1"), wait("2")], handle.clone());
+    let cancel = async {
+        sleep(Duration::from_millis(50)).await;
+        handle.cancel_call("1");
+    };
+    let (results, ()) = tokio::join!(batch, cancel);
+    assert_eq!(texts(&results), ["Tool 'mw-wait' was cancelled before it finished", "a"]);
+    assert_eq!(script.taken(), ["begin a", "begin a", "end a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_decide_in_their_order() {
+    let (script, dispatcher) = setup();
+    let asked = script.clone();
+    let permissions = Permissions::new()
+        .rule(PermissionRule::deny("privileged").for_tag(ToolTag::Privileged))
+        .rule(
+            PermissionRule::deny("too large")
+                .for_tool("*double")
+                .when(|_, arguments| !arguments["n"].as_i64().is_some_and(|n| n < 100)),
+        )
+        .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
+        .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
+        .with_patience(Duration::from_secs(30), Approval::Refused("nobody was there".to_owned()))
+        .with_handler(move |question| {
+            let script = asked.clone();
+            async move {
+                script.log(format!("asked: {}, {}", question.reason, question.arguments["key"]));
+                match question.arguments["key"].as_str() {
+                    Some("yes") => Approval::Granted,
+                    Some("other") => Approval::Changed(json!({"key": "changed", "ms": 1})),
+                    Some("later") => std::future::pending().await,
+                    _ => Approval::Refused("the user said no".to_owned()),
+                }
+            }
+        });
+    let definition = double::tool().definition().clone();
+    assert_eq!(permissions.decide(&definition, &json!({"n": 1})), &Permission::Allow);
+    let dispatcher = dispatcher.with_max_concurrency(1).with_middleware(permissions);
+    let wait = |key: &str| call("1", "wait", json!({"key": key, "ms": 1}));
+    let denied = |tool: &str, reason: &str| format!("Tool 'mw-{tool}' was denied: {reason}");
+    for (call, text, log) in [
+        (call("1", "double", r#"{"n": 4}"#), "8".to_owned(), "double 4"),
+        (call("1", "double", r#"{"n": 100}"#), denied("double", "too large"), ""),
+        (call("1", "double", r#"{"number": 100}"#), denied("double", "too large"), ""),
+        (call("1", "double", r#""{\"n\": 100}""#), denied("double", "too large"), ""),
+        (call("1", "harmful", "{}"), denied("harmful", "privileged"), ""),
+        (call("1", "count", "{}"), denied("count", "no rule allows it"), ""),
+        (wait("yes"), "yes".to_owned(), r#"asked: it destroys, "yes"|begin yes|end yes"#),
+        (wait("other"), "changed".to_owned(), r#"asked: it destroys, "other"|begin changed|end changed"#),
+        (wait("no"), denied("wait", "the user said no"), r#"asked: it destroys, "no""#),
+        (wait("later"), denied("wait", "nobody was there"), r#"asked: it destroys, "later""#),
+    ] {
+        let results = dispatcher.dispatch([call]).await;
+        assert_eq!(results[0].to_text(), text);
+        if text.contains("denied") {
+            assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Denied));
+            assert_eq!(results[0].duration, Duration::ZERO);
+        }
+        assert_eq!(script.taken().join("|"), log);
+    }
+    let both = dispatcher.dispatch([wait("later"), call("2", "double", r#"{"n": 1}"#)]).await;
+    assert_eq!(texts(&both)[1], "2", "who waits for a person holds no place");
+}
+
+#[tokio::test]
+async fn without_somebody_to_ask_the_answer_is_no() {
+    let (_, dispatcher) = setup();
+    let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
+    let unanswered = "Tool 'mw-double' was denied: nobody answered the request for permission";
+    assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", "{}")).await, unanswered);
+    let value: Value = json!(null);
+    let rule = PermissionRule::allow().for_tool("mw-double").for_tag("network");
+    let permissions = Permissions::new().rule(rule);
+    let decided = permissions.decide(double::tool().definition(), &value).clone();
+    assert!(matches!(decided, Permission::Deny(_)), "all conditions must be met");
+}

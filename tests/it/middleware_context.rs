@@ -1,0 +1,86 @@
+//! What a call knows and writes while limits and middleware stand around it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use toolkit::prelude::*;
+use toolkit::serde_json::Value;
+use toolkit::{
+    AdaptedTool, Callbacks, ErrorKind, PermissionRule, Permissions, Retry, RunContext, Session, ToolName,
+    ToolRequest,
+};
+
+/// Writes a new key with every attempt, and succeeds at the last.
+#[tool(register = false, retries = 2, idempotent)]
+fn note(#[param(alias = "count")] attempts: usize, context: &ToolContext) -> Result<(), String> {
+    let attempt = context.extension::<Arc<Mutex<usize>>>().ok_or("no counter")?;
+    let mut attempt = attempt.lock().map_err(|error| error.to_string())?;
+    *attempt += 1;
+    context.session().set(format!("attempt {attempt}"), true);
+    if *attempt < attempts { Err("not yet".to_owned()) } else { Ok(()) }
+}
+
+/// Tells the time it has, and why it was called.
+#[tool(register = false, blocking, timeout = "5s", think)]
+fn look(context: &ToolContext) -> String {
+    let has_time = context.time_left().is_some_and(|left| left <= Duration::from_secs(5));
+    format!("{has_time} {:?}", context.reason())
+}
+
+fn dispatcher(session: &Session) -> Dispatcher {
+    let run = RunContext::new().with_session(session.clone()).with_extension(Arc::new(Mutex::new(0_usize)));
+    let registry = ToolRegistry::from_tools(tools![note, look]).expect("no collisions");
+    Dispatcher::new(registry).expect("complete").with_run(run)
+}
+
+fn keys(session: &Session) -> Vec<usize> {
+    (1..5).filter(|attempt| session.get(&format!("attempt {attempt}")).is_some()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_attempt_that_succeeds_writes() {
+    let session = Session::new("s");
+    let dispatcher = dispatcher(&session).with_middleware(Retry::new());
+    let results = dispatcher.dispatch([ToolCall::new("1", "note", r#"{"attempts": 3}"#)]).await;
+    assert!(!results[0].is_error(), "{:?}", results[0]);
+    assert_eq!(keys(&session), [3]);
+}
+
+#[tokio::test]
+async fn an_answer_in_place_of_a_failure_keeps_nothing_of_what_the_failure_wrote() {
+    let session = Session::new("s");
+    let answers = Callbacks::new().on_error(|_, _| Ok("never mind".into()));
+    let dispatcher = dispatcher(&session).with_middleware(answers);
+    let results = dispatcher.dispatch([ToolCall::new("1", "note", r#"{"attempts": 3}"#)]).await;
+    assert_eq!(results[0].to_text(), "never mind");
+    assert_eq!(keys(&session), [0; 0]);
+}
+
+#[tokio::test]
+async fn middleware_sees_the_reason_apart_from_the_arguments() {
+    let seen = Arc::new(Mutex::new(None));
+    let watch = seen.clone();
+    let look = Callbacks::new().before(move |request: &mut ToolRequest| {
+        let reason = request.context().reason().map(str::to_owned);
+        *watch.lock().unwrap() = Some((request.arguments().to_owned(), reason));
+        None
+    });
+    let dispatcher = dispatcher(&Session::new("s")).with_middleware(look);
+    let results = dispatcher.dispatch([ToolCall::new("1", "look", r#"{"toolcall_reason": "To see"}"#)]).await;
+    assert_eq!(results[0].to_text(), r#"true Some("To see")"#);
+    assert_eq!(results[0].reason.as_deref(), Some("To see"));
+    assert_eq!(seen.lock().unwrap().take(), Some(("{}".to_owned(), Some("To see".to_owned()))));
+}
+
+#[tokio::test]
+async fn rules_look_through_the_other_names_of_a_renamed_tool() {
+    let renamed = note::tool();
+    let renamed = AdaptedTool::new(renamed).with_name(ToolName::new("write").expect("legal"));
+    let many = |_: &toolkit::ToolDefinition, arguments: &Value| arguments["attempts"] == 3;
+    let rules =
+        Permissions::new().rule(PermissionRule::deny("too many").when(many)).rule(PermissionRule::allow());
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([renamed]).expect("no collisions"))
+        .expect("complete")
+        .with_middleware(rules);
+    let results = dispatcher.dispatch([ToolCall::new("1", "write", r#"{"count": 3}"#)]).await;
+    assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Denied), "{:?}", results[0]);
+}

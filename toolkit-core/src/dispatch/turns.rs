@@ -1,0 +1,98 @@
+//! The order within a batch: who comes after whom.
+
+use super::gates::Resource;
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
+use tokio::sync::oneshot::{self, Receiver, Sender};
+
+/// For each resource, the end of the last call of the batch that uses it.
+#[derive(Default)]
+pub(super) struct Turns {
+    last: HashMap<Resource, Before, RandomState>,
+}
+
+/// The end of an earlier call. One that gave up waiting says whom it waited for.
+struct Before(Receiver<Option<Before>>);
+
+/// The turn of one call: it comes when the call before has ended, and ends when it is dropped.
+pub(super) struct Turn {
+    before: Option<Before>,
+    ended: Option<Sender<Option<Before>>>,
+}
+
+impl Turns {
+    /// The turn of the next call that uses the resource.
+    pub(super) fn next(&mut self, resource: Resource) -> Turn {
+        let (ended, end) = oneshot::channel();
+        Turn { before: self.last.insert(resource, Before(end)), ended: Some(ended) }
+    }
+}
+
+impl Turn {
+    /// Waits for the turn to come.
+    pub(super) async fn comes(&mut self) {
+        while let Some(Before(end)) = &mut self.before {
+            self.before = end.await.ok().flatten();
+        }
+    }
+
+    /// Whom the turn still waits for. It is asked now so that a row of calls that are given up one after another
+    /// does not become a chain.
+    fn still_before(&mut self) -> Option<Before> {
+        let mut before = self.before.take();
+        while let Some(Before(mut end)) = before {
+            before = match end.try_recv() {
+                Ok(earlier) => earlier,
+                Err(oneshot::error::TryRecvError::Empty) => return Some(Before(end)),
+                Err(oneshot::error::TryRecvError::Closed) => None,
+            };
+        }
+        None
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let before = self.still_before();
+        if let Some(ended) = self.ended.take() {
+            // Nobody comes after the last one.
+            drop(ended.send(before));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    fn has_come(turn: &mut Turn) -> bool {
+        matches!(pin!(turn.comes()).poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()))
+    }
+
+    #[test]
+    fn who_gives_up_does_not_let_others_overtake() {
+        let mut turns = Turns::default();
+        let [mut first, second, mut third] = std::array::from_fn(|_| turns.next(Resource::Dispatcher));
+        assert!(has_come(&mut first));
+        assert!(!has_come(&mut third));
+        drop(second);
+        assert!(!has_come(&mut third), "the first has not ended");
+        drop(first);
+        assert!(has_come(&mut third));
+    }
+
+    #[test]
+    fn long_rows_may_be_given_up_in_any_order() {
+        for backwards in [false, true] {
+            let mut turns = Turns::default();
+            let mut row: Vec<Turn> = (0..100_000).map(|_| turns.next(Resource::Dispatcher)).collect();
+            if backwards {
+                row.reverse();
+            }
+            drop(row);
+            assert!(has_come(&mut turns.next(Resource::Dispatcher)));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Callbacks before and after a tool, for what needs no middleware of its own.
+
+use super::{Answer, Middleware, Next, Outcome, ToolRequest};
+use crate::error::ToolError;
+use crate::output::ToolOutput;
+use std::fmt;
+use std::future::ready;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+
+type Going = ControlFlow<Outcome, ToolRequest>;
+type Before = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>> + Send + Sync;
+type After = dyn Fn(ToolRequest, ToolOutput) -> Answer<'static> + Send + Sync;
+type OnError = dyn Fn(ToolRequest, ToolError) -> Answer<'static> + Send + Sync;
+
+/// Callbacks before and after a tool.
+///
+/// Those of a kind are called in the order in which they were added. The first `before` that has an answer makes
+/// it that of the call: no other callback is called, nor is the tool. What the tool gives back goes
+/// through every `after`, and an error through every `on_error`, until one turns it into the other: that
+/// is then what came of the call.
+///
+/// ```
+/// use toolkit_core::{Callbacks, Dispatcher, ToolCall, ToolOutput, ToolRegistry};
+/// # use toolkit_core::FunctionTool;
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let tools = ["look", "dangerous"].map(|name| FunctionTool::from_fn(name, "Works.", |_: Nothing| "seen").unwrap());
+/// # let registry = ToolRegistry::from_tools(tools)?;
+/// let callbacks = Callbacks::new()
+///     .before(|request| (request.definition().name.as_str() == "dangerous").then(|| Ok("blocked".into())))
+///     .after(|_, output| Ok(output.with_message("audited")));
+/// let dispatcher = Dispatcher::new(registry)?.with_middleware(callbacks);
+/// let calls = ["look", "dangerous"].map(|name| ToolCall::new(name, name, "{}"));
+/// let results = dispatcher.dispatch(calls).await;
+/// assert_eq!(results[0].output().map(ToolOutput::message), Some("audited"));
+/// assert_eq!(results[1].to_text(), "blocked");
+/// # Ok::<(), toolkit_core::BuildError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Default)]
+pub struct Callbacks {
+    before: Vec<Box<Before>>,
+    after: Vec<Box<After>>,
+    on_error: Vec<Box<OnError>>,
+}
+
+impl Callbacks {
+    /// No callbacks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Calls this before the tool. It may change the arguments, or answer the call.
+    #[must_use]
+    pub fn before(
+        self,
+        callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
+    ) -> Self {
+        self.before_async(move |mut request| {
+            ready(match callback(&mut request) {
+                Some(outcome) => ControlFlow::Break(outcome),
+                None => ControlFlow::Continue(request),
+            })
+        })
+    }
+
+    /// Like [`before`](Self::before), for a callback that waits: it goes on with the request or breaks
+    /// off with an answer.
+    #[must_use]
+    pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
+    where
+        Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
+    {
+        self.before.push(Box::new(move |request| Box::pin(callback(request))));
+        self
+    }
+
+    /// Calls this with what the tool gave back. What it returns takes the place of that.
+    #[must_use]
+    pub fn after(
+        self,
+        callback: impl Fn(&ToolRequest, ToolOutput) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.after_async(move |request, output| ready(callback(&request, output)))
+    }
+
+    /// Like [`after`](Self::after), for a callback that waits.
+    #[must_use]
+    pub fn after_async<Fut>(
+        mut self,
+        callback: impl Fn(ToolRequest, ToolOutput) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        self.after.push(Box::new(move |request, output| Box::pin(callback(request, output))));
+        self
+    }
+
+    /// Calls this with the error of a call that failed. What it returns takes the place of that.
+    #[must_use]
+    pub fn on_error(
+        self,
+        callback: impl Fn(&ToolRequest, ToolError) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.on_error_async(move |request, error| ready(callback(&request, error)))
+    }
+
+    /// Like [`on_error`](Self::on_error), for a callback that waits.
+    #[must_use]
+    pub fn on_error_async<Fut>(
+        mut self,
+        callback: impl Fn(ToolRequest, ToolError) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        self.on_error.push(Box::new(move |request, error| Box::pin(callback(request, error))));
+        self
+    }
+}
+
+impl Middleware for Callbacks {
+    async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
+        for callback in &self.before {
+            match callback(request).await {
+                ControlFlow::Continue(unchanged_or_not) => request = unchanged_or_not,
+                ControlFlow::Break(outcome) => return outcome,
+            }
+        }
+        if self.after.is_empty() && self.on_error.is_empty() {
+            return next.run(request).await;
+        }
+        match next.run(request.clone()).await {
+            Ok(mut output) => {
+                for callback in &self.after {
+                    output = callback(request.clone(), output).await?;
+                }
+                Ok(output)
+            }
+            Err(mut error) => {
+                for callback in &self.on_error {
+                    match callback(request.clone(), error).await {
+                        Ok(output) => return Ok(output),
+                        Err(other) => error = other,
+                    }
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Callbacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Callbacks")
+            .field("before", &self.before.len())
+            .field("after", &self.after.len())
+            .field("on_error", &self.on_error.len())
+            .finish()
+    }
+}

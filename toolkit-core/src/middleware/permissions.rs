@@ -1,0 +1,310 @@
+//! Who may call what: rules, and a person who is asked.
+
+use super::{Middleware, Next, Outcome, ToolRequest};
+use crate::error::ToolError;
+use crate::tool::{ToolDefinition, ToolTag};
+use serde_json::Value;
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Whether a call may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Permission {
+    /// It may.
+    Allow,
+    /// It may not, for a reason that the model is told.
+    Deny(String),
+    /// Somebody has to be asked, for a reason that they are told.
+    Ask(String),
+}
+
+/// What somebody is asked: may this call run?
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Question {
+    /// The call.
+    pub request: ToolRequest,
+    /// Its arguments, by the names of the parameters.
+    pub arguments: Value,
+    /// Why it is asked.
+    pub reason: String,
+}
+
+/// The answer to a [`Question`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Approval {
+    /// The call runs.
+    Granted,
+    /// The call runs with these arguments instead.
+    Changed(Value),
+    /// The call does not run, for a reason that the model is told.
+    Refused(String),
+}
+
+type Condition = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
+type Handler = dyn Fn(Question) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
+
+/// One rule of [`Permissions`]. It holds for all calls until conditions narrow it; all of them have to be met.
+///
+/// ```
+/// use toolkit_core::{PermissionRule, ToolTag};
+///
+/// let rule = PermissionRule::deny("only files of the project")
+///     .for_tool("fs-*")
+///     .for_tag(ToolTag::Destructive)
+///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
+/// ```
+pub struct PermissionRule {
+    permission: Permission,
+    conditions: Vec<Box<Condition>>,
+}
+
+impl PermissionRule {
+    fn new(permission: Permission) -> Self {
+        Self { permission, conditions: Vec::new() }
+    }
+
+    /// Calls may run.
+    #[must_use]
+    pub fn allow() -> Self {
+        Self::new(Permission::Allow)
+    }
+
+    /// Calls may not run; the model reads why.
+    #[must_use]
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::new(Permission::Deny(reason.into()))
+    }
+
+    /// Somebody is asked, and told why.
+    #[must_use]
+    pub fn ask(reason: impl Into<String>) -> Self {
+        Self::new(Permission::Ask(reason.into()))
+    }
+
+    /// Narrows the rule to tools whose name fits the pattern, where `*` is any text.
+    #[must_use]
+    pub fn for_tool(self, pattern: impl Into<String>) -> Self {
+        let pattern = pattern.into();
+        self.when(move |definition, _| fits(definition.name.as_str(), &pattern))
+    }
+
+    /// Narrows the rule to tools with the tag. Two tags can also be said by the tool's hints:
+    /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
+    #[must_use]
+    pub fn for_tag(self, tag: impl Into<ToolTag>) -> Self {
+        let tag = tag.into();
+        self.when(move |definition, _| {
+            let metadata = &definition.metadata;
+            let hint = match &tag {
+                ToolTag::ReadOnly => metadata.read_only,
+                ToolTag::Destructive => metadata.destructive,
+                _ => None,
+            };
+            hint.unwrap_or_else(|| metadata.tags.contains(&tag))
+        })
+    }
+
+    /// Narrows the rule to calls of which this is true. The arguments go by the names of the parameters; they are
+    /// not checked yet, so look for what may pass rather than for what may not.
+    #[must_use]
+    pub fn when(
+        mut self,
+        condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.conditions.push(Box::new(condition));
+        self
+    }
+
+    fn holds(&self, definition: &ToolDefinition, arguments: &Value) -> bool {
+        self.conditions.iter().all(|condition| condition(definition, arguments))
+    }
+}
+
+/// Decides which calls may run.
+///
+/// The rules are tried in their order, and the first that holds decides; without one, the call is
+/// [denied](Self::otherwise). So put what forbids before what allows: with `allow` for read-only tools first, a
+/// `deny` for privileged ones that comes after does not hold for a tool that is both.
+///
+/// If somebody has to be asked, the [handler](Self::with_handler) is, for as long as its
+/// [time limit](Self::with_patience) says. Meanwhile the call holds no place among those that run. A call that may not
+/// run has an error that tells the model why.
+///
+/// ```
+/// use toolkit_core::{Approval, Dispatcher, PermissionRule, Permissions, ToolRegistry, ToolTag};
+///
+/// let permissions = Permissions::new()
+///     .rule(PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged))
+///     .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
+///     .rule(PermissionRule::ask("it changes something"))
+///     .with_handler(|question| async move {
+///         match question.request.definition().name.as_str() {
+///             "save" => Approval::Granted,
+///             _ => Approval::Refused("not today".to_owned()),
+///         }
+///     });
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
+/// # Ok::<(), toolkit_core::BuildError>(())
+/// ```
+pub struct Permissions {
+    rules: Vec<PermissionRule>,
+    otherwise: Permission,
+    handler: Option<Box<Handler>>,
+    patience: Option<Duration>,
+    unanswered: Approval,
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self {
+            rules: Vec::new(),
+            otherwise: Permission::Deny("no rule allows it".to_owned()),
+            handler: None,
+            patience: None,
+            unanswered: Approval::Refused("nobody answered the request for permission".to_owned()),
+        }
+    }
+}
+
+impl Permissions {
+    /// No rules: nothing may run.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a rule after the others.
+    #[must_use]
+    pub fn rule(mut self, rule: PermissionRule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Sets what happens to calls for which no rule holds.
+    #[must_use]
+    pub fn otherwise(mut self, permission: Permission) -> Self {
+        self.otherwise = permission;
+        self
+    }
+
+    /// Sets who is asked. It may take its time: it is dropped when the call is cancelled.
+    #[must_use]
+    pub fn with_handler<Fut>(mut self, handler: impl Fn(Question) -> Fut + Send + Sync + 'static) -> Self
+    where
+        Fut: Future<Output = Approval> + Send + 'static,
+    {
+        self.handler = Some(Box::new(move |question| Box::pin(handler(question))));
+        self
+    }
+
+    /// Sets how long the handler may take, and what holds if it does not answer by then.
+    #[must_use]
+    pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
+        self.patience = Some(limit);
+        self.unanswered = unanswered;
+        self
+    }
+
+    /// What the rules say about a call, without asking anybody.
+    #[must_use]
+    pub fn decide(&self, definition: &ToolDefinition, arguments: &Value) -> &Permission {
+        let rule = self.rules.iter().find(|rule| rule.holds(definition, arguments));
+        rule.map_or(&self.otherwise, |rule| &rule.permission)
+    }
+
+    async fn ask(&self, question: Question) -> Approval {
+        let Some(handler) = &self.handler else {
+            return self.unanswered.clone();
+        };
+        let answer = handler(question);
+        match self.patience {
+            Some(limit) => timeout(limit, answer).await.unwrap_or_else(|_| self.unanswered.clone()),
+            None => answer.await,
+        }
+    }
+}
+
+impl Middleware for Permissions {
+    async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
+        // What is not an object is refused by the tool, but no rule could look at it.
+        let arguments = request.arguments_value()?;
+        let reason = match self.decide(request.definition(), &arguments) {
+            Permission::Allow => return next.run(request).await,
+            Permission::Deny(reason) => return Err(denied(&request, reason)),
+            Permission::Ask(reason) => reason.clone(),
+        };
+        match self.ask(Question { request: request.clone(), arguments, reason }).await {
+            Approval::Granted => {}
+            Approval::Changed(arguments) => request.set_arguments(arguments),
+            Approval::Refused(reason) => return Err(denied(&request, &reason)),
+        }
+        next.run(request).await
+    }
+}
+
+fn denied(request: &ToolRequest, reason: &str) -> ToolError {
+    ToolError::denied(request.context().known_name(), reason)
+}
+
+/// Whether a text fits a pattern in which `*` is any text.
+fn fits(text: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let mut parts = rest.split('*');
+    let last = parts.next_back().unwrap_or_default();
+    for part in parts {
+        match text.split_once(part) {
+            Some((_, after)) => text = after,
+            None => return false,
+        }
+    }
+    text.ends_with(last)
+}
+
+impl fmt::Debug for PermissionRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermissionRule")
+            .field("permission", &self.permission)
+            .field("conditions", &self.conditions.len())
+            .finish()
+    }
+}
+
+impl fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permissions")
+            .field("rules", &self.rules)
+            .field("otherwise", &self.otherwise)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_are_any_text() {
+        for (text, pattern, expected) in [
+            ("fs-read", "fs-read", true),
+            ("fs-read", "fs-*", true),
+            ("fs-read", "*", true),
+            ("fs-read", "*-read", true),
+            ("fs-read", "f*r*d", true),
+            ("fs-read", "fs-read*", true),
+            ("fs-read", "fs", false),
+            ("fs-read", "*write", false),
+            ("fs-read", "fs-read*d", false),
+            ("aa", "a*a", true),
+            ("a", "a*a", false),
+        ] {
+            assert_eq!(fits(text, pattern), expected, "{text} {pattern}");
+        }
+    }
+}
