@@ -18,6 +18,8 @@ mod docstrings;
 mod names;
 #[path = "conformance/python.rs"]
 mod python;
+#[path = "conformance/registry.rs"]
+mod registry;
 #[path = "conformance/results.rs"]
 mod results;
 #[path = "conformance/schemas.rs"]
@@ -36,7 +38,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 9] = [
+const FILES: [(&str, Check); 10] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -46,6 +48,7 @@ const FILES: [(&str, Check); 9] = [
     ("results_toolregistry.json", results::results),
     ("schemas_toolregistry.json", schemas::schemas),
     ("schema_diff_toolregistry.json", schemas::schema_diff),
+    ("toolregistry_0.11.2_seed_era.json", registry::seed_era),
 ];
 
 fn main() -> ExitCode {
