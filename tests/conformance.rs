@@ -30,6 +30,8 @@ mod meaning;
 mod names;
 #[path = "conformance/python.rs"]
 mod python;
+#[path = "conformance/registry.rs"]
+mod registry;
 #[path = "conformance/results.rs"]
 mod results;
 #[path = "conformance/schemas.rs"]
@@ -52,7 +54,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 17] = [
+const FILES: [(&str, Check); 18] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -70,6 +72,7 @@ const FILES: [(&str, Check); 17] = [
     ("schemas_toolregistry.json", think::think),
     ("schemas_toolregistry.json", schemas::schemas),
     ("schema_diff_toolregistry.json", schemas::schema_diff),
+    ("toolregistry_0.11.2_seed_era.json", registry::seed_era),
 ];
 
 fn main() -> ExitCode {

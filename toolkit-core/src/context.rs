@@ -28,13 +28,19 @@ pub struct ToolContext {
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
+    /// What most calls do not have, so that moving and dropping a context costs little.
+    rare: Option<Box<Rare>>,
+    deadline: Deadline,
+    draft: Draft,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Rare {
     /// How the model spells the tool's name, if otherwise.
     called_as: Option<Box<str>>,
     reason: Option<String>,
     run: Option<Arc<RunContext>>,
     extensions: Option<Arc<State>>,
-    deadline: Deadline,
-    draft: Draft,
 }
 
 impl ToolContext {
@@ -46,10 +52,7 @@ impl ToolContext {
             call_id: None,
             cancellation: None,
             state: None,
-            called_as: None,
-            reason: None,
-            run: None,
-            extensions: None,
+            rare: None,
             deadline: Deadline::default(),
             draft: Draft::default(),
         }
@@ -84,34 +87,46 @@ impl ToolContext {
     /// Sets what the call has in common with all others of the run.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
-        self.run = Some(run.into());
+        self.rare_mut().run = Some(run.into());
         self
     }
 
     /// Adds a value that the tool finds by its type; one of the same type is replaced.
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        let extensions = self.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
-        self.extensions = Some(Arc::new(extensions.with(value)));
+        let rare = self.rare_mut();
+        let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        rare.extensions = Some(Arc::new(extensions.with(value)));
         self
     }
 
     /// Sets why the model makes the call.
     #[must_use]
     pub fn with_reason(mut self, reason: Option<String>) -> Self {
-        self.reason = reason;
+        if reason.is_some() {
+            self.rare_mut().reason = reason;
+        }
         self
+    }
+
+    fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
     /// How the model spells the name; its messages use that spelling.
     pub(crate) fn called_as(mut self, spelling: Option<Box<str>>) -> Self {
-        self.called_as = spelling;
+        if spelling.is_some() {
+            self.rare_mut().called_as = spelling;
+        }
         self
     }
 
     /// The tool's name as the model knows it.
     pub(crate) fn known_name(&self) -> &str {
-        self.called_as.as_deref().unwrap_or_else(|| self.tool_name.as_str())
+        self.rare
+            .as_ref()
+            .and_then(|rare| rare.called_as.as_deref())
+            .unwrap_or_else(|| self.tool_name.as_str())
     }
 
     /// What the program lends under this type; `None` if it lends none.
@@ -141,14 +156,14 @@ impl ToolContext {
     /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
-        self.reason.as_deref()
+        self.rare.as_ref()?.reason.as_deref()
     }
 
     /// What the call has in common with all others of the run, if the dispatcher was
     /// [told](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
-        self.run.as_deref()
+        self.rare.as_ref()?.run.as_deref()
     }
 
     /// The name of the agent that runs.
@@ -166,7 +181,7 @@ impl ToolContext {
     /// The value of a type that was given to this call, else to its run.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        let own = self.extensions.as_deref().and_then(State::get);
+        let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
         own.or_else(|| self.run()?.extension())
     }
 

@@ -1,23 +1,24 @@
 //! When a call has to be done.
 
 use super::ToolContext;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time;
 
-/// When a call has to be done; set when it starts.
+/// When a call has to be done; set when it starts, if it has a limit.
 #[derive(Debug, Default)]
-pub(super) struct Deadline(Mutex<Option<time::Instant>>);
+pub(super) struct Deadline(OnceLock<Box<Mutex<time::Instant>>>);
 
 impl Deadline {
     fn get(&self) -> Option<time::Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let set = self.0.get()?;
+        Some(*set.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Clone for Deadline {
     fn clone(&self) -> Self {
-        Self(Mutex::new(self.get()))
+        Self(self.get().map_or_else(OnceLock::new, |end| OnceLock::from(Box::new(Mutex::new(end)))))
     }
 }
 
@@ -26,8 +27,9 @@ impl ToolContext {
     #[inline]
     pub(crate) fn begin(&self, deadline: Option<time::Instant>) {
         self.draft.begin();
-        if deadline.is_some() {
-            *self.deadline.0.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+        if let Some(end) = deadline {
+            let set = self.deadline.0.get_or_init(|| Box::new(Mutex::new(end)));
+            *set.lock().unwrap_or_else(PoisonError::into_inner) = end;
         }
     }
 

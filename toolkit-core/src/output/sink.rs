@@ -31,7 +31,7 @@ pub struct FullOutput<'a> {
 ///     Ok(format!("shelf {}", kept.len()))
 /// });
 /// let output = truncation.apply("read", None, ToolOutput::text("x".repeat(100)));
-/// assert_eq!(output.to_text(), "xxxx\n... (truncated 91 chars, full output: shelf 1) ...\nxxxxx");
+/// assert_eq!(output.to_text(), "xxxx\n... (truncated 92 chars, full output: shelf 1) ...\nxxxx");
 /// assert_eq!(kept.lock().unwrap()[0].len(), 100);
 /// ```
 pub trait OutputSink: Send + Sync {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// use toolkit_core::TruncationStrategy;
 ///
 /// let text = "0123456789".repeat(10);
-/// assert_eq!(TruncationStrategy::Head.cut(&text, 33), "01234\n... (truncated 95 chars) ...");
+/// assert_eq!(TruncationStrategy::Head.cut(&text, 33), "0123\n... (truncated 96 chars) ...");
 /// assert_eq!(TruncationStrategy::Tail.cut(&text, 33), "... (truncated 96 chars) ...\n6789");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

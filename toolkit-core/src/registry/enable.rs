@@ -4,7 +4,7 @@ use super::ToolRegistry;
 use super::filter::TagMatch;
 use crate::error::{BuildError, BuildProblem};
 use crate::name::normalize;
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{Tool, ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl ToolRegistry {
         let known: BTreeSet<&str> = self
             .every_definition()
             .flat_map(|definition| &definition.metadata.tags)
-            .map(|tag| tag.as_str())
+            .map(ToolTag::as_str)
             .collect();
         let unknown = tags.tags().filter(|tag| tag.is_custom() && !known.contains(tag.as_str()));
         let problem = |name: &str| BuildProblem::unknown("tag", name, known.iter().copied());

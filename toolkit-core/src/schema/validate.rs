@@ -214,7 +214,7 @@ impl<'a> Report<'a> {
         let plain = self.schema_of(error).and_then(Value::as_object).map(without_references);
         let described = plain
             .filter(|plain| plain.contains_key(&keyword))
-            .and_then(|plain| describe_instead_of(self.schema, &plain.into(), &error.instance()));
+            .and_then(|plain| describe_instead_of(self.schema, &plain.into(), error.instance()));
         match error.kind() {
             Kind::Type { kind } => described.or_else(|| Some(type_in_words(kind))),
             Kind::Enum { options } => described

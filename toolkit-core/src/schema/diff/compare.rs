@@ -276,7 +276,7 @@ impl Comparison<'_> {
                 (true, false) if all_of => self.add(Narrowed, "more is demanded (`allOf`)"),
                 (false, true) if all_of => self.add(Widened, "less is demanded (`allOf`)"),
                 (true, false) => {
-                    self.add(Narrowed, format!("only some variants are accepted now (`{keyword}`)"))
+                    self.add(Narrowed, format!("only some variants are accepted now (`{keyword}`)"));
                 }
                 (false, true) => self.add(Widened, format!("the list of variants is gone (`{keyword}`)")),
                 _ => {}
