@@ -43,6 +43,9 @@ struct Plan {
     batch: Arc<u64>,
 }
 
+/// What came of a call, and how long the tool ran.
+type Timed = (Result<ToolOutput, ToolError>, Duration);
+
 impl<'a> Batch<'a> {
     pub(super) fn new(dispatcher: &'a Dispatcher, size: usize, handle: Option<BatchHandle>) -> Self {
         let registry = dispatcher.registry.snapshot();
@@ -142,7 +145,7 @@ impl Plan {
         arguments: RawArguments,
         context: &ToolContext,
         position: usize,
-    ) -> Pin<Box<dyn Future<Output = (Result<ToolOutput, ToolError>, Duration)> + Send + '_>> {
+    ) -> Pin<Box<dyn Future<Output = Timed> + Send + '_>> {
         Box::pin(async move {
             let Self { execution, mut turns, middleware, batch } = *self;
             if context.is_cancelled() {

@@ -12,7 +12,7 @@ pub(super) struct Turns {
 }
 
 /// The end of an earlier call. One that gave up waiting says whom it waited for.
-struct Before(Receiver<Option<Before>>);
+struct Before(Receiver<Option<Self>>);
 
 /// The turn of one call: it comes when the call before has ended, and ends when it is dropped.
 pub(super) struct Turn {

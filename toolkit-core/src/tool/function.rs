@@ -339,7 +339,7 @@ impl Tool for FunctionTool {
     }
 
     fn parameter_named(&self, name: &str) -> Option<&str> {
-        let param = self.made.params.iter().find(|param| param.answers_to(name)).map(|param| param.name());
+        let param = self.made.params.iter().find(|param| param.answers_to(name)).map(Param::name);
         param.or_else(|| property_named(self.made.checked.as_ref()?, name))
     }
 
