@@ -75,6 +75,9 @@ pub(super) trait Accumulate: Send {
     /// Takes one event and adds what it brought to `events`.
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError>;
 
+    /// The server said that no event follows, in a way that is no event of the format.
+    fn done(&mut self) {}
+
     /// Completes what is open, adds it to `events`, and returns the response as if it had come whole.
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
 }
@@ -118,6 +121,9 @@ impl StreamAccumulator {
 
     fn take_data(&mut self, data: &str) -> Vec<Result<StreamEvent, WireError>> {
         // How OpenAI, and those who imitate it, end a stream.
+        if data == "[DONE]" {
+            self.inner.done();
+        }
         if data.is_empty() || data == "[DONE]" {
             return Vec::new();
         }

@@ -5,6 +5,7 @@ use super::normal::Tree;
 use super::rules::Nulls;
 use super::subset::{Subset, Written};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// How many branches are compared with each other.
@@ -36,8 +37,9 @@ pub(super) fn combine(branches: Vec<Written>) -> Option<Written> {
         }
     }
     let mut different: Vec<Map<String, Value>> = Vec::new();
+    let mut known = HashSet::new();
     for schema in schemas {
-        if !different.contains(&schema)
+        if known.insert(json!(schema).to_string())
             && !different.last_mut().is_some_and(|last| takes_values(last, &schema))
         {
             different.push(schema);
@@ -59,13 +61,18 @@ fn takes_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
     if !only_values(list) || !only_values(more) || list.get("type") != more.get("type") {
         return false;
     }
-    let (Some(mut values), Some(others)) = (literals(list), literals(more)) else { return false };
+    let Some(others) = literals(more) else { return false };
+    // Taken out and put back: a list of thousands of values may grow one by one.
+    let own = match list.get_mut("enum") {
+        Some(Value::Array(values)) => Some(std::mem::take(values)),
+        _ => list.shift_remove("const").map(|value| vec![value]),
+    };
+    let Some(mut values) = own else { return false };
     for other in others {
         if !values.contains(&other) {
             values.push(other);
         }
     }
-    list.shift_remove("const");
     list.insert("enum".to_owned(), values.into());
     true
 }

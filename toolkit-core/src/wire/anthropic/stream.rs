@@ -25,6 +25,9 @@ pub(super) struct MessageStream {
     places: HashMap<u64, usize>,
     /// The position after that of the last block.
     next: u64,
+    /// The calls without arguments that ended last. A model that is cut off ends its call, too, so they
+    /// are held back until it goes on or says why it stopped.
+    held: Vec<usize>,
     ids: HashSet<String>,
     generated: Option<Generated>,
 }
@@ -38,7 +41,9 @@ impl Accumulate for MessageStream {
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        self.end_blocks(events);
+        let is_whole = self.stop_reason().is_some_and(|reason| !is_cut(reason));
+        self.release(is_whole || self.stop_reason().is_none(), events);
+        self.end_blocks(is_whole, events);
         let mut response = Fields::from_iter([
             ("type".to_owned(), json!("message")),
             ("role".to_owned(), json!("assistant")),
@@ -79,11 +84,23 @@ impl MessageStream {
             }
             Some("content_block_stop") => {
                 if let Some(place) = self.place(index(event)) {
-                    self.end_block(place, events);
+                    match self.blocks.get(place).is_some_and(Block::is_blank_call) {
+                        true => self.held.push(place),
+                        false => self.end_block(place, events),
+                    }
                 }
             }
-            Some("message_delta") => self.update(fields),
-            Some("message_stop") => self.end_blocks(events),
+            Some("message_delta") => {
+                self.update(fields);
+                if let Some(reason) = self.stop_reason() {
+                    let is_whole = !is_cut(reason);
+                    self.release(is_whole, events);
+                }
+            }
+            Some("message_stop") => {
+                let is_whole = !self.stop_reason().is_some_and(is_cut);
+                self.end_blocks(is_whole, events);
+            }
             // Those of the Responses API; to ignore them would lose its calls.
             Some(kind) if kind.starts_with("response.") => {
                 return Err(WireError::new("type", "the type of an event of this API"));
@@ -137,6 +154,7 @@ impl MessageStream {
         events: &mut Vec<StreamEvent>,
     ) -> Option<usize> {
         let mut block = Block::new(block?.as_object()?.clone())?;
+        self.release(true, events);
         let known = index.and_then(|index| self.places.get(&index).copied());
         if let Some(place) = known {
             if self.blocks.get(place).is_some_and(|known| known.is_begun_again_by(&block)) {
@@ -169,12 +187,27 @@ impl MessageStream {
         }
     }
 
+    /// Ends a block after which the model went on, or which it ended.
     fn end_block(&mut self, place: usize, events: &mut Vec<StreamEvent>) {
-        events.extend(self.blocks.get_mut(place).and_then(Block::end).map(StreamEvent::Call));
+        let ended = self.blocks.get_mut(place).and_then(|block| block.end(true));
+        events.extend(ended.map(StreamEvent::Call));
     }
 
-    fn end_blocks(&mut self, events: &mut Vec<StreamEvent>) {
-        events.extend(self.blocks.iter_mut().filter_map(Block::end).map(StreamEvent::Call));
+    /// Ends the blocks that are still open; `are_whole` is whether the model had said all.
+    fn end_blocks(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
+        events.extend(self.blocks.iter_mut().filter_map(|block| block.end(are_whole)).map(StreamEvent::Call));
+    }
+
+    /// Ends the calls that were held back.
+    fn release(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
+        for place in mem::take(&mut self.held) {
+            let ended = self.blocks.get_mut(place).and_then(|block| block.end(are_whole));
+            events.extend(ended.map(StreamEvent::Call));
+        }
+    }
+
+    fn stop_reason(&self) -> Option<&str> {
+        self.message.get("stop_reason")?.as_str()
     }
 
     /// The id that the call came with, or one that no other call of the message has.
@@ -191,6 +224,11 @@ impl MessageStream {
             }
         }
     }
+}
+
+/// Whether the model stopped before it had said all.
+fn is_cut(reason: &str) -> bool {
+    matches!(reason, "max_tokens" | "model_context_window_exceeded")
 }
 
 fn index(event: &Value) -> Option<u64> {

@@ -28,6 +28,7 @@ struct Candidate {
     fields: Fields,
     content: Fields,
     slots: Vec<Slot>,
+    has_calls: bool,
     open: Open,
 }
 
@@ -164,11 +165,7 @@ impl Candidate {
         if get(fields, "finishReason").is_none() {
             return Ok(());
         }
-        let is_call = |slot: &Slot| match slot {
-            Slot::Part(part) => WireCall::of(part).is_some(),
-            Slot::Call(_) => true,
-        };
-        match failure(fields, !self.slots.is_empty(), self.slots.iter().any(is_call)) {
+        match failure(fields, !self.slots.is_empty(), self.has_calls) {
             Some(reason) => Err(Fault::Stopped(reason)),
             None => Ok(()),
         }
@@ -215,6 +212,7 @@ impl Candidate {
         ids: &mut Ids,
         events: &mut Vec<StreamEvent>,
     ) {
+        self.has_calls = true;
         let fields = call.call.as_object();
         let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
         let args = fields.and_then(|fields| get(fields, "args"));

@@ -19,6 +19,8 @@ pub(super) struct Stream {
     envelope: Fields,
     choices: BTreeMap<u64, Choice>,
     ids: Ids,
+    /// Whether the server said that it has said all.
+    is_over: bool,
 }
 
 /// One of the answers that were asked for; nearly always the only one.
@@ -34,15 +36,25 @@ impl Accumulate for Stream {
         match event {
             Value::Array(chunks) => chunks.iter().try_for_each(|chunk| self.chunk(chunk, events)),
             // The line that ends the stream; no JSON, but some clients hand it on.
-            Value::String(text) if text.trim() == "[DONE]" => Ok(()),
+            Value::String(text) if text.trim() == "[DONE]" => {
+                self.done();
+                Ok(())
+            }
             chunk => self.chunk(chunk, events),
         }
+    }
+
+    fn done(&mut self) {
+        self.is_over = true;
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         let mut response = std::mem::take(&mut self.envelope);
         let choices = std::mem::take(&mut self.choices);
         let choices = choices.into_iter().map(|(index, mut choice)| {
+            if !self.is_over && !choice.is_finished() {
+                choice.calls.cut();
+            }
             choice.calls.close(true, &mut self.ids, events);
             choice.into_whole(index)
         });
@@ -96,7 +108,11 @@ impl Stream {
         // Texts of several choices cannot be told apart, so there are those of the first.
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
-        if fields.get("finish_reason").and_then(Value::as_str).is_some_and(|reason| !reason.is_empty()) {
+        let reason = fields.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
+        if reason == "length" {
+            choice.calls.cut();
+        }
+        if !reason.is_empty() {
             choice.calls.close(false, &mut self.ids, events);
         }
         Ok(())
@@ -104,6 +120,11 @@ impl Stream {
 }
 
 impl Choice {
+    /// Whether the server said why the choice ended.
+    fn is_finished(&self) -> bool {
+        self.fields.contains_key("finish_reason")
+    }
+
     /// Continues the message and returns what was said in it.
     fn delta(
         &mut self,

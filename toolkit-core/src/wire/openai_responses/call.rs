@@ -97,11 +97,18 @@ impl<'a> WireCall<'a> {
     fn arguments(self) -> Cow<'a, str> {
         let field = if self.is_custom { "input" } else { "arguments" };
         match self.fields.get(field) {
+            // Cut off before the first of them: to run the call with none would be to run another.
+            value if self.is_cut() && is_blank(value) => Cow::Borrowed("{"),
             None | Some(Value::Null) => Cow::Borrowed(""),
             Some(input) if self.is_custom => Cow::Owned(json!({"input": input}).to_string()),
             Some(Value::String(text)) => Cow::Borrowed(text),
             Some(value) => Cow::Owned(value.to_string()),
         }
+    }
+
+    /// Whether the model did not come to the end of the arguments.
+    fn is_cut(self) -> bool {
+        !self.is_custom && self.fields.get("status").is_some_and(|status| status == "incomplete")
     }
 
     pub(super) fn extras(self) -> ProviderExtras {
@@ -111,6 +118,14 @@ impl<'a> WireCall<'a> {
         }
         copy(self.fields, &mut fields, &RETURNED);
         ProviderExtras::new(FORMAT, fields)
+    }
+}
+
+fn is_blank(arguments: Option<&Value>) -> bool {
+    match arguments {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.trim().is_empty(),
+        Some(_) => false,
     }
 }
 

@@ -134,8 +134,8 @@ impl Block {
         self.brought(piece)
     }
 
-    /// Ends the block. A call is given out the first time.
-    pub(super) fn end(&mut self) -> Option<ToolCall> {
+    /// Ends the block. A call is given out the first time. `is_whole` says whether nothing of it is missing.
+    pub(super) fn end(&mut self, is_whole: bool) -> Option<ToolCall> {
         if !mem::take(&mut self.is_open) {
             return None;
         }
@@ -144,7 +144,7 @@ impl Block {
             Kind::Text => self.set("text", written.into()),
             Kind::Thinking => self.set("thinking", written.into()),
             Kind::Call | Kind::HostedCall => {
-                let input = self.input(written);
+                let input = self.input(written, is_whole);
                 self.set("input", input);
             }
             Kind::Whole => {}
@@ -153,19 +153,36 @@ impl Block {
         Some(call.to_call(call.id().unwrap_or_default().as_ref().into()))
     }
 
+    /// Whether it is a call whose arguments are empty so far, which may be because the model was cut off.
+    pub(super) fn is_blank_call(&self) -> bool {
+        self.is_open
+            && self.kind == Kind::Call
+            && self.written.trim().is_empty()
+            && self.begun_input().is_none()
+    }
+
+    /// What the start brought of the arguments.
+    fn begun_input(&self) -> Option<&Value> {
+        self.json.get("input").filter(|input| match input {
+            Value::Null => false,
+            Value::String(text) => !text.trim().is_empty(),
+            Value::Object(members) => !members.is_empty(),
+            _ => true,
+        })
+    }
+
     pub(super) fn into_json(self) -> Value {
         self.json
     }
 
     /// An object as the service would have sent it, or the text that the model left unfinished. No
-    /// pieces, or empty ones, are those of an empty object, unless the start brought the whole.
-    fn input(&self, written: String) -> Value {
+    /// pieces, or empty ones, are those of an empty object, unless the start brought the whole, or the
+    /// model was cut off before it wrote anything: to run the call then would be to run another.
+    fn input(&self, written: String, is_whole: bool) -> Value {
         if written.trim().is_empty() {
-            return match self.json.get("input") {
-                None | Some(Value::Null) => json!({}),
-                Some(Value::String(text)) if text.trim().is_empty() => json!({}),
-                Some(input) => input.clone(),
-            };
+            let is_cut = !is_whole && self.kind == Kind::Call;
+            let nothing = || if is_cut { json!("{") } else { json!({}) };
+            return self.begun_input().cloned().unwrap_or_else(nothing);
         }
         match serde_json::from_str(&written) {
             Ok(input @ Value::Object(_)) => input,

@@ -184,6 +184,31 @@ fn what_was_cut_off_comes_as_it_is() {
     }
 }
 
+/// An empty object would run the tool with other arguments than the model was about to write.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    let begun = [message_start(), start_call(0, "a", "f")];
+    for cut in [
+        &[][..],
+        &[message_delta("max_tokens")],
+        &[stop(0), message_delta("max_tokens"), message_stop()],
+        &[input(0, ""), stop(0), message_delta("model_context_window_exceeded")],
+    ] {
+        check(&[&begun[..], cut].concat(), &[("a", "f", "{")]);
+    }
+    for whole in [
+        &[stop(0)][..],
+        &[message_stop()],
+        &[message_delta("tool_use")],
+        &[stop(0), start_call(1, "b", "g"), stop(1), message_delta("tool_use")],
+        &[stop(0), start_call(1, "b", "g"), input(1, "{}"), stop(1), message_delta("max_tokens")],
+    ] {
+        let (brought, end) = play(&[&begun[..], whole].concat());
+        let calls = calls(brought.iter().flatten().chain(&end.events));
+        assert!(calls.iter().all(|call| call.arguments.as_str() == "{}"), "{calls:?}");
+    }
+}
+
 #[test]
 fn the_end_of_the_message_completes_what_is_open() {
     let (brought, end) = play(&[start_call(0, "a", "f"), input(0, "{}"), message_stop()]);

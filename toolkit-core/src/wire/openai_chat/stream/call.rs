@@ -127,6 +127,13 @@ impl Partial {
         }
     }
 
+    /// Marks arguments of which nothing came as cut off: to run the call with none would be to run another.
+    pub(super) fn cut(&mut self) {
+        if !self.is_custom && !self.is_yielded && self.scan.is_blank() {
+            "{".clone_into(&mut self.text);
+        }
+    }
+
     /// Whether the piece is the whole call once more.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()

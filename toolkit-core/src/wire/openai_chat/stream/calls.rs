@@ -143,6 +143,13 @@ impl Calls {
         at
     }
 
+    /// The model was stopped: what it wrote last is not all that it wanted to write.
+    pub(super) fn cut(&mut self) {
+        if let Some(last) = self.last.and_then(|last| self.calls.get_mut(last)) {
+            last.call.cut();
+        }
+    }
+
     /// Yields what is not yielded yet; unless `all`, not the calls in whose arguments the model stopped.
     pub(super) fn close(&mut self, all: bool, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
         if let Some(legacy) = self.legacy.take()

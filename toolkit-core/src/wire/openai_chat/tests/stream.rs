@@ -177,6 +177,7 @@ fn ids_and_names_that_are_said_in_every_piece() {
         &[
             pieces(json!([first(0, "a", "get_", "")])),
             pieces(json!([{"index": 0, "function": {"name": "time"}}])),
+            stop("tool_calls"),
         ],
         &[(2, "a", "get_time", "")],
     );
@@ -222,6 +223,18 @@ fn what_was_cut_off_comes_at_the_end() {
         history[0]["tool_calls"][0]["function"]["arguments"],
         r#"{"invalid_arguments":"{\"y\": \"so m"}"#
     );
+}
+
+/// No arguments would run the tool with others than the model was about to write.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    let begun = pieces(json!([first(0, "a", "f", "")]));
+    check(&[begun.clone(), stop("length")], &[(1, "a", "f", "{")]);
+    check(std::slice::from_ref(&begun), &[(1, "a", "f", "{")]);
+    check(&[begun.clone(), stop("tool_calls")], &[(1, "a", "f", "")]);
+    check(&[begun.clone(), json!("[DONE]")], &[(2, "a", "f", "")]);
+    let next = pieces(json!([first(1, "b", "g", "{}")]));
+    check(&[begun, next, stop("length")], &[(2, "a", "f", ""), (2, "b", "g", "{}")]);
 }
 
 #[test]

@@ -353,6 +353,19 @@ fn an_error_is_told_and_loses_no_call() {
     assert_eq!(end.response["status"], "incomplete");
 }
 
+/// No arguments would run the tool with others than the model was about to write.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    let item = call("a", "f", "");
+    let mut cut = item.clone();
+    cut["status"] = json!("incomplete");
+    let response = json!({"status": "incomplete", "output": [cut]});
+    check(&[added(0, &item)], &[("a", "f", "{")]);
+    check(&[added(0, &item), json!({"type": "response.incomplete"})], &[("a", "f", "{")]);
+    check(&[json!({"type": "response.incomplete", "response": response})], &[("a", "f", "{")]);
+    check(&[added(0, &item), completed(body(json!([item])))], &[("a", "f", "")]);
+}
+
 #[test]
 fn what_is_no_event_is_refused() {
     let mut stream = OpenAiResponses.accumulator();
