@@ -93,7 +93,7 @@ impl ToolAttr {
             "blocking" | "exclusive" | "read_only" | "destructive" | "idempotent" | "open_world"
             | "defer" | "strict" | "think" | "coerce" => self.call(&format!("with_{key}"), flag(input)?),
             "retries" | "max_result_size" | "max_concurrency" => {
-                self.call(&format!("with_{key}"), number(input)?)
+                self.call(&format!("with_{key}"), number(input)?);
             }
             "tags" => {
                 let tags = texts(input)?;
