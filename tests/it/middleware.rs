@@ -356,7 +356,7 @@ async fn rules_decide_in_their_order() {
         .rule(
             PermissionRule::deny("too large")
                 .for_tool("*double")
-                .when(|_, arguments| !arguments["n"].as_i64().is_some_and(|n| n < 100)),
+                .when(|_, arguments| arguments["n"].as_i64().is_none_or(|n| n >= 100)),
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
         .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
