@@ -19,6 +19,7 @@ mod outputs;
 mod recorded;
 mod registry;
 mod registry_changes;
+mod round_trip;
 mod scheduling;
 mod schemas;
 mod state;

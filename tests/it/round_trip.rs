@@ -1,0 +1,82 @@
+//! Definitions through every format and back: what is lost is in the report.
+
+use proptest::prelude::*;
+use toolkit::serde_json::{Map, Value, json};
+use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName, WireNames};
+
+/// A schema as tools have them, two levels deep.
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({"type": "string"})),
+        Just(json!({"type": "boolean", "description": "A switch."})),
+        (0..9_i64).prop_map(|least| json!({"type": "integer", "minimum": least})),
+        (1..9_u64).prop_map(|most| json!({"type": "string", "maxLength": most})),
+        Just(json!({"type": "string", "enum": ["a", "b"]})),
+        Just(json!({"type": "string", "format": "email"})),
+        Just(json!({"type": "number", "multipleOf": 0.5})),
+    ];
+    leaf.prop_recursive(2, 12, 4, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            object(inner.clone()),
+            // Branches that say the same would be told apart by nobody, and may be written once.
+            inner
+                .prop_map(|items| json!({"anyOf": [{"type": "array", "items": items}, {"type": "boolean"}]})),
+        ]
+    })
+}
+
+/// An object with names that are keywords, too.
+fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    let names = prop::sample::select(vec!["city", "type", "properties", "title", "$ref", "enum", "default"]);
+    prop::collection::vec((names, of, any::<bool>()), 1..4).prop_map(|members| {
+        let required: Map<String, Value> = members
+            .iter()
+            .filter(|member| member.2)
+            .map(|(name, ..)| ((*name).to_owned(), json!(0)))
+            .collect();
+        let properties: Map<String, Value> =
+            members.into_iter().map(|(name, schema, _)| (name.to_owned(), schema)).collect();
+        let required: Vec<&String> = required.keys().collect();
+        match required.is_empty() {
+            true => json!({"type": "object", "properties": properties}),
+            false => json!({"type": "object", "properties": properties, "required": required}),
+        }
+    })
+}
+
+fn definition() -> impl Strategy<Value = ToolDefinition> {
+    ("[a-z][a-z0-9_.-]{0,70}", "[ -~äß日]{0,20}", object(schema()), any::<(bool, bool)>()).prop_map(
+        |(name, description, parameters, (defer, has_examples))| {
+            let mut metadata = ToolMetadata::default().with_defer(defer);
+            if has_examples {
+                metadata = metadata.with_input_examples([json!({"city": "Oslo"})]);
+            }
+            ToolDefinition::new(ToolName::new(&name).unwrap(), description, parameters)
+                .with_metadata(metadata)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_lost_is_in_the_report(definition in definition(), json_schema: bool) {
+        let options = DefinitionOptions::default().with_json_schema(json_schema);
+        for format in ApiFormat::ALL {
+            let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
+            let tools = format.encode_definitions([&definition], &names, &options);
+            let parsed = format.parse_definitions(&tools.to_value()).unwrap();
+            let [back] = parsed.as_slice() else { panic!("one definition") };
+            let lost = |path: &str| tools.report().losses.iter().any(|loss| loss.loss.path.starts_with(path));
+
+            prop_assert_eq!(names.unspell(back.name.as_str()), definition.name.as_str());
+            prop_assert_eq!(&back.description, &definition.description);
+            prop_assert!(lost("/parameters") || back.parameters == definition.parameters, "{format}: {}", back.parameters);
+            prop_assert!(lost("/defer") || back.metadata.defer == definition.metadata.defer, "{format}");
+            prop_assert!(
+                lost("/input_examples") || back.metadata.input_examples == definition.metadata.input_examples,
+                "{format}"
+            );
+        }
+    }
+}
