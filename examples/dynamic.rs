@@ -11,8 +11,7 @@ use toolkit::{DynamicTool, FunctionTool};
 const LISTED: &str = r#"[
     {"name": "weather.forecast", "description": "The weather of the next days.", "schema": {
         "type": "object", "required": ["city"], "additionalProperties": false, "properties": {
-            "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7},
-            "unit": {"enum": ["celsius", "fahrenheit"]}}}},
+            "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7}, "unit": {"enum": ["celsius", "fahrenheit"]}}}},
     {"name": "sum", "description": "Sums numbers.", "schema": {"type": "array", "items": {"type": "number"}}}
 ]"#;
 
