@@ -25,29 +25,28 @@ fn delete(path: String) -> String {
 async fn ask_the_user(question: Question) -> Approval {
     println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
     match question.arguments["path"].as_str() {
-        Some("/tmp/notes.txt") => Approval::Granted,
-        Some("/tmp") => Approval::Changed(json!({"path": "/tmp/notes.txt"})),
+        Some("/home/ada/notes.txt") => Approval::Granted,
+        Some("/home/ada") => Approval::Changed(json!({"path": "/home/ada/notes.txt"})),
         _ => Approval::Refused("the user said no; ask which file is meant".to_owned()),
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), BuildError> {
-    let outside = "only files in /tmp may be deleted";
+    let outside = "only files in /home/ada may be deleted";
     let nobody = Approval::Refused("the user did not answer in time".to_owned());
-    let permissions =
-        Permissions::new()
-            .rule(PermissionRule::deny(outside).for_tool("fs-delete").when(|_, arguments| {
-                !arguments["path"].as_str().is_some_and(|path| path.starts_with("/tmp"))
-            }))
-            .rule(PermissionRule::allow().for_tag("read_only"))
-            .rule(PermissionRule::ask("it cannot be undone").for_tag("destructive"))
-            .with_handler(ask_the_user)
-            .with_patience(Duration::from_secs(60), nobody);
+    let permissions = Permissions::new()
+        .rule(PermissionRule::deny(outside).for_tool("fs-delete").when(|_, arguments| {
+            !arguments["path"].as_str().is_some_and(|path| path.starts_with("/home/ada"))
+        }))
+        .rule(PermissionRule::allow().for_tag("read_only"))
+        .rule(PermissionRule::ask("it cannot be undone").for_tag("destructive"))
+        .with_handler(ask_the_user)
+        .with_patience(Duration::from_secs(60), nobody);
     let registry = ToolRegistry::from_tools(tools![list, delete])?;
     let dispatcher = Dispatcher::new(registry)?.with_middleware(permissions);
-    let paths = ["/tmp/notes.txt", "/tmp", "/tmp/other", "/etc/passwd"];
-    let mut calls = vec![ToolCall::new("call_0", "fs-list", r#"{"folder": "/tmp"}"#)];
+    let paths = ["/home/ada/notes.txt", "/home/ada", "/home/ada/other", "/etc/passwd"];
+    let mut calls = vec![ToolCall::new("call_0", "fs-list", r#"{"folder": "/home/ada"}"#)];
     calls.extend(paths.map(|path| ToolCall::new(path, "fs-delete", json!({ "path": path }).to_string())));
     for result in dispatcher.dispatch(calls).await {
         println!("{}: {}", result.call_id, result.to_text());
