@@ -13,6 +13,7 @@ mod ids;
 mod limits;
 mod media;
 mod openai_chat;
+mod openai_choice;
 mod openai_responses;
 pub mod openjiuwen;
 mod path;

@@ -1,98 +1,25 @@
 //! The `tool_choice` and the `parallel_tool_calls` of a request.
 
-use crate::call::{ToolChoice, ToolUse};
+use crate::call::ToolUse;
 use crate::error::WireError;
 use crate::name::WireNames;
-use crate::wire::path::{element, field};
-use serde_json::{Map, Value, json};
-
-const CHOICE: &str = "tool_choice";
-const PARALLEL: &str = "parallel_tool_calls";
+use crate::wire::openai_choice::Form;
+use serde_json::{Map, Value};
 
 pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
-    let mut fields = Map::new();
-    fields.insert(CHOICE.to_owned(), encode_choice(&wanted.choice, names));
-    if let Some(parallel) = wanted.parallel {
-        fields.insert(PARALLEL.to_owned(), parallel.into());
-    }
-    fields
+    Form::Flat.encode(wanted, names)
 }
 
 pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-    let choice = parse_choice(request.get(CHOICE).unwrap_or(&Value::Null), names)?;
-    let parallel = match request.get(PARALLEL) {
-        None | Some(Value::Null) => None,
-        Some(Value::Bool(parallel)) => Some(*parallel),
-        Some(_) => return Err(WireError::new(PARALLEL, "true or false")),
-    };
-    Ok(ToolUse { choice, parallel })
-}
-
-fn encode_choice(choice: &ToolChoice, names: &WireNames) -> Value {
-    match choice {
-        ToolChoice::Auto => json!("auto"),
-        ToolChoice::None => json!("none"),
-        ToolChoice::Required => json!("required"),
-        ToolChoice::Tool(name) => encode_function(name, names),
-        ToolChoice::Allowed { names: allowed, required } => {
-            let tools: Vec<Value> = allowed.iter().map(|name| encode_function(name, names)).collect();
-            let mode = if *required { "required" } else { "auto" };
-            json!({"type": "allowed_tools", "mode": mode, "tools": tools})
-        }
-    }
-}
-
-fn encode_function(name: &str, names: &WireNames) -> Value {
-    json!({"type": "function", "name": names.spell(name)})
-}
-
-fn parse_choice(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
-    match choice {
-        // What a request without the field means as soon as it has tools.
-        Value::Null => Ok(ToolChoice::Auto),
-        Value::String(mode) => match mode.as_str() {
-            "auto" => Ok(ToolChoice::Auto),
-            "none" => Ok(ToolChoice::None),
-            "required" => Ok(ToolChoice::Required),
-            _ => Err(WireError::new(CHOICE, "`auto`, `none` or `required`")),
-        },
-        Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
-            Some("function" | "custom") => parse_name(choice, CHOICE, names).map(ToolChoice::Tool),
-            Some("allowed_tools") => parse_allowed(choice, names),
-            _ => Err(WireError::new(field(CHOICE, "type"), "`function`, `custom` or `allowed_tools`")),
-        },
-        _ => Err(WireError::new(CHOICE, "a tool choice: a text or an object")),
-    }
-}
-
-fn parse_allowed(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
-    let required = match choice.get("mode").and_then(Value::as_str) {
-        Some("auto") => false,
-        Some("required") => true,
-        _ => return Err(WireError::new(field(CHOICE, "mode"), "`auto` or `required`")),
-    };
-    let path = field(CHOICE, "tools");
-    let Some(tools) = choice.get("tools").and_then(Value::as_array) else {
-        return Err(WireError::new(path, "a list of tools"));
-    };
-    let tools = tools.iter().enumerate();
-    let allowed = tools.map(|(index, tool)| parse_name(tool, &element(&path, index), names));
-    Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
-}
-
-/// The name stands in the tool, or as in Chat Completions in its `function` or `custom`.
-fn parse_name(tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
-    let nested = tool.get("function").or_else(|| tool.get("custom"));
-    match nested.unwrap_or(tool).get("name").and_then(Value::as_str) {
-        Some(name) => Ok(names.unspell(name).to_owned()),
-        None => Err(WireError::new(field(path, "name"), "the name of a tool")),
-    }
+    Form::Flat.parse(request, names)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::ToolChoice;
     use crate::wire::openai_responses::NAMES;
+    use serde_json::json;
 
     #[track_caller]
     fn parse(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
