@@ -46,7 +46,7 @@ pub use name::{
 };
 pub use output::{
     Base64, Content, ErrorText, FullOutput, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData,
-    OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy,
+    OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy, stored,
 };
 pub use registry::{
     Admission, Collision, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents,

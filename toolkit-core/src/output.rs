@@ -6,6 +6,7 @@ mod convert;
 mod outcome;
 mod returned;
 mod sink;
+pub mod stored;
 mod truncate;
 
 pub use bytes::Base64;

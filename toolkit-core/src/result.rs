@@ -4,11 +4,24 @@ use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
 /// What came of one call. Every call has exactly one.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// It can be written as JSON and read back, to be kept or sent; the outcome is then its `output` or its `error`.
+///
+/// ```
+/// use toolkit_core::{ToolError, ToolResult};
+///
+/// let result = ToolResult::new("call_1".into(), "pay", Err(ToolError::denied("pay", "ask first")));
+/// let written = serde_json::to_value(&result)?;
+/// assert_eq!(written["error"]["kind"], "denied");
+/// assert_eq!(serde_json::from_value::<ToolResult>(written)?, result);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
     /// The id of the call.
@@ -16,17 +29,60 @@ pub struct ToolResult {
     /// The tool's name as the call spelled it.
     pub name: String,
     /// The position of the call in its batch, counted from 0.
+    #[serde(default)]
     pub position: usize,
     /// The output, or what the model should read instead.
+    #[serde(flatten, with = "outcome")]
     pub outcome: Result<ToolOutput, ToolError>,
     /// How long the tool ran; zero if it did not.
+    #[serde(default)]
     pub duration: Duration,
     /// Why the model made the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the call wants done beside its output; nothing if it failed.
+    #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
     pub actions: ToolActions,
     /// What the provider said about the call and wants back with its result.
+    #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
+}
+
+/// An outcome as it is written.
+mod outcome {
+    use super::{ToolError, ToolOutput};
+    use crate::output::stored::tool_output;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Written<'a> {
+        Output(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput),
+        Error(&'a ToolError),
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Read {
+        Output(#[serde(deserialize_with = "tool_output::deserialize")] ToolOutput),
+        Error(ToolError),
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        outcome: &Result<ToolOutput, ToolError>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        outcome.as_ref().map_or_else(Written::Error, Written::Output).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Result<ToolOutput, ToolError>, D::Error> {
+        Ok(match Read::deserialize(deserializer)? {
+            Read::Output(output) => Ok(output),
+            Read::Error(error) => Err(error),
+        })
+    }
 }
 
 impl ToolResult {

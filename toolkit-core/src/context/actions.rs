@@ -1,5 +1,6 @@
 //! What a call wants done beside its output.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ pub type StateDelta = BTreeMap<String, Option<Value>>;
 /// all.merge(&ToolActions::default());
 /// assert_eq!(all.transfer_to_agent.as_deref(), Some("specialist"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ToolActions {
     /// The agent that should go on with the conversation.

@@ -2,6 +2,7 @@
 
 use super::nearest::nearest;
 use super::violation::{Violation, shorten};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
@@ -22,22 +23,29 @@ const LISTED: usize = 16;
 /// assert_eq!(error.message(), "Error running tool: the city is not known; try its English name");
 /// assert_eq!(error.brief(), "weather failed");
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ToolError(Box<Repr>);
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Repr {
     kind: ErrorKind,
     message: String,
+    #[serde(default)]
     brief: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<String>,
+    #[serde(default)]
     retryable: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<ToolError>,
 }
 
 /// The kinds of [`ToolError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// No tool has this name.

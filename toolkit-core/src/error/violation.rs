@@ -1,5 +1,6 @@
 //! One way in which the arguments of a call are wrong.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How many characters of a name or value from the model a message repeats.
@@ -9,7 +10,7 @@ const QUOTED: usize = 60;
 const LONGEST: usize = 1_000;
 
 /// One way in which the arguments of a call are wrong. Its text is written for the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
     /// Where: the parameter, and the place inside its value, as in `filters[2].max`. Empty if the
@@ -22,7 +23,8 @@ pub struct Violation {
 }
 
 /// The kinds of [`Violation`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ViolationKind {
     /// The arguments are JSON, but not an object.

@@ -39,7 +39,7 @@ impl Content {
 
 /// JSON text: made by writing a value, so it is always well formed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct JsonText(String);
+pub struct JsonText(pub(super) String);
 
 impl JsonText {
     /// Writes a value as compact JSON. Characters beyond ASCII stay as they are.
