@@ -30,6 +30,7 @@ pub use strict::NotStrict;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
+use crate::output::Content;
 use crate::result::ToolResult;
 use crate::tool::{ToolDefinition, published};
 use api::Api;
@@ -229,6 +230,28 @@ impl ApiFormat {
     /// [`WireError`] if the payload is not what the format says.
     pub fn assistant_messages(self, payload: &Value) -> Result<Vec<Value>, WireError> {
         self.api().assistant_messages(payload)
+    }
+
+    /// A message of the user, for a history that is made rather than received.
+    ///
+    /// Media that the API does not take in such a message are named in a text.
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, Content};
+    ///
+    /// let message = ApiFormat::Google.encode_user(&[Content::Text("hi".to_owned())]);
+    /// assert_eq!(message, serde_json::json!({"role": "user", "parts": [{"text": "hi"}]}));
+    /// ```
+    #[must_use]
+    pub fn encode_user(self, contents: &[Content]) -> Value {
+        self.api().encode_user(contents)
+    }
+
+    /// The messages of a model that says something and asks for these calls, for a history that is made
+    /// rather than received: [`encode_calls`](Self::encode_calls), and the text before the calls.
+    #[must_use]
+    pub fn encode_assistant(self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+        self.api().encode_assistant(text, calls, names)
     }
 
     /// The messages of a model that asks for these calls, for a history that is made rather than received.

@@ -12,6 +12,7 @@ mod media;
 mod repair;
 mod response;
 mod results;
+mod said;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use super::stream::Accumulate;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
+use crate::output::Content;
 use crate::result::ToolResult;
 use crate::schema::SchemaDialect;
 use crate::tool::ToolDefinition;
@@ -72,6 +74,14 @@ impl Api for Anthropic {
 
     fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
         calls::assistant_messages(payload)
+    }
+
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        said::encode_user(contents)
+    }
+
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+        said::encode_assistant(text, calls, names)
     }
 
     fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {

@@ -5,6 +5,7 @@ use super::stream::Accumulate;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::WireNames;
+use crate::output::Content;
 use crate::result::ToolResult;
 use crate::schema::SchemaDialect;
 use crate::tool::ToolDefinition;
@@ -34,6 +35,10 @@ pub(super) trait Api: Sync {
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError>;
 
     fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
+
+    fn encode_user(&self, contents: &[Content]) -> Value;
+
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value>;
 
     fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value>;
 

@@ -10,6 +10,7 @@ mod definitions;
 mod repair;
 mod response;
 mod results;
+mod said;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use super::stream::Accumulate;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
+use crate::output::Content;
 use crate::result::ToolResult;
 use crate::schema::SchemaDialect;
 use crate::tool::ToolDefinition;
@@ -67,6 +69,14 @@ impl Api for OpenAiChat {
 
     fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
         calls::assistant_messages(payload)
+    }
+
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        said::encode_user(contents)
+    }
+
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+        vec![said::encode_assistant(text, calls, names)]
     }
 
     fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {

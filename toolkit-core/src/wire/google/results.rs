@@ -68,7 +68,7 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-fn media(content: &Content) -> Option<&Media> {
+pub(super) fn media(content: &Content) -> Option<&Media> {
     match content {
         Content::Image(media) | Content::Audio(media) | Content::File(media) => Some(media),
         Content::Text(_) | Content::Json(_) | Content::Resource(_) => None,
@@ -76,7 +76,7 @@ fn media(content: &Content) -> Option<&Media> {
 }
 
 /// The name of a file has a field in some versions of the API only; it stands in the text.
-fn media_part(media: &Media) -> Value {
+pub(super) fn media_part(media: &Media) -> Value {
     let media_type = &media.media_type;
     match &media.data {
         MediaData::Base64(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),

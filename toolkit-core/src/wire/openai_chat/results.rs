@@ -39,7 +39,7 @@ fn text(output: &ToolOutput) -> Cow<'_, str> {
     }
 }
 
-fn content_text(content: &Content) -> Cow<'_, str> {
+pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
         Content::Text(_) | Content::Json(_) | Content::Resource(_) => text,
@@ -67,7 +67,7 @@ fn attachments(result: &ToolResult) -> impl Iterator<Item = Value> {
 
 /// A content part of a user message: an image, a sound of the two formats that the API knows, or a
 /// file whose bytes are there. `None` for what is not one of these.
-fn part(content: &Content) -> Option<Value> {
+pub(super) fn part(content: &Content) -> Option<Value> {
     match content {
         Content::Image(media) => Some(json!({"type": "image_url", "image_url": {"url": address(media)}})),
         Content::Audio(media) => {

@@ -59,11 +59,11 @@ fn encode_output(result: &ToolResult) -> Value {
     }
 }
 
-fn text_part(text: &str) -> Value {
+pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-fn text(content: &Content) -> Cow<'_, str> {
+pub(super) fn text(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
         // An address is in the text already, and there is no other way to hand it on.
@@ -75,7 +75,7 @@ fn text(content: &Content) -> Cow<'_, str> {
 }
 
 /// The content as what the API has for media; `None` for what is to be said as text.
-fn part(content: &Content) -> Option<Value> {
+pub(super) fn part(content: &Content) -> Option<Value> {
     match content {
         Content::Image(media) => {
             Some(json!({"type": "input_image", "detail": "auto", "image_url": address(media)}))

@@ -1,0 +1,19 @@
+//! What the user and the model said, for a history that is made rather than received.
+
+use super::call::encode_call;
+use super::results::{part, text, text_part};
+use crate::call::ToolCall;
+use crate::name::WireNames;
+use crate::output::Content;
+use serde_json::{Value, json};
+
+pub(super) fn encode_user(contents: &[Content]) -> Value {
+    let parts = contents.iter().map(|content| part(content).unwrap_or_else(|| text_part(&text(content))));
+    json!({"type": "message", "role": "user", "content": parts.collect::<Value>()})
+}
+
+/// The text is an item of its own. In the short form, because the long one wants an id.
+pub(super) fn encode_assistant(text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+    let said = (!text.is_empty()).then(|| json!({"role": "assistant", "content": text}));
+    said.into_iter().chain(calls.iter().map(|call| encode_call(call, names))).collect()
+}
