@@ -12,6 +12,7 @@ const FLOORS: &[&str] = &[
     "call",
     "output",
     "schema",
+    "event",
     "context",
     "args",
     "result",

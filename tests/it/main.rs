@@ -7,6 +7,7 @@ mod arguments;
 mod closures;
 mod constraints;
 mod dispatch;
+mod events;
 mod failures;
 mod live;
 mod live_registry;

@@ -14,6 +14,7 @@ pub use session::{Session, SessionStore};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
+use crate::event::Teller;
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
@@ -41,6 +42,7 @@ struct Rare {
     reason: Option<String>,
     run: Option<Arc<RunContext>>,
     extensions: Option<Arc<State>>,
+    teller: Option<Teller>,
 }
 
 impl ToolContext {
@@ -121,6 +123,18 @@ impl ToolContext {
         self
     }
 
+    /// Sets who tells what happens to the call.
+    pub(crate) fn told_by(mut self, teller: Teller) -> Self {
+        self.rare_mut().teller = Some(teller);
+        self
+    }
+
+    /// Who tells what happens to the call, if anybody listens.
+    #[inline]
+    pub(crate) fn teller(&self) -> Option<&Teller> {
+        self.rare.as_ref()?.teller.as_ref()
+    }
+
     /// The tool's name as the model knows it.
     pub(crate) fn known_name(&self) -> &str {
         self.rare
@@ -185,16 +199,23 @@ impl ToolContext {
         own.or_else(|| self.run()?.extension())
     }
 
-    /// Tells whoever [listens](RunContext::on_progress) how far the call has come: which part is done, from 0 to
+    /// Tells whoever listens to the [run](RunContext::on_progress) or to the
+    /// [dispatcher](crate::Dispatcher::events) how far the call has come: which part is done, from 0 to
     /// 1, and what is being done. Without a listener it costs next to nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
-        let Some(run) = self.run() else { return };
-        run.tell(|| Progress {
-            tool_name: self.tool_name.clone(),
-            call_id: self.call_id.clone(),
-            fraction: if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) },
-            message: message.into(),
-        });
+        let listener = self.run().and_then(RunContext::listener);
+        if listener.is_none() && self.teller().is_none() {
+            return;
+        }
+        let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
+        let message = message.into();
+        if let Some(teller) = self.teller() {
+            teller.progress(fraction, &message);
+        }
+        if let Some(listener) = listener {
+            let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
+            listener.tell(Progress { tool_name, call_id, fraction, message });
+        }
     }
 
     /// Ends the call and returns what it wants, which counts if it has succeeded.

@@ -1,6 +1,7 @@
 //! Running the calls of a model: all at once, and exactly one result for each.
 
 mod batch;
+mod events;
 mod execution;
 mod finish;
 mod gates;
@@ -13,6 +14,7 @@ pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;
 use crate::error::BuildError;
+use crate::event::Hub;
 use crate::middleware::{Middleware, Stack};
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
@@ -66,6 +68,7 @@ pub struct Dispatcher {
     middleware: Stack,
     /// Whether there is something that concerns every call: a limit of all, or middleware.
     every_call_planned: bool,
+    hub: Arc<Hub>,
     /// Shared with the clones.
     gates: Arc<Gates>,
 }
@@ -88,6 +91,7 @@ impl Dispatcher {
             max_concurrency: None,
             middleware: Stack::default(),
             every_call_planned: false,
+            hub: Arc::default(),
             gates: Arc::default(),
         })
     }
@@ -170,7 +174,7 @@ impl Dispatcher {
     }
 
     async fn run_all(&self, mut calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> Vec<ToolResult> {
-        let mut batch = Batch::new(self, calls.len(), handle);
+        let mut batch = Batch::new(self, &calls, handle);
         if calls.len() <= 1 {
             // A task of its own would cost more than most tools.
             return match calls.pop() {
@@ -202,7 +206,7 @@ impl Dispatcher {
 
     fn start(&self, calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> ToolResultStream {
         let mut stream = ToolResultStream::new(calls.len(), self.finish.clone());
-        let mut batch = Batch::new(self, calls.len(), handle);
+        let mut batch = Batch::new(self, &calls, handle);
         for call in calls {
             let (identity, run) = batch.prepare(call);
             stream.spawn(identity, run);

@@ -12,6 +12,7 @@ mod call;
 mod context;
 mod dispatch;
 mod error;
+mod event;
 mod middleware;
 mod name;
 mod output;
@@ -36,6 +37,10 @@ pub use dispatch::{BatchHandle, Dispatcher, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
 };
+pub use event::{
+    CallEnd, CallStatus, EventCall, ExecutionLog, Lagged, LogEntry, LogFilter, LogStatistics, ToolEvent,
+    ToolEventKind, ToolEvents, ToolStatistics,
+};
 pub use middleware::{
     Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Question,
     Retry, ToolRequest,
@@ -49,8 +54,8 @@ pub use output::{
     OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy, stored,
 };
 pub use registry::{
-    Admission, Collision, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents,
-    RegistrySource, TagMatch, ToolFilter, ToolRegistry,
+    Admission, Collision, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents, RegistrySource,
+    TagMatch, ToolFilter, ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{

@@ -170,6 +170,11 @@ impl ToolOutput {
         }
     }
 
+    /// How much it is, in bytes: text, and media as they are sent.
+    pub(crate) fn bytes(&self) -> usize {
+        self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
+    }
+
     /// Changes each content, or takes it away.
     fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
         let contents = match std::mem::take(&mut self.content) {

@@ -14,7 +14,7 @@ mod views;
 
 pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
-pub use live::{Admission, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
+pub use live::{Admission, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
 pub use source::RegistrySource;
 

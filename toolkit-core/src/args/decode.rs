@@ -2,6 +2,7 @@
 
 use super::explain;
 use super::param::{Fill, Param, fill_absent};
+use crate::context::ToolContext;
 use crate::error::ToolError;
 use serde_json::Value;
 
@@ -19,6 +20,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) refuse_unknown: bool,
     /// Whether a value that does not fit is tried as what may be meant.
     pub(crate) coerce: bool,
+    /// The call, if whoever listens to it should know what was taken otherwise than it was written.
+    pub(crate) context: Option<&'a ToolContext>,
 }
 
 impl Rules<'_> {

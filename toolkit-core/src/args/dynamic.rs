@@ -4,6 +4,7 @@ use super::decode::Rules;
 use super::explain;
 use super::members::{not_an_object, not_json, with_members};
 use super::whole::{self, takes_object};
+use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::{CompiledSchema, Fault, SchemaFault, Step};
 use serde_json::{Map, Value};
@@ -30,7 +31,13 @@ impl DynamicArgs {
     ///
     /// # Errors
     /// The text is not JSON, or everything that is wrong with the arguments.
-    pub(crate) fn read(&self, text: &str, schema: &Value, coerce: bool) -> Result<Value, ToolError> {
+    pub(crate) fn read(
+        &self,
+        text: &str,
+        schema: &Value,
+        coerce: bool,
+        context: Option<&ToolContext>,
+    ) -> Result<Value, ToolError> {
         let mut value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(_) if self.takes_object && text.trim().is_empty() => Value::Object(Map::new()),
@@ -47,16 +54,22 @@ impl DynamicArgs {
         if value.is_null() && self.takes_object {
             value = Value::Object(Map::new());
         }
-        if coerce && let Some(meant) = self.meant(text, &value, schema) {
+        if coerce && let Some(meant) = self.meant(text, &value, schema, context) {
             value = meant;
         }
         if self.schema.accepts(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
     }
 
     /// What may be meant by arguments that were refused.
-    fn meant(&self, text: &str, value: &Value, schema: &Value) -> Option<Value> {
+    fn meant(
+        &self,
+        text: &str,
+        value: &Value,
+        schema: &Value,
+        context: Option<&ToolContext>,
+    ) -> Option<Value> {
         if self.takes_object {
-            let rules = Rules { schema, demanding: &[], refuse_unknown: true, coerce: true };
+            let rules = Rules { schema, demanding: &[], refuse_unknown: true, coerce: true, context };
             let relaxed = whole::relax(text, &rules, |_| true).ok()?;
             return if relaxed.is_ambiguous() { None } else { serde_json::from_str(&relaxed.text).ok() };
         }

@@ -4,6 +4,7 @@ use super::decode::Rules;
 use super::members::{Member, said, with_members};
 use super::param::{Fill, Param, fill_absent};
 use super::place;
+use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
     Fault, Step, as_meant, broken_constraints, describe, faults, missing, path, value_in_words,
@@ -81,6 +82,9 @@ pub(super) fn fill_slots<P: Parameter>(
         match fill(value, param, rules, *slot) {
             Ok(taken) => {
                 mark(&mut filled, index);
+                if let (Cow::Owned(_), Some(teller)) = (&taken, rules.context.and_then(ToolContext::teller)) {
+                    teller.coerced(param.name());
+                }
                 if rules.demand_more(index) {
                     report.extend(broken(param, &taken, rules));
                 }

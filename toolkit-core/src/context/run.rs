@@ -24,7 +24,16 @@ pub struct Progress {
     pub message: String,
 }
 
-type Listener = dyn Fn(Progress) + Send + Sync;
+/// Who is told how far calls have come.
+#[derive(Clone)]
+pub(super) struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl Listener {
+    pub(super) fn tell(&self, progress: Progress) {
+        // What went wrong with the listener is none of the tool's business; the panic hook has told it.
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.0)(progress)));
+    }
+}
 
 /// What all calls of one run of an agent have in common: who runs, in which session, who listens.
 ///
@@ -48,7 +57,7 @@ pub struct RunContext {
     session: Option<Session>,
     temp: SessionStore,
     extensions: State,
-    listener: Option<Arc<Listener>>,
+    listener: Option<Listener>,
 }
 
 impl RunContext {
@@ -90,7 +99,7 @@ impl RunContext {
     /// panics harms no call.
     #[must_use]
     pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.listener = Some(Arc::new(listener));
+        self.listener = Some(Listener(Arc::new(listener)));
         self
     }
 
@@ -136,11 +145,8 @@ impl RunContext {
         self.temp.apply(delta, |key| Scope::Temp.own(key));
     }
 
-    pub(super) fn tell(&self, progress: impl FnOnce() -> Progress) {
-        if let Some(listener) = &self.listener {
-            // What went wrong with the listener is none of the tool's business; the panic hook has told it.
-            let _ = catch_unwind(AssertUnwindSafe(|| listener(progress())));
-        }
+    pub(super) fn listener(&self) -> Option<&Listener> {
+        self.listener.as_ref()
     }
 }
 

@@ -4,8 +4,9 @@ use super::execution::{Execution, is_scheduled, ordered};
 use super::turns::{Turn, Turns};
 use super::{BatchHandle, Dispatcher};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{ToolActions, ToolContext};
+use crate::context::{RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
+use crate::event::{Ending, EventCall, Teller};
 use crate::middleware::{Stack, ToolRequest};
 use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
@@ -15,6 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
+use std::vec::IntoIter;
 use tokio::task::{JoinError, JoinHandle};
 
 /// What the calls of a batch have in common.
@@ -26,13 +28,10 @@ pub(super) struct Batch<'a> {
     size: usize,
     /// The position of the next call.
     position: usize,
-    scheduled: Option<Scheduled>,
-}
-
-/// What those calls have in common that wait for others.
-struct Scheduled {
-    number: Arc<u64>,
+    number: Option<Arc<u64>>,
     turns: Turns,
+    /// Who tells of the calls that are still to be prepared; nobody if nobody listens.
+    endings: IntoIter<Ending>,
 }
 
 /// What one call does before it runs.
@@ -47,9 +46,50 @@ struct Plan {
 type Timed = (Result<ToolOutput, ToolError>, Duration);
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(dispatcher: &'a Dispatcher, size: usize, handle: Option<BatchHandle>) -> Self {
+    pub(super) fn new(dispatcher: &'a Dispatcher, calls: &[ToolCall], handle: Option<BatchHandle>) -> Self {
         let registry = dispatcher.registry.snapshot();
-        Self { dispatcher, registry, handle, size, position: 0, scheduled: None }
+        let (turns, endings) = (Turns::default(), Vec::new().into_iter());
+        let size = calls.len();
+        let mut batch =
+            Self { dispatcher, registry, handle, size, position: 0, number: None, turns, endings };
+        if dispatcher.hub.is_heard() {
+            batch.announce(calls);
+        }
+        batch
+    }
+
+    /// Tells of all calls, before any starts.
+    #[cold]
+    fn announce(&mut self, calls: &[ToolCall]) {
+        let batch = *self.number();
+        let Dispatcher { finish, hub, .. } = self.dispatcher;
+        let run = finish.run();
+        let announce = |(position, call): (usize, &ToolCall)| {
+            let definition = self.registry.get(&call.name).map(|tool| tool.definition());
+            let (arguments, reason) = match definition {
+                Some(definition) => self.registry.part_reason(definition, call.arguments.as_str()),
+                None => (call.arguments.as_str().into(), None),
+            };
+            let call = EventCall {
+                batch,
+                position,
+                call_id: call.id.clone(),
+                tool: definition.map_or(&*call.name, |definition| definition.name.as_str()).to_owned(),
+                invocation_id: run.as_deref().and_then(RunContext::invocation_id).map(str::to_owned),
+                agent_name: run.as_deref().and_then(RunContext::agent_name).map(str::to_owned),
+                reason,
+                arguments_bytes: arguments.len(),
+                arguments: hub.tells_contents().then(|| (*arguments).into()),
+            };
+            Ending::new(Teller::new(hub.clone(), call))
+        };
+        self.endings = calls.iter().enumerate().map(announce).collect::<Vec<_>>().into_iter();
+    }
+
+    /// The number of the batch, which it gets when it is first asked for.
+    fn number(&mut self) -> Arc<u64> {
+        let next = || Arc::new(self.dispatcher.gates.next_batch());
+        self.number.get_or_insert_with(next).clone()
     }
 
     /// Looks the tool up now, so that a later change of the registry makes no difference, and
@@ -81,12 +121,12 @@ impl<'a> Batch<'a> {
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
-        let finish = finish.clone();
+        let (finish, ending) = (finish.clone(), self.endings.next());
         let run = async move {
             let started = Instant::now();
             let (tool, limit) = match resolved {
                 Ok(resolved) => resolved,
-                Err(error) => return Ended::without_run(position, error),
+                Err(error) => return Ended::without_run(position, error).told(ending),
             };
             let mut context = ToolContext::new(tool.definition().name.clone())
                 .with_call_id(call_id)
@@ -99,6 +139,9 @@ impl<'a> Batch<'a> {
             if let Some(run) = finish.run() {
                 context = context.with_run(run);
             }
+            if let Some(ending) = &ending {
+                context = context.told_by(ending.teller().clone());
+            }
             let (outcome, duration) = match plan {
                 Some(plan) => plan.carry_out(arguments, &context, position).await,
                 None => {
@@ -110,7 +153,8 @@ impl<'a> Batch<'a> {
                 }
             };
             let actions = context.end(outcome.is_ok());
-            Ended { position, outcome: finish.outcome(&*tool, &context, outcome), actions, duration }
+            let outcome = finish.outcome(&*tool, &context, outcome);
+            Ended { position, outcome, actions, duration }.told(ending)
         };
         (Identity { position, call_id: id, name, reason, extras }, run)
     }
@@ -118,22 +162,18 @@ impl<'a> Batch<'a> {
     #[cold]
     fn plan(&mut self, tool: &Arc<dyn Tool>, timeout: Option<Duration>, arguments: &str) -> Box<Plan> {
         let Dispatcher { gates, max_concurrency, middleware, .. } = self.dispatcher;
-        let scheduled = self.scheduled.get_or_insert_with(|| Scheduled {
-            number: Arc::new(gates.next_batch()),
-            turns: Turns::default(),
-        });
+        let batch = self.number();
         // Nobody comes before the only call.
         let ordered = (self.size > 1).then(|| ordered(&**tool, arguments));
-        let turns = ordered.into_iter().flatten().map(|resource| scheduled.turns.next(resource)).collect();
+        let turns = ordered.into_iter().flatten().map(|resource| self.turns.next(resource)).collect();
         let execution = Execution {
             tool: tool.clone(),
             timeout,
             max_concurrency: *max_concurrency,
             gates: gates.clone(),
-            batch: *scheduled.number,
+            batch: *batch,
             ran: AtomicU64::new(0),
         };
-        let batch = scheduled.number.clone();
         Box::new(Plan { execution: Arc::new(execution), turns, middleware: middleware.clone(), batch })
     }
 }
@@ -190,6 +230,15 @@ impl Ended {
     #[cold]
     fn without_run(position: usize, error: ToolError) -> Self {
         Self { position, outcome: Err(error), actions: ToolActions::default(), duration: Duration::ZERO }
+    }
+
+    /// The same, after whoever listens was told.
+    #[inline]
+    fn told(self, ending: Option<Ending>) -> Self {
+        if let Some(ending) = ending {
+            ending.tell(&self.outcome, self.duration);
+        }
+        self
     }
 }
 

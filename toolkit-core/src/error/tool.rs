@@ -1,5 +1,6 @@
 //! What went wrong with one call, told to the model.
 
+use super::kind::ErrorKind;
 use super::nearest::nearest;
 use super::violation::{Violation, shorten};
 use serde::{Deserialize, Serialize};
@@ -41,35 +42,6 @@ struct Repr {
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<ToolError>,
-}
-
-/// The kinds of [`ToolError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// No tool has this name.
-    NotFound,
-    /// The arguments are not JSON.
-    InvalidJson,
-    /// The arguments are JSON, but do not fit the parameters.
-    InvalidArguments,
-    /// The tool ran and reported a failure.
-    Failed,
-    /// The tool asks the model to call again, otherwise than it did.
-    Retry,
-    /// The tool ran, but what it returned cannot be written as JSON.
-    InvalidOutput,
-    /// The tool did not finish within its time limit.
-    TimedOut,
-    /// The call was cancelled before the tool finished.
-    Cancelled,
-    /// The tool panicked.
-    Panicked,
-    /// A policy or a person refused the call.
-    Denied,
-    /// The tool is there, but switched off.
-    Disabled,
 }
 
 impl ToolError {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +238,15 @@ impl Middleware for Permissions {
             Permission::Deny(reason) => return Err(denied(&request, reason)),
             Permission::Ask(reason) => reason.clone(),
         };
-        match self.ask(Question { request: request.clone(), arguments, reason }).await {
+        let (teller, asked_at) = (request.context().teller().cloned(), Instant::now());
+        if let Some(teller) = &teller {
+            teller.asked(&reason);
+        }
+        let approval = self.ask(Question { request: request.clone(), arguments, reason }).await;
+        if let Some(teller) = &teller {
+            teller.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
+        }
+        match approval {
             Approval::Granted => {}
             Approval::Changed(arguments) => request.set_arguments(arguments),
             Approval::Refused(reason) => return Err(denied(&request, &reason)),

@@ -68,8 +68,12 @@ impl Middleware for Retry {
                 Err(error) => return Err(error.with_earlier_attempts(earlier)),
                 outcome => return outcome,
             };
+            let pause = self.pause(attempts);
+            if let Some(teller) = request.context().teller() {
+                teller.retried(attempts, &error, pause);
+            }
             earlier.push(error);
-            sleep(self.pause(attempts)).await;
+            sleep(pause).await;
         }
         next.run(request).await.map_err(|error| error.with_earlier_attempts(earlier))
     }

@@ -35,6 +35,19 @@ impl Content {
             Self::Resource(resource) => Cow::Owned(format!("[resource {resource}]")),
         }
     }
+
+    /// How much it is, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Json(json) => json.as_str().len(),
+            Self::Image(media) | Self::Audio(media) | Self::File(media) => match &media.data {
+                MediaData::Base64(data) => data.len(),
+                MediaData::Url(url) => url.len(),
+            },
+            Self::Resource(resource) => resource.uri.len(),
+        }
+    }
 }
 
 /// JSON text: made by writing a value, so it is always well formed.

@@ -4,7 +4,7 @@ mod admission;
 mod events;
 
 pub use admission::Admission;
-pub use events::{Lagged, RegistryChange, RegistryEvent, RegistryEvents};
+pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
 
 use super::ToolRegistry;
 use crate::error::BuildError;

@@ -108,13 +108,14 @@ struct Made {
 }
 
 impl Made {
-    fn rules(&self) -> Rules<'_> {
+    fn rules<'a>(&'a self, context: &'a ToolContext) -> Rules<'a> {
         let ToolDefinition { parameters, metadata, .. } = &self.definition;
         Rules {
             schema: self.checked.as_ref().unwrap_or(parameters),
             demanding: &[],
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
+            context: Some(context),
         }
     }
 
@@ -148,7 +149,7 @@ impl ClosureTool {
         let call = move |text: &str, context: &ToolContext, made: &Made| match decode_whole::<Args>(
             text,
             &made.shape,
-            &made.rules(),
+            &made.rules(context),
         ) {
             Ok(args) => closure(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
@@ -208,7 +209,7 @@ impl ClosureTool {
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let made = Arc::make_mut(&mut self.made);
         made.definition.metadata = change(mem::take(&mut made.definition.metadata));
-        let refuse_unknown = made.rules().refuse_unknown;
+        let refuse_unknown = made.definition.metadata.unknown == UnknownArguments::Refuse;
         made.close(refuse_unknown);
         self
     }

@@ -175,7 +175,7 @@ impl Tool for DynamicTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let ToolDefinition { parameters, metadata, .. } = &*self.definition;
-        match self.args.read(arguments, parameters, metadata.coerce) {
+        match self.args.read(arguments, parameters, metadata.coerce, Some(context)) {
             Ok(args) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         }

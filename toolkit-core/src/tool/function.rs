@@ -43,6 +43,7 @@ impl<'a> Invocation<'a> {
             demanding: &self.tool.made.demanding,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
+            context: Some(self.context),
         }
     }
 

@@ -27,6 +27,9 @@ pub(crate) fn start<'a>(
     if context.is_cancelled() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
+    if let Some(teller) = context.teller() {
+        teller.started();
+    }
     let limit = limit.map(Limit::from_now);
     context.begin(limit.and_then(|limit| limit.end));
     match guarded(context, || tool.call(arguments, context)) {

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use serde_json::json;
 
 fn read(schema: &Value, text: &str, coerce: bool) -> Result<Value, ToolError> {
-    DynamicArgs::new(schema).unwrap().read(text, schema, coerce)
+    DynamicArgs::new(schema).unwrap().read(text, schema, coerce, None)
 }
 
 fn search() -> Value {

@@ -1,5 +1,6 @@
 //! What changed in a live registry, told to whoever listens.
 
+use crate::event::{Lagged, Listening};
 use crate::name::ToolName;
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
@@ -9,10 +10,8 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::ReusableBoxFuture;
 
 /// How many events are kept for listeners that are slow.
 pub(super) const EVENTS_KEPT: usize = 256;
@@ -114,58 +113,26 @@ pub(super) fn changes(before: &ToolRegistry, after: &ToolRegistry) -> Vec<Regist
     changes
 }
 
-/// A listener was too slow: so many events were dropped before it came to them. What follows is complete
-/// again; a [snapshot](super::LiveRegistry::snapshot) shows what was missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lagged(pub u64);
-
-impl fmt::Display for Lagged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} events were missed", self.0)
-    }
-}
-
-impl std::error::Error for Lagged {}
-
 /// The changes of a [live registry](super::LiveRegistry), from the subscription on. It ends when all clones of the
-/// registry are gone.
-pub struct RegistryEvents(
-    ReusableBoxFuture<'static, (Result<RegistryEvent, RecvError>, Receiver<RegistryEvent>)>,
-);
+/// registry are gone. If changes were [missed](Lagged), a [snapshot](super::LiveRegistry::snapshot) shows them.
+pub struct RegistryEvents(Listening<RegistryEvent>);
 
 impl RegistryEvents {
     pub(super) fn new(receiver: Receiver<RegistryEvent>) -> Self {
-        Self(ReusableBoxFuture::new(receive(receiver)))
+        Self(Listening::new(receiver))
     }
 
     /// The next change, or how many were missed; `None` after the last.
     pub async fn next(&mut self) -> Option<Result<RegistryEvent, Lagged>> {
-        poll_fn(|waker| self.poll(waker)).await
+        poll_fn(|waker| self.0.poll(waker)).await
     }
-
-    fn poll(&mut self, waker: &mut Context<'_>) -> Poll<Option<Result<RegistryEvent, Lagged>>> {
-        let (received, receiver) = ready!(self.0.poll(waker));
-        self.0.set(receive(receiver));
-        Poll::Ready(match received {
-            Ok(event) => Some(Ok(event)),
-            Err(RecvError::Lagged(missed)) => Some(Err(Lagged(missed))),
-            Err(RecvError::Closed) => None,
-        })
-    }
-}
-
-async fn receive(
-    mut receiver: Receiver<RegistryEvent>,
-) -> (Result<RegistryEvent, RecvError>, Receiver<RegistryEvent>) {
-    let received = receiver.recv().await;
-    (received, receiver)
 }
 
 impl Stream for RegistryEvents {
     type Item = Result<RegistryEvent, Lagged>;
 
     fn poll_next(mut self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll(waker)
+        self.0.poll(waker)
     }
 }
 

@@ -1,0 +1,395 @@
+//! What dispatchers tell of their calls: events, logs.
+
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+use tokio::runtime::Builder;
+use toolkit::prelude::*;
+use toolkit::{
+    Approval, BatchHandle, CallStatus, Callbacks, ErrorKind, ExecutionLog, LogFilter, PermissionRule,
+    Permissions, Retry, RunContext, ToolEvent, ToolEventKind, ToolEvents,
+};
+
+/// Echoes.
+#[tool(namespace = "events")]
+fn echo(n: i64) -> i64 {
+    n
+}
+
+/// Sleeps.
+#[tool(namespace = "events")]
+async fn sleep(ms: u64) -> u64 {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    ms
+}
+
+/// Sleeps, but not for long.
+#[tool(namespace = "events", timeout = "5ms")]
+async fn oversleeps() {
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
+/// Panics.
+#[tool(namespace = "events")]
+async fn panics() {
+    tokio::task::yield_now().await;
+    panic!("ouch");
+}
+
+/// Fails, and may be tried again.
+#[tool(namespace = "events", retries = 2, idempotent)]
+fn flaky(context: &ToolContext) -> Result<(), &'static str> {
+    context.progress(0.5, "half");
+    Err("no luck")
+}
+
+/// Runs alone.
+#[tool(namespace = "events", exclusive)]
+async fn alone() {
+    tokio::task::yield_now().await;
+}
+
+/// Blocks its thread.
+#[tool(namespace = "events", blocking, timeout = "5ms")]
+fn blocks(context: &ToolContext) {
+    std::thread::sleep(Duration::from_millis(40));
+    context.progress(1.0, "nobody waits any more");
+}
+
+fn dispatcher() -> Dispatcher {
+    let tools = tools![echo, sleep, oversleeps, panics, flaky, alone, blocks];
+    Dispatcher::new(ToolRegistry::from_tools(tools).expect("no collisions")).expect("no collisions")
+}
+
+fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
+    ToolCall::new(id, format!("events-{tool}"), arguments)
+}
+
+/// What was told so far.
+async fn told(events: &mut ToolEvents) -> Vec<ToolEvent> {
+    let mut told = Vec::new();
+    while let Ok(event) = tokio::time::timeout(Duration::from_millis(1), events.next()).await {
+        told.push(event.expect("the dispatcher is there").expect("nothing was missed"));
+    }
+    told
+}
+
+fn names(events: &[ToolEvent]) -> Vec<&str> {
+    events.iter().map(ToolEvent::name).collect()
+}
+
+#[tokio::test]
+async fn every_way_of_a_call_has_its_events() {
+    let pauses = Retry::new().with_pauses(Duration::from_millis(1), Duration::from_millis(1));
+    let dispatcher = dispatcher().with_middleware(pauses);
+    let mut events = dispatcher.events();
+    let flaky_ends = [
+        "tool.start",
+        "tool.progress",
+        "tool.retry",
+        "tool.start",
+        "tool.progress",
+        "tool.retry",
+        "tool.start",
+        "tool.progress",
+        "tool.error",
+    ];
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("echo", r#"{"n": 1}"#, &["tool.start", "tool.result"]),
+        ("echo", r#"{"n": "x"}"#, &["tool.start", "tool.error"]),
+        ("ecko", "{}", &["tool.error"]),
+        ("oversleeps", "{}", &["tool.start", "tool.timeout"]),
+        ("panics", "{}", &["tool.start", "tool.error"]),
+        ("flaky", "{}", &flaky_ends),
+        ("blocks", "{}", &["tool.start", "tool.timeout"]),
+    ];
+    for (tool, arguments, expected) in cases {
+        let batch = [call("call_1", tool, arguments)];
+        dispatcher.dispatch(batch).await;
+        let told = told(&mut events).await;
+        assert_eq!(names(&told)[0], "tool.call", "{tool}");
+        assert_eq!(names(&told)[1..], *expected, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_says_which_call_it_is_of_and_how_it_went() {
+    let run = RunContext::new().with_agent_name("analyst").with_invocation_id("run 7");
+    let registry = ToolRegistry::from_tools(tools![echo]).expect("no collisions").with_think(true);
+    let dispatcher = Dispatcher::new(registry).expect("no collisions").with_run(run);
+    let mut events = dispatcher.events();
+    let arguments = r#"{"n": "17", "toolcall_reason": "to see"}"#;
+    dispatcher.dispatch([call("a", "nope", "{}"), call("b", "echo", arguments)]).await;
+
+    let told = told(&mut events).await;
+    assert_eq!(names(&told[..2]), ["tool.call", "tool.call"], "all are told before the first starts");
+    let ended = told.iter().find(|event| event.end().is_some() && event.call.position == 1);
+    let ended = serde_json::to_value(ended.expect("it has ended")).expect("it is JSON");
+    assert!(ended["timestamp_ms"].as_u64() > Some(1_600_000_000_000));
+    assert!(ended["total_ms"].as_f64() >= ended["duration_ms"].as_f64());
+    for (member, expected) in [
+        ("type", "tool.result".into()),
+        ("tool", "events-echo".into()),
+        ("call_id", "b".into()),
+        ("position", 1.into()),
+        ("batch", serde_json::json!(0)),
+        ("invocation_id", "run 7".into()),
+        ("agent_name", "analyst".into()),
+        ("reason", "to see".into()),
+        ("arguments_bytes", r#"{"n": "17"}"#.len().into()),
+        ("output_bytes", 2.into()),
+        ("attempts", 1.into()),
+        ("coerced", serde_json::json!(["n"])),
+    ] {
+        assert_eq!(ended[member], expected, "{member}");
+    }
+    for absent in ["arguments", "output", "error", "message"] {
+        assert_eq!(ended.get(absent), None, "{absent}");
+    }
+}
+
+#[tokio::test]
+async fn contents_are_told_on_demand_only() {
+    let dispatcher = dispatcher().with_event_contents(true);
+    let mut events = dispatcher.events();
+    dispatcher.dispatch([call("1", "echo", r#"{"n": 17}"#)]).await;
+    let told = told(&mut events).await;
+    assert_eq!(told[0].call.arguments.as_deref(), Some(r#"{"n": 17}"#));
+    assert_eq!(told[2].end().and_then(|end| end.output.as_deref()), Some("17"));
+    let json = serde_json::to_value(&told[0]).expect("it is JSON");
+    assert_eq!((&json["type"], &json["arguments"]), (&"tool.call".into(), &r#"{"n": 17}"#.into()));
+}
+
+#[tokio::test]
+async fn who_is_asked_is_told() {
+    let permissions = Permissions::new()
+        .rule(PermissionRule::deny("never").for_tool("events-sleep"))
+        .rule(PermissionRule::ask("is it fine?"))
+        .with_handler(|question| async move {
+            match question.request.definition().name.as_str() {
+                "events-echo" => Approval::Granted,
+                _ => Approval::Refused("no".to_owned()),
+            }
+        });
+    let dispatcher = dispatcher().with_middleware(permissions);
+    let mut events = dispatcher.events();
+    for (tool, expected) in [
+        ("echo", &["tool.call", "tool.asked", "tool.answered", "tool.start", "tool.result"][..]),
+        ("alone", &["tool.call", "tool.asked", "tool.answered", "tool.denied"]),
+        ("sleep", &["tool.call", "tool.denied"]),
+    ] {
+        dispatcher.dispatch([call("1", tool, r#"{"n": 1}"#)]).await;
+        let told = told(&mut events).await;
+        assert_eq!(names(&told), expected, "{tool}");
+        for event in &told {
+            match &event.kind {
+                ToolEventKind::Asked { reason, .. } => assert_eq!(&**reason, "is it fine?"),
+                ToolEventKind::Answered { approved, .. } => assert_eq!(*approved, tool == "echo"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_end_tells_what_the_model_reads() {
+    let last_word = Callbacks::new().on_error(|_, _| Ok("never mind".into()));
+    let dispatcher = dispatcher().with_middleware(last_word).with_event_contents(true);
+    let mut events = dispatcher.events();
+    dispatcher.dispatch([call("1", "panics", "{}")]).await;
+    let told = told(&mut events).await;
+    let end = told.last().and_then(ToolEvent::end).expect("it has ended");
+    assert_eq!((end.status, end.output.as_deref()), (CallStatus::Success, Some("never mind")));
+}
+
+#[tokio::test]
+async fn a_batch_that_is_dropped_is_told_to_the_end() {
+    let dispatcher = dispatcher();
+    let mut events = dispatcher.events();
+    let calls = || [call("1", "sleep", r#"{"ms": 60000}"#), call("2", "sleep", r#"{"ms": 60000}"#)];
+    for size in 1..=2 {
+        let batch = dispatcher.dispatch(calls().into_iter().take(size));
+        assert!(tokio::time::timeout(Duration::from_millis(10), batch).await.is_err());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let told = told(&mut events).await;
+        let ends: Vec<CallStatus> =
+            told.iter().filter_map(|event| event.end().map(|end| end.status)).collect();
+        assert_eq!(ends, vec![CallStatus::Cancelled; size]);
+    }
+}
+
+#[tokio::test]
+async fn a_slow_listener_is_told_what_it_missed() {
+    let dispatcher = dispatcher();
+    let mut events = dispatcher.events();
+    let calls = (0..3_000).map(|n| call(&n.to_string(), "nope", "{}"));
+    dispatcher.dispatch(calls).await;
+    let missed = match events.next().await {
+        Some(Err(missed)) => missed.0,
+        other => panic!("{other:?}"),
+    };
+    let mut heard = 0;
+    while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(1), events.next()).await {
+        assert!(event.is_ok(), "what follows is complete");
+        heard += 1;
+    }
+    assert!(missed > 0);
+    assert_eq!(missed + heard, 6_000);
+}
+
+#[tokio::test]
+async fn listeners_come_and_go() {
+    let first = dispatcher();
+    let mut clones = first.clone().events();
+    let heard = Arc::new(Mutex::new(0));
+    let counter = heard.clone();
+    let listened = first.clone().with_listener(move |_| {
+        *counter.lock().expect("no panic") += 1;
+        panic!("this harms nobody");
+    });
+    let results = listened.dispatch([call("1", "echo", r#"{"n": 1}"#)]).await;
+    assert_eq!(results[0].to_text(), "1");
+    first.dispatch([call("2", "echo", r#"{"n": 1}"#)]).await;
+    assert!(heard.lock().is_err() || *heard.lock().expect("no panic") == 3);
+    assert_eq!(told(&mut clones).await.len(), 6, "a stream hears all clones");
+    drop((first, listened));
+    assert!(clones.next().await.is_none(), "there is nobody left to tell anything");
+}
+
+#[tokio::test]
+async fn a_log_keeps_the_latest_calls() {
+    let log = ExecutionLog::new(3);
+    let run = RunContext::new().with_invocation_id("run 1");
+    let dispatcher = dispatcher().with_log(&log);
+    for n in 0..4 {
+        let arguments = format!(r#"{{"n": {n}}}"#);
+        dispatcher.dispatch([call(&n.to_string(), "echo", &arguments)]).await;
+    }
+    let later = SystemTime::now();
+    dispatcher.clone().with_run(run).dispatch([call("4", "nope", "{}")]).await;
+    dispatcher.dispatch([call("5", "echo", r#"{"n": "5"}"#)]).await;
+
+    assert_eq!((log.len(), log.recorded()), (3, 6));
+    let ids = |filter: LogFilter| -> Vec<String> {
+        log.entries(&filter).iter().map(|entry| entry.call.call_id.to_string()).collect()
+    };
+    assert_eq!(ids(LogFilter::new()), ["5", "4", "3"]);
+    assert_eq!(ids(LogFilter::new().with_limit(2)), ["5", "4"]);
+    assert_eq!(ids(LogFilter::new().with_tool("events-echo").with_limit(1)), ["5"]);
+    assert_eq!(ids(LogFilter::new().with_status(CallStatus::Error)), ["4"]);
+    assert_eq!(ids(LogFilter::new().with_error(ErrorKind::NotFound)), ["4"]);
+    assert_eq!(ids(LogFilter::new().with_error(ErrorKind::Failed)), [""; 0]);
+    assert_eq!(ids(LogFilter::new().with_since(later)), ["5", "4"]);
+    assert_eq!(ids(LogFilter::new().with_invocation_id("run 1")), ["4"]);
+    assert_eq!(ids(LogFilter::new().with_batch(3)), ["3"]);
+    assert_eq!(ids(LogFilter::new().with_coercions()), ["5"]);
+    log.clear();
+    assert!(log.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_counts_and_measures() {
+    let log = ExecutionLog::new(100);
+    let pauses = Retry::new().with_pauses(Duration::ZERO, Duration::ZERO);
+    let dispatcher = dispatcher().with_log(&log).with_middleware(pauses);
+    let calls = [
+        call("1", "echo", r#"{"n": 1}"#),
+        call("2", "echo", "{}"),
+        call("3", "flaky", "{}"),
+        call("4", "oversleeps", "{}"),
+        call("5", "nope", "{}"),
+    ];
+    dispatcher.dispatch(calls).await;
+    let all = log.statistics(&LogFilter::new());
+    let counted = |error: ErrorKind| all.all.errors.get(&error).copied();
+    assert_eq!((all.all.calls, all.all.retried), (5, 1));
+    assert_eq!(counted(ErrorKind::NotFound), Some(1));
+    assert_eq!(counted(ErrorKind::Panicked), None);
+    assert_eq!(all.all.statuses.get(&CallStatus::TimedOut), Some(&1));
+    let echo = &all.by_tool["events-echo"];
+    assert_eq!((echo.calls, echo.statuses.get(&CallStatus::Success)), (2, Some(&1)));
+    assert!(echo.shortest <= echo.median && echo.median <= echo.longest && echo.longest <= echo.total);
+    assert_eq!(all.by_tool["events-nope"].total, Duration::ZERO, "it did not run");
+    let json = serde_json::to_value(&all).expect("it is JSON");
+    assert_eq!(json["by_tool"]["events-oversleeps"]["statuses"], serde_json::json!({"timeout": 1}));
+    assert_eq!(json["all"]["errors"]["invalid_arguments"], 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_call_begins_and_ends_once(
+        calls in prop::collection::vec(
+            (
+                prop::sample::select(vec!["echo", "sleep", "oversleeps", "panics", "flaky", "alone", "blocks", "nope", ""]),
+                prop::sample::select(vec!["", "{}", "{", r#"{"n": "1"}"#, r#"{"ms": 1}"#]),
+                prop::sample::select(vec!["same", "a", "b"]),
+            ),
+            0..16,
+        ),
+        threads in prop::bool::ANY,
+        planned in prop::bool::ANY,
+        cancelled in prop::option::of(prop::sample::select(vec!["all", "same"])),
+        streamed in prop::option::of(0_usize..4),
+    ) {
+        let mut builder = if threads { Builder::new_multi_thread() } else { Builder::new_current_thread() };
+        let runtime = builder.worker_threads(2).enable_time().build().expect("a runtime");
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let writer = told.clone();
+        let mut dispatcher =
+            dispatcher().with_listener(move |event| writer.lock().expect("no panic").push(event.clone()));
+        if planned {
+            let pauses = Retry::new().with_pauses(Duration::from_millis(1), Duration::from_millis(1));
+            dispatcher = dispatcher.with_middleware(pauses).with_max_concurrency(2);
+        }
+        let asked: Vec<ToolCall> = calls.iter().map(|(tool, arguments, id)| call(id, tool, arguments)).collect();
+        let handle = BatchHandle::new();
+        match cancelled {
+            Some("all") => handle.cancel(),
+            Some(id) => handle.cancel_call(id),
+            None => {}
+        }
+        runtime.block_on(async {
+            match streamed {
+                None => drop(dispatcher.dispatch_with(asked.clone(), handle).await),
+                // The rest is dropped.
+                Some(wanted) => {
+                    let mut stream = dispatcher.dispatch_stream_with(asked.clone(), handle);
+                    for _ in 0..wanted {
+                        stream.next().await;
+                    }
+                }
+            }
+        });
+        // What was dropped ends here at the latest, and no thread tells anything after that.
+        drop(runtime);
+        let told = told.lock().expect("no panic");
+        let first_start = told.iter().position(|event| event.name() != "tool.call").unwrap_or(told.len());
+        prop_assert_eq!(first_start, asked.len(), "all are told before the first starts");
+        let mut of_calls = HashMap::<usize, Vec<&ToolEvent>>::new();
+        told.iter().for_each(|event| of_calls.entry(event.call.position).or_default().push(event));
+        prop_assert_eq!(of_calls.len(), asked.len());
+        for (position, events) in of_calls {
+            prop_assert_eq!(&events[0].call.call_id, &asked[position].id);
+            prop_assert!(events.iter().all(|event| Arc::ptr_eq(&event.call, &events[0].call)));
+            prop_assert!(events.is_sorted_by_key(|event| event.time));
+            let is_end: Vec<bool> = events.iter().map(|event| event.end().is_some()).collect();
+            prop_assert_eq!(is_end.iter().filter(|end| **end).count(), 1, "{:?}", events);
+            prop_assert!(is_end.ends_with(&[true]), "{:?}", events);
+            let mut attempts = 0;
+            for event in events {
+                match &event.kind {
+                    ToolEventKind::Started { attempt, .. } => {
+                        attempts += 1;
+                        prop_assert_eq!(*attempt, attempts);
+                    }
+                    ToolEventKind::Retried { attempt, .. } => prop_assert_eq!(*attempt, attempts),
+                    ToolEventKind::Ended(end) => prop_assert_eq!(end.attempts, attempts),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
