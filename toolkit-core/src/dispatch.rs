@@ -6,10 +6,12 @@ mod execution;
 mod finish;
 mod gates;
 mod handle;
+mod open;
 mod stream;
 mod turns;
 
 pub use handle::BatchHandle;
+pub use open::OpenBatch;
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;

@@ -33,7 +33,7 @@ pub use context::{
     ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
     ToolActions, ToolContext,
 };
-pub use dispatch::{BatchHandle, Dispatcher, ToolResultStream};
+pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
 };

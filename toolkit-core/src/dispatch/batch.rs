@@ -12,6 +12,7 @@ use crate::output::ToolOutput;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, panic_text, start};
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -21,7 +22,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 /// What the calls of a batch have in common.
 pub(super) struct Batch<'a> {
-    dispatcher: &'a Dispatcher,
+    dispatcher: Cow<'a, Dispatcher>,
     /// The tools as they were when the batch started.
     registry: Arc<ToolRegistry>,
     handle: Option<BatchHandle>,
@@ -47,24 +48,36 @@ type Timed = (Result<ToolOutput, ToolError>, Duration);
 
 impl<'a> Batch<'a> {
     pub(super) fn new(dispatcher: &'a Dispatcher, calls: &[ToolCall], handle: Option<BatchHandle>) -> Self {
-        let registry = dispatcher.registry.snapshot();
-        let (turns, endings) = (Turns::default(), Vec::new().into_iter());
-        let size = calls.len();
-        let mut batch =
-            Self { dispatcher, registry, handle, size, position: 0, number: None, turns, endings };
-        if dispatcher.hub.is_heard() {
-            batch.announce(calls);
-        }
+        let mut batch = Self::empty(Cow::Borrowed(dispatcher), calls.len(), handle);
+        batch.tell(calls);
         batch
     }
 
-    /// Tells of all calls, before any starts.
+    /// A batch whose calls come later, one after another.
+    pub(super) fn open(dispatcher: Dispatcher, handle: Option<BatchHandle>) -> Batch<'static> {
+        Batch::empty(Cow::Owned(dispatcher), usize::MAX, handle)
+    }
+
+    fn empty(dispatcher: Cow<'a, Dispatcher>, size: usize, handle: Option<BatchHandle>) -> Self {
+        let registry = dispatcher.registry.snapshot();
+        let (turns, endings) = (Turns::default(), Vec::new().into_iter());
+        Self { dispatcher, registry, handle, size, position: 0, number: None, turns, endings }
+    }
+
+    /// Tells of calls that are prepared next, if anybody listens.
+    pub(super) fn tell(&mut self, calls: &[ToolCall]) {
+        if self.dispatcher.hub.is_heard() {
+            self.announce(calls);
+        }
+    }
+
     #[cold]
     fn announce(&mut self, calls: &[ToolCall]) {
         let batch = *self.number();
-        let Dispatcher { finish, hub, .. } = self.dispatcher;
+        let Dispatcher { finish, hub, .. } = &*self.dispatcher;
         let run = finish.run();
         let announce = |(position, call): (usize, &ToolCall)| {
+            let position = self.position + position;
             let definition = self.registry.get(&call.name).map(|tool| tool.definition());
             let (arguments, reason) = match definition {
                 Some(definition) => self.registry.part_reason(definition, call.arguments.as_str()),
@@ -98,7 +111,8 @@ impl<'a> Batch<'a> {
         &mut self,
         call: ToolCall,
     ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
-        let Dispatcher { every_call_planned, finish, .. } = self.dispatcher;
+        let every_call_planned = self.dispatcher.every_call_planned;
+        let finish = self.dispatcher.finish.clone();
         let position = self.position;
         self.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
@@ -111,7 +125,7 @@ impl<'a> Batch<'a> {
             Err(_) => (arguments, None),
         };
         let plan = match &resolved {
-            Ok((tool, limit)) if *every_call_planned || is_scheduled(&tool.definition().metadata) => {
+            Ok((tool, limit)) if every_call_planned || is_scheduled(&tool.definition().metadata) => {
                 Some(self.plan(tool, *limit, arguments.as_str()))
             }
             _ => None,
@@ -121,7 +135,7 @@ impl<'a> Batch<'a> {
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
-        let (finish, ending) = (finish.clone(), self.endings.next());
+        let ending = self.endings.next();
         let run = async move {
             let started = Instant::now();
             let (tool, limit) = match resolved {
@@ -161,11 +175,11 @@ impl<'a> Batch<'a> {
 
     #[cold]
     fn plan(&mut self, tool: &Arc<dyn Tool>, timeout: Option<Duration>, arguments: &str) -> Box<Plan> {
-        let Dispatcher { gates, max_concurrency, middleware, .. } = self.dispatcher;
         let batch = self.number();
         // Nobody comes before the only call.
         let ordered = (self.size > 1).then(|| ordered(&**tool, arguments));
         let turns = ordered.into_iter().flatten().map(|resource| self.turns.next(resource)).collect();
+        let Dispatcher { gates, max_concurrency, middleware, .. } = &*self.dispatcher;
         let execution = Execution {
             tool: tool.clone(),
             timeout,

@@ -17,12 +17,27 @@ pub struct ToolResultStream {
     /// The task of each call, by position, until its result has come.
     waiting: Vec<Option<(Id, Identity)>>,
     changes: Changes,
+    /// Whether calls may still be added.
+    open: bool,
 }
 
 impl ToolResultStream {
     pub(super) fn new(calls: usize, finish: Arc<Finish>) -> Self {
         let waiting = Vec::with_capacity(calls);
-        Self { running: JoinSet::new(), waiting, changes: Changes::new(finish) }
+        Self { running: JoinSet::new(), waiting, changes: Changes::new(finish), open: false }
+    }
+
+    /// The results of a batch to which calls are added, one after another.
+    pub(super) fn open(finish: Arc<Finish>) -> Self {
+        Self { open: true, ..Self::new(0, finish) }
+    }
+
+    /// No call is added any more.
+    pub(super) fn close(&mut self) {
+        self.open = false;
+        if self.running.is_empty() {
+            self.changes.apply();
+        }
     }
 
     pub(super) fn spawn(&mut self, identity: Identity, run: impl Future<Output = Ended> + Send + 'static) {
@@ -55,7 +70,7 @@ impl ToolResultStream {
             };
             if let Some(result) = result {
                 self.changes.add(&result);
-                if self.running.is_empty() {
+                if self.running.is_empty() && !self.open {
                     self.changes.apply();
                 }
                 return Poll::Ready(Some(result));
