@@ -98,6 +98,16 @@ impl Dispatcher {
         })
     }
 
+    /// Gives the dispatcher other tools. All else stays, and what it has in common with its clones, too.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn with_registry(self, registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        let registry = registry.into();
+        registry.snapshot().check_complete()?;
+        Ok(Self { registry, ..self })
+    }
+
     /// Sets how long a call may run if its tool does not say.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {

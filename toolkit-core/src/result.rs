@@ -108,6 +108,13 @@ impl ToolResult {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
+    /// Sets the position of the call among those that belong together, counted from 0.
+    #[must_use]
+    pub fn with_position(mut self, position: usize) -> Self {
+        self.position = position;
+        self
+    }
+
     /// What all calls of a batch want together, in their order: where two want something else, the later
     /// has it.
     #[must_use]

@@ -67,10 +67,16 @@ impl OpenBatch {
         self.running.next().await
     }
 
+    /// Says that no call is added any more: the session takes over what the calls have changed, when all results were
+    /// given.
+    pub fn close(&mut self) {
+        self.running.close();
+    }
+
     /// Waits for the calls that still run. Their results are in the order of the calls, without those that
     /// [`next`](Self::next) has given already.
     pub async fn finish(mut self) -> Vec<ToolResult> {
-        self.running.close();
+        self.close();
         let mut results = Vec::with_capacity(self.running.len());
         while let Some(result) = self.running.next().await {
             results.push(result);

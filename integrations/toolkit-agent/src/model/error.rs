@@ -1,0 +1,107 @@
+//! Why a model has not answered.
+
+use super::ModelResponse;
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+use toolkit_core::WireError;
+
+/// Why a model has not answered.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ModelError {
+    /// What kind of failure.
+    pub kind: ModelErrorKind,
+    /// What the provider, or who spoke with it, said.
+    pub message: String,
+    /// The status of the HTTP response, if there was one.
+    pub status: Option<u16>,
+    /// How long the provider wants to be left alone.
+    pub retry_after: Option<Duration>,
+    /// What had come before the failure.
+    pub partial: Option<Box<ModelResponse>>,
+}
+
+/// The kinds of [`ModelError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// There were too many requests.
+    RateLimited,
+    /// The provider failed, or is overloaded.
+    Unavailable,
+    /// The connection was not made, or broke.
+    Connection,
+    /// No answer came in time.
+    TimedOut,
+    /// The key is missing or not accepted.
+    Unauthorized,
+    /// The provider refused the request.
+    InvalidRequest,
+    /// The answer is not what the API says.
+    InvalidResponse,
+    /// The answer says nothing.
+    Empty,
+    /// Something else.
+    Other,
+}
+
+impl ModelError {
+    /// A failure of this kind.
+    #[must_use]
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), status: None, retry_after: None, partial: None }
+    }
+
+    /// What the status of an HTTP response says. `message` is the provider's.
+    #[must_use]
+    pub fn from_status(status: u16, message: impl Into<String>) -> Self {
+        let kind = match status {
+            401 | 403 => ModelErrorKind::Unauthorized,
+            408 | 504 => ModelErrorKind::TimedOut,
+            429 => ModelErrorKind::RateLimited,
+            500..=599 => ModelErrorKind::Unavailable,
+            400..=499 => ModelErrorKind::InvalidRequest,
+            _ => ModelErrorKind::InvalidResponse,
+        };
+        Self { status: Some(status), ..Self::new(kind, message) }
+    }
+
+    /// Sets how long the provider wants to be left alone.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// Sets what had come before the failure.
+    #[must_use]
+    pub fn with_partial(mut self, response: ModelResponse) -> Self {
+        self.partial = Some(Box::new(response));
+        self
+    }
+
+    /// Whether the same request may succeed if it is made again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
+        matches!(self.kind, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "the model's server answered {status}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl Error for ModelError {}
+
+impl From<WireError> for ModelError {
+    fn from(error: WireError) -> Self {
+        Self::new(ModelErrorKind::InvalidResponse, error.to_string())
+    }
+}

@@ -1,0 +1,164 @@
+//! Asking a model again.
+
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often a model is asked again when it has not answered, and after which pauses.
+///
+/// Only failures that may pass are tried again: too many requests, an overloaded server, a broken connection, an
+/// answer that is not understood. A pause doubles with each attempt, with a part of chance, so that many clients do
+/// not come back at once; what the provider asks for in `Retry-After` goes before, if it is not longer than the
+/// longest pause.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolkit_agent::ModelRetry;
+///
+/// let patient = ModelRetry::new(5).with_pauses(Duration::from_secs(1), Duration::from_secs(60));
+/// assert_eq!(patient.attempts, 5);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelRetry {
+    /// How often the model is asked in all.
+    pub attempts: u32,
+    /// The pause after the first attempt.
+    pub first_pause: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+}
+
+impl Default for ModelRetry {
+    fn default() -> Self {
+        Self::new(3)
+    }
+}
+
+impl ModelRetry {
+    /// So many attempts in all, with pauses from half a second to half a minute.
+    #[must_use]
+    pub fn new(attempts: u32) -> Self {
+        Self {
+            attempts: attempts.max(1),
+            first_pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(30),
+        }
+    }
+
+    /// One attempt.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::new(1)
+    }
+
+    /// Sets the first and the longest pause.
+    #[must_use]
+    pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
+        self.first_pause = first;
+        self.longest_pause = longest;
+        self
+    }
+
+    /// How long to wait after this attempt, counted from 1; `None` if it was the last, or another has no sense.
+    #[must_use]
+    pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
+        if attempt >= self.attempts || !error.is_retryable() {
+            return None;
+        }
+        match error.retry_after {
+            Some(wanted) if wanted > self.longest_pause => None,
+            Some(wanted) => Some(wanted),
+            None => {
+                let doubled = self.first_pause.saturating_mul(1 << (attempt - 1).min(20));
+                Some(doubled.min(self.longest_pause).mul_f64(1.0 - 0.25 * chance()))
+            }
+        }
+    }
+}
+
+/// A number from 0 to 1 that nobody foresees; good enough to keep clients apart.
+fn chance() -> f64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    f64::from(now.subsec_nanos() % 1_000) / 1_000.0
+}
+
+/// A model that is asked again when it has not answered. Agents do so by themselves; this is for programs that ask
+/// models without one.
+///
+/// A stream is begun again only if it has not begun.
+#[derive(Debug, Clone)]
+pub struct Retrying<M> {
+    model: M,
+    retry: ModelRetry,
+}
+
+impl<M: ChatModel> Retrying<M> {
+    /// The model, asked again as `retry` says.
+    #[must_use]
+    pub fn new(model: M, retry: ModelRetry) -> Self {
+        Self { model, retry }
+    }
+
+    async fn pause(&self, attempt: u32, error: ModelError) -> Result<(), ModelError> {
+        match self.retry.pause_after(attempt, &error) {
+            Some(pause) => {
+                tokio::time::sleep(pause).await;
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+}
+
+impl<M: ChatModel> ChatModel for Retrying<M> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        for attempt in 1.. {
+            match self.model.respond(request.clone()).await {
+                Ok(response) => return Ok(response),
+                Err(error) => self.pause(attempt, error).await?,
+            }
+        }
+        self.model.respond(request).await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        for attempt in 1.. {
+            match self.model.stream(request.clone()).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => self.pause(attempt, error).await?,
+            }
+        }
+        self.model.stream(request).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelErrorKind;
+
+    #[test]
+    fn pauses_grow_and_end() {
+        let retry = ModelRetry::new(4).with_pauses(Duration::from_secs(2), Duration::from_secs(5));
+        let error = ModelError::from_status(503, "overloaded");
+        let pauses: Vec<f64> = (1..4).map(|n| retry.pause_after(n, &error).unwrap().as_secs_f64()).collect();
+        for (pause, most) in pauses.into_iter().zip([2.0, 4.0, 5.0]) {
+            assert!(pause <= most && pause >= most * 0.75, "{pause} of {most}");
+        }
+        assert_eq!(retry.pause_after(4, &error), None);
+    }
+
+    #[test]
+    fn the_providers_wish_goes_before() {
+        let retry = ModelRetry::default();
+        let busy = |seconds| ModelError::from_status(429, "").with_retry_after(Duration::from_secs(seconds));
+        assert_eq!(retry.pause_after(1, &busy(7)), Some(Duration::from_secs(7)));
+        assert_eq!(retry.pause_after(1, &busy(3_600)), None);
+        assert_eq!(retry.pause_after(1, &ModelError::from_status(400, "no")), None);
+        assert_eq!(retry.pause_after(1, &ModelError::new(ModelErrorKind::Unauthorized, "no")), None);
+    }
+}

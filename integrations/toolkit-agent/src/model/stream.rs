@@ -1,0 +1,102 @@
+//! Answers that come piece by piece.
+
+use super::{ModelError, ModelResponse};
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use toolkit_core::{CallId, ToolCall};
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ModelDelta {
+    /// More of the text.
+    Text(String),
+    /// More of the reasoning, where the provider shows it.
+    Reasoning(String),
+    /// The model has begun to write a call.
+    CallStarted {
+        /// The id that the call will have.
+        id: CallId,
+        /// The tool's name as the model wrote it.
+        name: String,
+    },
+    /// A call is complete.
+    Call(ToolCall),
+    /// The whole answer. It is the last piece, and holds every call that came before.
+    Done(Box<ModelResponse>),
+}
+
+type Pieces = dyn Stream<Item = Result<ModelDelta, ModelError>> + Send;
+
+/// An answer that comes piece by piece. Dropping it ends the request.
+pub struct ModelStream(Source);
+
+enum Source {
+    Ready(VecDeque<Result<ModelDelta, ModelError>>),
+    Running(Pin<Box<Pieces>>),
+}
+
+impl ModelStream {
+    /// The pieces of a stream. The last has to be [`ModelDelta::Done`], or an error.
+    #[must_use]
+    pub fn new(pieces: impl Stream<Item = Result<ModelDelta, ModelError>> + Send + 'static) -> Self {
+        Self(Source::Running(Box::pin(pieces)))
+    }
+
+    /// Pieces that are there already.
+    #[must_use]
+    pub fn from_pieces(pieces: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
+        Self(Source::Ready(pieces.into_iter().collect()))
+    }
+
+    /// The next piece; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<ModelDelta, ModelError>> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Waits for the whole answer.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the answer broke off.
+    pub async fn collect(mut self) -> Result<ModelResponse, ModelError> {
+        while let Some(piece) = self.next().await {
+            if let ModelDelta::Done(response) = piece? {
+                return Ok(*response);
+            }
+        }
+        Err(ModelError::new(super::ModelErrorKind::Connection, "the answer ended before it was complete"))
+    }
+}
+
+/// The answer as a text, its calls, and the whole.
+impl From<ModelResponse> for ModelStream {
+    fn from(response: ModelResponse) -> Self {
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let reasoning = text(&response.message.reasoning).map(ModelDelta::Reasoning);
+        let said = text(&response.message.text).map(ModelDelta::Text);
+        let calls: Vec<ModelDelta> = response.message.calls.iter().cloned().map(ModelDelta::Call).collect();
+        let pieces = reasoning.into_iter().chain(said).chain(calls);
+        Self::from_pieces(pieces.chain([ModelDelta::Done(Box::new(response))]).map(Ok))
+    }
+}
+
+impl Stream for ModelStream {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match &mut self.0 {
+            Source::Ready(pieces) => Poll::Ready(pieces.pop_front()),
+            Source::Running(pieces) => pieces.as_mut().poll_next(context),
+        }
+    }
+}
+
+impl fmt::Debug for ModelStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelStream").finish_non_exhaustive()
+    }
+}

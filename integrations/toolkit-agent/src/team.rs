@@ -1,0 +1,5 @@
+//! Agents together.
+
+mod transfer;
+
+pub(crate) use transfer::TransferTool;

@@ -1,0 +1,75 @@
+//! The tool with which an agent hands the conversation over to another.
+
+use crate::agent::Agent;
+use serde::Deserialize;
+use serde_json::json;
+use toolkit_core::{
+    BuildError, BuildProblem, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName,
+    ToolOutput,
+};
+
+/// What the model calls it.
+const TRANSFER: &str = "transfer_to_agent";
+
+/// The tool with which an agent hands the conversation over to one of its sub-agents.
+pub(crate) struct TransferTool {
+    definition: ToolDefinition,
+    agents: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    agent_name: Option<String>,
+}
+
+impl TransferTool {
+    pub(crate) fn new(agents: &[Agent]) -> Result<Self, BuildError> {
+        let listed = agents.iter().map(|agent| {
+            let description = Some(agent.description()).filter(|text| !text.is_empty());
+            format!("\n- {}: {}", agent.name(), description.unwrap_or("No description"))
+        });
+        let description = format!(
+            "Transfer the conversation to another specialized agent. Available agents:{}",
+            listed.collect::<String>()
+        );
+        let agents: Vec<String> = agents.iter().map(|agent| agent.name().to_owned()).collect();
+        let agent_name = json!({
+            "type": "string", "enum": agents, "description": "The name of the agent to transfer to.",
+        });
+        let parameters = json!({
+            "type": "object",
+            "properties": {"agent_name": agent_name},
+            "required": ["agent_name"],
+            "additionalProperties": false,
+        });
+        let name =
+            ToolName::new(TRANSFER).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
+        let definition = ToolDefinition::new(name, description, parameters);
+        Ok(Self { definition, agents })
+    }
+
+    fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+        let Arguments { agent_name } = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
+        let Some(name) = agent_name.filter(|name| !name.is_empty()) else {
+            return Err(invalid("agent_name is required".to_owned()));
+        };
+        if !self.agents.contains(&name) {
+            let known: Vec<String> = self.agents.iter().map(|agent| format!("'{agent}'")).collect();
+            return Err(invalid(format!("Unknown agent '{name}'. Available: [{}]", known.join(", "))));
+        }
+        context.actions().transfer_to_agent(name.as_str());
+        ToolOutput::json(&json!({"status": "transferring", "agent": name})).map_err(ToolError::invalid_output)
+    }
+}
+
+impl Tool for TransferTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(self.transfer(arguments, context))
+    }
+}

@@ -1,0 +1,166 @@
+//! Models that are reached by sending the JSON of an API.
+
+use super::{parse_response, request_body};
+use crate::model::FinishReason;
+use crate::model::{
+    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+};
+use futures_core::Stream;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use toolkit_core::{ApiFormat, StreamAccumulator, StreamEvent, WireError};
+
+/// What carries the body of a request to a server and its response back.
+///
+/// It is all that a client of another HTTP library has to implement: [`WireModel`] makes a model of it.
+pub trait Transport: Send + Sync + 'static {
+    /// Sends a body and gives back that of the response.
+    ///
+    /// # Errors
+    /// [`ModelError`] if there is no response, or one that reports a failure.
+    fn send(&self, body: Value) -> impl Future<Output = Result<Value, ModelError>> + Send;
+
+    /// Sends a body that asks for a stream and gives back its pieces.
+    ///
+    /// # Errors
+    /// [`ModelError`] if there is no response, or one that reports a failure.
+    fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
+}
+
+/// The pieces of a streamed response.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<Fragment, ModelError>> + Send>>;
+
+/// A piece of a streamed response.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Fragment {
+    /// The JSON of one event.
+    Event(Value),
+    /// The next bytes of a body that is a stream of server-sent events, cut anywhere.
+    Bytes(Vec<u8>),
+}
+
+/// A model that is reached by sending the JSON of an API.
+#[derive(Debug, Clone)]
+pub struct WireModel<T> {
+    format: ApiFormat,
+    name: String,
+    transport: T,
+}
+
+impl<T: Transport> WireModel<T> {
+    /// The model of this name, which speaks this format.
+    #[must_use]
+    pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
+        Self { format, name: name.into(), transport }
+    }
+
+    fn body(&self, request: &ModelRequest, stream: bool) -> Value {
+        request_body(self.format, &self.name, request, stream).into()
+    }
+}
+
+impl<T: Transport> ChatModel for WireModel<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let body = self.transport.send(self.body(&request, false)).await?;
+        parse_response(self.format, &body)
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let events = self.transport.stream(self.body(&request, true)).await?;
+        Ok(ModelStream::new(Deltas {
+            format: self.format,
+            events,
+            response: Some(self.format.accumulator()),
+            ready: VecDeque::new(),
+        }))
+    }
+}
+
+/// The pieces of an answer, made of those of a response.
+struct Deltas {
+    format: ApiFormat,
+    events: EventStream,
+    /// Until the response has ended.
+    response: Option<StreamAccumulator>,
+    ready: VecDeque<Result<ModelDelta, ModelError>>,
+}
+
+impl Deltas {
+    fn take(&mut self, fragment: Fragment) {
+        let Some(response) = &mut self.response else { return };
+        let events = match fragment {
+            Fragment::Event(event) => match response.push(&event) {
+                Ok(events) => events.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            },
+            Fragment::Bytes(bytes) => response.push_bytes(&bytes),
+        };
+        for event in events {
+            match event {
+                Ok(event) => self.ready.extend(delta(event).map(Ok)),
+                Err(error) => return self.break_off(provider_error(&error)),
+            }
+        }
+    }
+
+    /// The response has ended as it should.
+    fn end(&mut self) {
+        let Some(response) = self.response.take() else { return };
+        let end = response.finish();
+        self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
+        let whole = parse_response(self.format, &end.response);
+        self.ready.push_back(whole.map(|response| ModelDelta::Done(Box::new(response))));
+    }
+
+    /// The response has ended before it was complete. What had come goes with the error.
+    fn break_off(&mut self, error: ModelError) {
+        let Some(response) = self.response.take() else { return };
+        let partial = parse_response(self.format, &response.finish().response).ok();
+        self.ready.push_back(Err(match partial {
+            Some(partial) => error.with_partial(partial.with_finish(FinishReason::Interrupted)),
+            None => error,
+        }));
+    }
+}
+
+fn delta(event: StreamEvent) -> Option<ModelDelta> {
+    Some(match event {
+        StreamEvent::Text(text) => ModelDelta::Text(text),
+        StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
+        StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
+        StreamEvent::Call(call) => ModelDelta::Call(call),
+        _ => return None,
+    })
+}
+
+/// An error in the middle of a stream is most often the provider's own, and passes.
+fn provider_error(error: &WireError) -> ModelError {
+    ModelError::new(ModelErrorKind::Unavailable, error.to_string())
+}
+
+impl Stream for Deltas {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Poll::Ready(Some(piece));
+            }
+            if self.response.is_none() {
+                return Poll::Ready(None);
+            }
+            match ready!(self.events.as_mut().poll_next(context)) {
+                Some(Ok(fragment)) => self.take(fragment),
+                Some(Err(error)) => self.break_off(error),
+                None => self.end(),
+            }
+        }
+    }
+}
