@@ -6,6 +6,7 @@ mod execution;
 mod finish;
 mod gates;
 mod handle;
+mod span;
 mod stream;
 mod turns;
 

@@ -1,6 +1,7 @@
 //! The calls of one batch on their way to their results.
 
 use super::execution::{Execution, is_scheduled, ordered};
+use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use super::{BatchHandle, Dispatcher};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
@@ -40,6 +41,14 @@ struct Plan {
     turns: Vec<Turn>,
     middleware: Stack,
     batch: Arc<u64>,
+}
+
+/// Who is told how a call ends.
+struct End {
+    ending: Option<Ending>,
+    span: CallSpan,
+    /// Whether they are told what the output says.
+    contents: bool,
 }
 
 /// What came of a call, and how long the tool ran.
@@ -116,17 +125,21 @@ impl<'a> Batch<'a> {
             }
             _ => None,
         };
+        let contents = self.dispatcher.hub.tells_contents();
+        let tool = resolved.as_ref().ok().map(|(tool, _)| &**tool);
+        let span = CallSpan::new(tool, &name, &id, contents.then(|| arguments.as_str()));
+        let end = End { ending: self.endings.next(), span: span.clone(), contents };
         let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
         let (call_id, told) = (id.clone(), reason.clone());
         let state = self.registry.state().cloned();
         let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
         let spelling = respelled.then(|| name.as_str().into());
-        let (finish, ending) = (finish.clone(), self.endings.next());
+        let finish = finish.clone();
         let run = async move {
             let started = Instant::now();
             let (tool, limit) = match resolved {
                 Ok(resolved) => resolved,
-                Err(error) => return Ended::without_run(position, error).told(ending),
+                Err(error) => return Ended::without_run(position, error).told(end),
             };
             let mut context = ToolContext::new(tool.definition().name.clone())
                 .with_call_id(call_id)
@@ -139,7 +152,7 @@ impl<'a> Batch<'a> {
             if let Some(run) = finish.run() {
                 context = context.with_run(run);
             }
-            if let Some(ending) = &ending {
+            if let Some(ending) = &end.ending {
                 context = context.told_by(ending.teller().clone());
             }
             let (outcome, duration) = match plan {
@@ -154,9 +167,9 @@ impl<'a> Batch<'a> {
             };
             let actions = context.end(outcome.is_ok());
             let outcome = finish.outcome(&*tool, &context, outcome);
-            Ended { position, outcome, actions, duration }.told(ending)
+            Ended { position, outcome, actions, duration }.told(end)
         };
-        (Identity { position, call_id: id, name, reason, extras }, run)
+        (Identity { position, call_id: id, name, reason, extras }, span.around(run))
     }
 
     #[cold]
@@ -234,7 +247,8 @@ impl Ended {
 
     /// The same, after whoever listens was told.
     #[inline]
-    fn told(self, ending: Option<Ending>) -> Self {
+    fn told(self, End { ending, span, contents }: End) -> Self {
+        span.end(&self.outcome, contents);
         if let Some(ending) = ending {
             ending.tell(&self.outcome, self.duration);
         }
