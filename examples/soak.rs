@@ -16,7 +16,7 @@ use toolkit::{BatchHandle, CallStatus, ExecutionLog, LogFilter, Retry, ToolEvent
 const TASKS: u64 = 16;
 
 /// How much the allocator may take without being said to leak, and how much more with every call.
-const TOLERATED_BYTES: (u64, u64) = (4 << 20, 6);
+const TOLERATED_BYTES: (u64, u64) = (1_536 << 10, 4);
 
 #[tool]
 fn add(a: i64, b: i64) -> i64 {
