@@ -1,11 +1,12 @@
 //! The calls of one batch on their way to their results.
 
 use super::execution::{Execution, is_scheduled, ordered};
+use super::finish::Finish;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use super::{BatchHandle, Dispatcher};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{RunContext, ToolActions, ToolContext};
+use crate::context::{AboutCall, RunContext, State, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{Ending, EventCall, Teller};
 use crate::middleware::{Stack, ToolRequest};
@@ -103,11 +104,8 @@ impl<'a> Batch<'a> {
 
     /// Looks the tool up now, so that a later change of the registry makes no difference, and
     /// returns the call ready to run.
-    pub(super) fn prepare(
-        &mut self,
-        call: ToolCall,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
-        let Dispatcher { every_call_planned, finish, .. } = self.dispatcher;
+    pub(super) fn prepare(&mut self, call: ToolCall) -> (Identity, Work) {
+        let Dispatcher { every_call_planned, finish, hub, .. } = self.dispatcher;
         let position = self.position;
         self.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
@@ -125,51 +123,17 @@ impl<'a> Batch<'a> {
             }
             _ => None,
         };
-        let contents = self.dispatcher.hub.tells_contents();
+        let contents = hub.tells_contents();
         let tool = resolved.as_ref().ok().map(|(tool, _)| &**tool);
         let span = CallSpan::new(tool, &name, &id, contents.then(|| arguments.as_str()));
-        let end = End { ending: self.endings.next(), span: span.clone(), contents };
+        let end = End { ending: self.endings.next(), span, contents };
         let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
-        let (call_id, told) = (id.clone(), reason.clone());
-        let state = self.registry.state().cloned();
-        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
-        let spelling = respelled.then(|| name.as_str().into());
-        let finish = finish.clone();
-        let run = async move {
-            let started = Instant::now();
-            let (tool, limit) = match resolved {
-                Ok(resolved) => resolved,
-                Err(error) => return Ended::without_run(position, error).told(end),
-            };
-            let mut context = ToolContext::new(tool.definition().name.clone())
-                .with_call_id(call_id)
-                .with_reason(told)
-                .called_as(spelling)
-                .lent(state.as_ref());
-            if let Some(token) = cancellation {
-                context = context.with_cancellation(token);
-            }
-            if let Some(run) = finish.run() {
-                context = context.with_run(run);
-            }
-            if let Some(ending) = &end.ending {
-                context = context.told_by(ending.teller().clone());
-            }
-            let (outcome, duration) = match plan {
-                Some(plan) => plan.carry_out(arguments, &context, position).await,
-                None => {
-                    let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
-                        Ok(outcome) => outcome,
-                        Err(running) => running.await,
-                    };
-                    (outcome, started.elapsed())
-                }
-            };
-            let actions = context.end(outcome.is_ok());
-            let outcome = finish.outcome(&*tool, &context, outcome);
-            Ended { position, outcome, actions, duration }.told(end)
-        };
-        (Identity { position, call_id: id, name, reason, extras }, span.around(run))
+        let respelled = tool.is_some_and(|tool| tool.definition().name.as_str() != name);
+        let called_as = respelled.then(|| name.as_str().into());
+        let about = AboutCall { call_id: id.clone(), cancellation, called_as, reason: reason.clone() };
+        let (state, finish) = (self.registry.state().cloned(), finish.clone());
+        let work = Work { position, resolved, arguments, plan, about, state, finish, end };
+        (Identity { position, call_id: id, name, reason, extras }, work)
     }
 
     #[cold]
@@ -188,6 +152,53 @@ impl<'a> Batch<'a> {
             ran: AtomicU64::new(0),
         };
         Box::new(Plan { execution: Arc::new(execution), turns, middleware: middleware.clone(), batch })
+    }
+}
+
+/// A call that is ready to run.
+pub(super) struct Work {
+    position: usize,
+    resolved: Result<(Arc<dyn Tool>, Option<Duration>), ToolError>,
+    arguments: RawArguments,
+    plan: Option<Box<Plan>>,
+    about: AboutCall,
+    state: Option<Arc<State>>,
+    finish: Arc<Finish>,
+    end: End,
+}
+
+impl Work {
+    /// Runs the call. It can be dropped at any time, and no panic comes out.
+    #[inline]
+    pub(super) fn run(self) -> impl Future<Output = Ended> + Send + 'static {
+        let span = self.end.span.clone();
+        span.around(self.run_in_span())
+    }
+
+    #[inline]
+    async fn run_in_span(self) -> Ended {
+        let Self { position, resolved, arguments, plan, about, state, finish, end } = self;
+        let started = Instant::now();
+        let (tool, limit) = match resolved {
+            Ok(resolved) => resolved,
+            Err(error) => return Ended::without_run(position, error).told(end),
+        };
+        let teller = end.ending.as_ref().map(Ending::teller);
+        let context =
+            ToolContext::of_call(tool.definition().name.clone(), about, state, finish.run(), teller);
+        let (outcome, duration) = match plan {
+            Some(plan) => plan.carry_out(arguments, &context, position).await,
+            None => {
+                let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
+                    Ok(outcome) => outcome,
+                    Err(running) => running.await,
+                };
+                (outcome, started.elapsed())
+            }
+        };
+        let actions = context.end(outcome.is_ok());
+        let outcome = finish.outcome(&*tool, &context, outcome);
+        Ended { position, outcome, actions, duration }.told(end)
     }
 }
 
@@ -279,8 +290,8 @@ impl Identity {
 pub(super) struct Task(JoinHandle<Ended>);
 
 impl Task {
-    pub(super) fn spawn(run: impl Future<Output = Ended> + Send + 'static) -> Self {
-        Self(tokio::spawn(Box::pin(run)))
+    pub(super) fn spawn(work: Work) -> Self {
+        Self(tokio::spawn(Box::pin(work.run())))
     }
 
     pub(super) async fn join(&mut self) -> Result<Ended, JoinError> {
