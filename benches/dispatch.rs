@@ -129,6 +129,42 @@ mod on_the_way {
     }
 }
 
+/// A hundred thousand calls that do next to nothing, on two worker threads.
+#[divan::bench_group(sample_count = 10, sample_size = 1)]
+mod hundred_thousand_in_batches {
+    use super::*;
+    use divan::counter::ItemsCount;
+    use tokio::runtime::Builder;
+
+    const COUNT: usize = 100_000;
+
+    fn dispatch_all(bencher: Bencher<'_, '_>, batch: usize, prepare: impl Fn(Dispatcher) -> Dispatcher) {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let dispatcher = prepare(Dispatcher::new(support::registry()).unwrap());
+        let batches = || -> Vec<Vec<ToolCall>> {
+            (0..COUNT / batch).map(|_| (0..batch).map(|_| A.to_call(A.tool)).collect()).collect()
+        };
+        bencher.counter(ItemsCount::new(COUNT)).with_inputs(batches).bench_local_values(|batches| {
+            runtime.block_on(async {
+                for calls in batches {
+                    assert_eq!(dispatcher.dispatch(calls).await.len(), batch);
+                }
+            });
+        });
+    }
+
+    #[divan::bench(args = [1, 10, 1_000])]
+    fn dispatcher(bencher: Bencher<'_, '_>, batch: usize) {
+        dispatch_all(bencher, batch, |dispatcher| dispatcher);
+    }
+
+    /// With a listener that does nothing.
+    #[divan::bench(args = [1, 10, 1_000])]
+    fn heard(bencher: Bencher<'_, '_>, batch: usize) {
+        dispatch_all(bencher, batch, |dispatcher| dispatcher.with_listener(|_| ()));
+    }
+}
+
 /// Ten thousand tools that wait for ten milliseconds, on two worker threads.
 #[divan::bench_group(sample_count = 30, sample_size = 1)]
 mod ten_thousand_at_once {

@@ -1,10 +1,12 @@
 //! The calls of one batch on their way to their results.
 
 use super::execution::{Execution, is_scheduled, ordered};
+use super::finish::Finish;
+use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use super::{BatchHandle, Dispatcher};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{RunContext, ToolActions, ToolContext};
+use crate::context::{AboutCall, RunContext, State, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{Ending, EventCall, Teller};
 use crate::middleware::{Stack, ToolRequest};
@@ -41,6 +43,14 @@ struct Plan {
     turns: Vec<Turn>,
     middleware: Stack,
     batch: Arc<u64>,
+}
+
+/// Who is told how a call ends.
+struct End {
+    ending: Option<Ending>,
+    span: CallSpan,
+    /// Whether they are told what the output says.
+    contents: bool,
 }
 
 /// What came of a call, and how long the tool ran.
@@ -107,18 +117,14 @@ impl<'a> Batch<'a> {
 
     /// Looks the tool up now, so that a later change of the registry makes no difference, and
     /// returns the call ready to run.
-    pub(super) fn prepare(
-        &mut self,
-        call: ToolCall,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
+    pub(super) fn prepare(&mut self, call: ToolCall) -> (Identity, Work) {
         let every_call_planned = self.dispatcher.every_call_planned;
-        let finish = self.dispatcher.finish.clone();
         let position = self.position;
         self.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
         let resolved = match self.registry.get(&name) {
             Some(tool) => Ok((tool.clone(), self.dispatcher.limit(&self.registry, &**tool))),
-            None => Err(finish.failure(&name, self.registry.not_found(&name))),
+            None => Err(self.dispatcher.finish.failure(&name, self.registry.not_found(&name))),
         };
         let (arguments, reason) = match &resolved {
             Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
@@ -130,47 +136,17 @@ impl<'a> Batch<'a> {
             }
             _ => None,
         };
+        let contents = self.dispatcher.hub.tells_contents();
+        let tool = resolved.as_ref().ok().map(|(tool, _)| &**tool);
+        let span = CallSpan::new(tool, &name, &id, contents.then(|| arguments.as_str()));
+        let end = End { ending: self.endings.next(), span, contents };
         let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
-        let (call_id, told) = (id.clone(), reason.clone());
-        let state = self.registry.state().cloned();
-        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
-        let spelling = respelled.then(|| name.as_str().into());
-        let ending = self.endings.next();
-        let run = async move {
-            let started = Instant::now();
-            let (tool, limit) = match resolved {
-                Ok(resolved) => resolved,
-                Err(error) => return Ended::without_run(position, error).told(ending),
-            };
-            let mut context = ToolContext::new(tool.definition().name.clone())
-                .with_call_id(call_id)
-                .with_reason(told)
-                .called_as(spelling)
-                .lent(state.as_ref());
-            if let Some(token) = cancellation {
-                context = context.with_cancellation(token);
-            }
-            if let Some(run) = finish.run() {
-                context = context.with_run(run);
-            }
-            if let Some(ending) = &ending {
-                context = context.told_by(ending.teller().clone());
-            }
-            let (outcome, duration) = match plan {
-                Some(plan) => plan.carry_out(arguments, &context, position).await,
-                None => {
-                    let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
-                        Ok(outcome) => outcome,
-                        Err(running) => running.await,
-                    };
-                    (outcome, started.elapsed())
-                }
-            };
-            let actions = context.end(outcome.is_ok());
-            let outcome = finish.outcome(&*tool, &context, outcome);
-            Ended { position, outcome, actions, duration }.told(ending)
-        };
-        (Identity { position, call_id: id, name, reason, extras }, run)
+        let respelled = tool.is_some_and(|tool| tool.definition().name.as_str() != name);
+        let called_as = respelled.then(|| name.as_str().into());
+        let about = AboutCall { call_id: id.clone(), cancellation, called_as, reason: reason.clone() };
+        let (state, finish) = (self.registry.state().cloned(), self.dispatcher.finish.clone());
+        let work = Work { position, resolved, arguments, plan, about, state, finish, end };
+        (Identity { position, call_id: id, name, reason, extras }, work)
     }
 
     #[cold]
@@ -189,6 +165,53 @@ impl<'a> Batch<'a> {
             ran: AtomicU64::new(0),
         };
         Box::new(Plan { execution: Arc::new(execution), turns, middleware: middleware.clone(), batch })
+    }
+}
+
+/// A call that is ready to run.
+pub(super) struct Work {
+    position: usize,
+    resolved: Result<(Arc<dyn Tool>, Option<Duration>), ToolError>,
+    arguments: RawArguments,
+    plan: Option<Box<Plan>>,
+    about: AboutCall,
+    state: Option<Arc<State>>,
+    finish: Arc<Finish>,
+    end: End,
+}
+
+impl Work {
+    /// Runs the call. It can be dropped at any time, and no panic comes out.
+    #[inline]
+    pub(super) fn run(self) -> impl Future<Output = Ended> + Send + 'static {
+        let span = self.end.span.clone();
+        span.around(self.run_in_span())
+    }
+
+    #[inline]
+    async fn run_in_span(self) -> Ended {
+        let Self { position, resolved, arguments, plan, about, state, finish, end } = self;
+        let started = Instant::now();
+        let (tool, limit) = match resolved {
+            Ok(resolved) => resolved,
+            Err(error) => return Ended::without_run(position, error).told(end),
+        };
+        let teller = end.ending.as_ref().map(Ending::teller);
+        let context =
+            ToolContext::of_call(tool.definition().name.clone(), about, state, finish.run(), teller);
+        let (outcome, duration) = match plan {
+            Some(plan) => plan.carry_out(arguments, &context, position).await,
+            None => {
+                let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
+                    Ok(outcome) => outcome,
+                    Err(running) => running.await,
+                };
+                (outcome, started.elapsed())
+            }
+        };
+        let actions = context.end(outcome.is_ok());
+        let outcome = finish.outcome(&*tool, &context, outcome);
+        Ended { position, outcome, actions, duration }.told(end)
     }
 }
 
@@ -248,7 +271,8 @@ impl Ended {
 
     /// The same, after whoever listens was told.
     #[inline]
-    fn told(self, ending: Option<Ending>) -> Self {
+    fn told(self, End { ending, span, contents }: End) -> Self {
+        span.end(&self.outcome, contents);
         if let Some(ending) = ending {
             ending.tell(&self.outcome, self.duration);
         }
@@ -279,8 +303,8 @@ impl Identity {
 pub(super) struct Task(JoinHandle<Ended>);
 
 impl Task {
-    pub(super) fn spawn(run: impl Future<Output = Ended> + Send + 'static) -> Self {
-        Self(tokio::spawn(Box::pin(run)))
+    pub(super) fn spawn(work: Work) -> Self {
+        Self(tokio::spawn(Box::pin(work.run())))
     }
 
     pub(super) async fn join(&mut self) -> Result<Ended, JoinError> {

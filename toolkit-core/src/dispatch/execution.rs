@@ -1,6 +1,7 @@
 //! Running one call under the limits of its tool and its dispatcher.
 
 use super::gates::{Gates, Permit, Resource};
+use super::span::in_current;
 use crate::args::arguments_value;
 use crate::context::ToolContext;
 use crate::error::{ErrorKind, ToolError};
@@ -80,7 +81,7 @@ impl Execution {
         let inner = context.clone().with_cancellation(given_up.clone());
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
-        let mut thread = Thread(runtime.spawn_blocking(move || {
+        let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
             // Who waits may have gone.
             let _ = began.send(Instant::now());
@@ -92,7 +93,7 @@ impl Execution {
             };
             drop(permits);
             outcome
-        }));
+        })));
         let guard = given_up.drop_guard();
         // The pool has a limit of its own, and waiting for it does not count.
         let started = beginning.await.unwrap_or_else(|_| Instant::now());
