@@ -5,10 +5,14 @@ mod execution;
 mod finish;
 mod gates;
 mod handle;
+#[cfg(feature = "tower")]
+mod service;
 mod stream;
 mod turns;
 
 pub use handle::BatchHandle;
+#[cfg(feature = "tower")]
+pub use service::{DispatchFuture, DispatchService};
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;
