@@ -8,6 +8,7 @@ mod handle;
 #[cfg(feature = "tower")]
 mod service;
 mod stream;
+mod sync;
 mod turns;
 
 pub use handle::BatchHandle;
