@@ -139,6 +139,7 @@ fn behind_one_who_gives_up() {
         let gates = gates.clone();
         move || drop(now(gates.acquire(Resource::Dispatcher, 1, 1)))
     });
+    thread::yield_now();
     drop(block_on(enter(2)));
     narrow.join().unwrap();
     drop(inside);
