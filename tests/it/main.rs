@@ -17,6 +17,7 @@ mod middleware_cache;
 mod middleware_context;
 mod middleware_limits;
 mod names;
+mod one_result;
 mod output_schemas;
 mod outputs;
 mod recorded;
