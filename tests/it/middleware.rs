@@ -163,7 +163,7 @@ async fn whatever_a_middleware_does_every_call_has_its_result() {
         handle.cancel();
     };
     let (results, ()) = tokio::join!(batch, cancel);
-    let panicked = "Tool 'mw-double' panicked: no";
+    let panicked = "Tool 'mw-double' panicked";
     let cancelled = "Tool 'mw-double' was cancelled before it finished";
     assert_eq!(texts(&results), [panicked, panicked, cancelled, "2", "2"]);
     assert_eq!(script.taken().len(), 3);

@@ -241,11 +241,13 @@ impl ToolError {
         Self::new(ErrorKind::Cancelled, format!("Tool '{tool}' was cancelled before it finished"))
     }
 
-    /// The tool panicked with this text.
+    /// The tool panicked with this text, which is a [detail](Self::details): it was written for the programmer, and
+    /// may hold whatever an error of a foreign type shows for debugging.
     #[must_use]
     pub fn panicked(tool: &str, text: &str) -> Self {
-        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked: {text}"))
+        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked"))
             .with_brief("Tool runtime error")
+            .with_details(text)
     }
 
     /// A policy or a person refused the call, for the reason given.
