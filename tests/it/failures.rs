@@ -12,14 +12,18 @@ fn book(year: u32) -> Result<u32, ToolError> {
 /// Fails far down.
 #[tool(register = false)]
 fn fetch() -> Result<(), Unreachable> {
-    Err(Unreachable(std::io::Error::other("10.0.0.7:5432 refused the password hunter2")))
+    fetch_with("10.0.0.7:5432 refused the password hunter2")
+}
+
+fn fetch_with(cause: &str) -> Result<(), Unreachable> {
+    Err(Unreachable(std::io::Error::other(cause)))
 }
 
 /// Panics over an error.
 #[tool(register = false)]
 async fn panics() {
     tokio::task::yield_now().await;
-    Err::<(), _>(Unreachable(std::io::Error::other("the password is hunter2"))).unwrap();
+    fetch_with("the password is hunter2").unwrap();
 }
 
 /// An error that tells its causes when it is asked for all, as those of `anyhow` do.

@@ -298,6 +298,7 @@ impl ToolError {
         let stop = format!("Tool '{tool}' was called wrongly {attempts} {times} in a row; stop calling it");
         self.0.message = format!("{stop}. The last time: {message}");
         self.0.kind = ErrorKind::Exhausted;
+        self.0.retryable = false;
         self
     }
 

@@ -8,9 +8,8 @@ use crate::error::ErrorKind;
 /// Limits how often in a row a model may call a tool wrongly, in one run.
 ///
 /// What counts are the errors that ask the model to call otherwise: [`ToolError::retry`](crate::ToolError::retry)
-/// and arguments that do not fit. As many attempts as the limit says have the error itself. That of the last says instead
-/// that the model should stop trying, and so does every later one; its kind is [`ErrorKind::Exhausted`], so that the
-/// program can stop as well. The tool is still called: a right call does no harm, and then the count begins anew.
+/// and arguments that do not fit. The error of the last attempt that the limit allows says that the model should stop
+/// trying, and so does every later one; its kind is [`ErrorKind::Exhausted`], so that the program can stop as well. The tool is still called: a right call does no harm, and then the count begins anew.
 /// The calls of one batch are one attempt, because the model has not read of the others.
 ///
 /// A run is what dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) do; a dispatcher without one has

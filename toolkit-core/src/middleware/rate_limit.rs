@@ -83,22 +83,18 @@ impl RateLimit {
         let of_tool = self.tools.iter().find(|(pattern, _)| fits(name, pattern)).map(|(_, rate)| *rate);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         let Schedule { all, tools } = &mut *schedule;
-        let of_tool = of_tool.map(|rate| {
-            if !tools.contains_key(name) {
-                tools.insert(name.to_owned(), None);
-            }
-            (rate, tools.get_mut(name))
-        });
-        let mut limits: Vec<(Rate, &mut Option<Instant>)> =
-            of_tool.and_then(|(rate, used)| Some((rate, used?))).into_iter().collect();
-        limits.extend(self.all.map(|rate| (rate, all)));
+        let limits = [
+            of_tool.map(|rate| (rate, tools.entry(name.to_owned()).or_default())),
+            self.all.map(|rate| (rate, all)),
+        ];
         let now = Instant::now();
-        let start = limits.iter().map(|(rate, used)| rate.earliest(**used, now)).fold(now, Instant::max);
+        let earliest = limits.iter().flatten().map(|(rate, used)| rate.earliest(**used, now));
+        let start = earliest.fold(now, Instant::max);
         let wait = start - now;
         if wait > self.patience {
             return Err(wait);
         }
-        for (rate, used) in limits {
+        for (rate, used) in limits.into_iter().flatten() {
             *used = Some(used.map_or(start, |used| used.max(start)) + rate.each);
         }
         Ok(start)
