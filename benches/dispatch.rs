@@ -77,7 +77,11 @@ one_call!(c_create_order, C);
 #[divan::bench_group]
 mod on_the_way {
     use super::*;
-    use toolkit::{Callbacks, Deduplicate, Next, PermissionRule, Permissions, Retry, ToolRequest};
+    use std::time::Duration;
+    use toolkit::{
+        AttemptLimit, Callbacks, Deduplicate, Next, PermissionRule, Permissions, RateLimit, Retry,
+        ToolRequest,
+    };
 
     fn one(bencher: Bencher<'_, '_>, prepare: impl Fn(Dispatcher) -> Dispatcher) {
         let dispatcher = prepare(Dispatcher::new(support::registry()).unwrap());
@@ -118,6 +122,41 @@ mod on_the_way {
     #[divan::bench]
     fn deduplicate(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| dispatcher.with_middleware(Deduplicate::new()));
+    }
+
+    #[divan::bench]
+    fn attempt_limit(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(AttemptLimit::new(3)));
+    }
+
+    #[divan::bench]
+    fn rate_limit(bencher: Bencher<'_, '_>) {
+        let nanosecond = Duration::from_nanos(1);
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(RateLimit::new().for_all(9, nanosecond).for_tool("*", 9, nanosecond))
+        });
+    }
+
+    /// Of a tool that is not kept.
+    #[cfg(feature = "cache")]
+    #[divan::bench]
+    fn cache_of_others(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(toolkit::Cache::new(9).for_tool("other-*")));
+    }
+
+    #[cfg(feature = "cache")]
+    #[divan::bench]
+    fn cache_hit(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(toolkit::Cache::new(9).for_tool("*")));
+    }
+
+    /// A layer of tower that does nothing.
+    #[cfg(feature = "tower")]
+    #[divan::bench]
+    fn tower_layer(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(toolkit::Layered::new(tower::layer::util::Identity::new()))
+        });
     }
 
     #[divan::bench]

@@ -28,7 +28,7 @@
 //! | tools are collected | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`] |
 //! | the model is told | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`] |
 //! | the model asks | [`ApiFormat::parse_calls`] reads [`ToolCall`]s out of its response |
-//! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order; [`Middleware`] stands in between |
+//! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order; [`Middleware`] stands in between: [`Permissions`], [`Retry`], [`Deduplicate`], [`RateLimit`], [`AttemptLimit`], [`Callbacks`], `Cache` (feature `cache`), layers of `tower` (feature `tower`), closures |
 //! | the model is answered | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] make the messages |
 //!
 //! # Who reads which error

@@ -18,6 +18,8 @@ mod calls;
 mod definitions;
 #[path = "conformance/docstrings.rs"]
 mod docstrings;
+#[path = "conformance/execute.rs"]
+mod execute;
 #[path = "conformance/formats.rs"]
 mod formats;
 #[path = "conformance/kosong.rs"]
@@ -54,7 +56,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 18] = [
+const FILES: [(&str, Check); 19] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -67,6 +69,7 @@ const FILES: [(&str, Check); 18] = [
     ("schemas_toolregistry.json", definitions::schemas_toolregistry),
     ("toolops_lifecycle.json", lifecycle::toolops_lifecycle),
     ("toolcalls_toolregistry.json", calls::toolcalls_toolregistry),
+    ("toolcalls_toolregistry.json", execute::execute),
     ("openjiuwen.json", shapes::openjiuwen),
     ("kosong.json", kosong::kosong),
     ("schemas_toolregistry.json", think::think),

@@ -13,8 +13,12 @@ mod live;
 mod live_registry;
 mod metadata;
 mod middleware;
+#[cfg(feature = "cache")]
+mod middleware_cache;
 mod middleware_context;
+mod middleware_limits;
 mod names;
+mod one_result;
 mod open_batch;
 mod output_schemas;
 mod outputs;
@@ -31,4 +35,6 @@ mod testing;
 mod think;
 mod tool_context;
 mod tool_macro;
+#[cfg(feature = "tower")]
+mod tower_services;
 mod truncation;

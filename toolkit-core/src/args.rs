@@ -5,6 +5,7 @@
 //! wrong is the text read a second time, slowly and thoroughly, to coerce what can be meant and to
 //! report everything else.
 
+mod canonical;
 mod decode;
 mod default;
 #[cfg(feature = "jsonschema")]
@@ -17,6 +18,7 @@ mod param;
 mod place;
 mod whole;
 
+pub(crate) use canonical::canonical_arguments;
 pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 #[cfg(feature = "jsonschema")]

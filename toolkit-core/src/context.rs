@@ -1,6 +1,7 @@
 //! What a running tool may know about its call.
 
 mod actions;
+mod attempts;
 mod deadline;
 mod draft;
 mod run;
@@ -8,6 +9,7 @@ mod session;
 mod state;
 
 pub use actions::{StateDelta, ToolActions};
+pub(crate) use attempts::Attempts;
 pub use draft::{ActionsView, SessionView};
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionStore};

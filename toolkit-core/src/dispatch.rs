@@ -8,11 +8,16 @@ mod gates;
 mod handle;
 mod open;
 mod span;
+#[cfg(feature = "tower")]
+mod service;
 mod stream;
+mod sync;
 mod turns;
 
 pub use handle::BatchHandle;
 pub use open::OpenBatch;
+#[cfg(feature = "tower")]
+pub use service::{DispatchFuture, DispatchService};
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;

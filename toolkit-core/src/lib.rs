@@ -34,6 +34,8 @@ pub use context::{
     ToolActions, ToolContext,
 };
 pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, ToolResultStream};
+#[cfg(feature = "tower")]
+pub use dispatch::{DispatchFuture, DispatchService};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
 };
@@ -41,10 +43,14 @@ pub use event::{
     CallEnd, CallStatus, EventCall, ExecutionLog, Lagged, LogEntry, LogFilter, LogStatistics, ToolEvent,
     ToolEventKind, ToolEvents, ToolStatistics,
 };
+#[cfg(feature = "cache")]
+pub use middleware::Cache;
 pub use middleware::{
-    Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Question,
-    Retry, ToolRequest,
+    Approval, AttemptLimit, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule,
+    Permissions, Question, RateLimit, Retry, ToolRequest,
 };
+#[cfg(feature = "tower")]
+pub use middleware::{Layered, Onward, Passage};
 pub use name::{
     MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,
     namespace_prefix, normalize, strip_namespace,

@@ -23,7 +23,7 @@ pub use dynamic::DynamicTool;
 pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
-pub(crate) use run::{Running, panic_text, start};
+pub(crate) use run::{Running, go_on, panic_text, start};
 pub(crate) use think::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
 pub use toolset::Toolset;
 

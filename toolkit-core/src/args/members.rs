@@ -59,7 +59,7 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
     let value: &RawValue = serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let value = value.get();
     match value.as_bytes().first() {
-        Some(b'{') => object(value).map(Members::Object).map_err(|error| not_json(&error)),
+        Some(b'{') => members_of(value).map(Members::Object).map_err(|error| not_json(&error)),
         Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(|error| not_json(&error)),
         Some(b'n') => Ok(Members::Absent),
         _ => Ok(Members::Other),
@@ -78,7 +78,7 @@ pub(super) fn said(error: &serde_json::Error) -> String {
 }
 
 /// The members in the order of the text, doubled names included.
-fn object(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {
+pub(super) fn members_of(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {
     struct InOrder;
 
     impl<'de> Visitor<'de> for InOrder {

@@ -7,7 +7,7 @@ use crate::context::ToolContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::middleware::{Answer, Execute, ToolRequest};
 use crate::output::ToolOutput;
-use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, panic_text, start};
+use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, go_on, panic_text, start};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,6 +79,8 @@ impl Execution {
         let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
         let given_up = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(given_up.clone());
+        // Here, because the thread may come to it when another attempt has begun.
+        inner.begin(None);
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
         let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
@@ -86,8 +88,8 @@ impl Execution {
             // Who waits may have gone.
             let _ = began.send(Instant::now());
             // The limit is kept outside, where it can be, and the tool may ask for it.
-            inner.begin(timeout.and_then(|limit| time::Instant::now().checked_add(limit)));
-            let outcome = match start(&*tool, &arguments, &inner, None) {
+            inner.limit_to(timeout.and_then(|limit| time::Instant::now().checked_add(limit)));
+            let outcome = match go_on(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),
             };

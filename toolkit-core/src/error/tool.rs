@@ -10,6 +10,9 @@ use std::time::Duration;
 /// How many violations or names one message lists.
 const LISTED: usize = 16;
 
+/// How a tool asks for another try.
+const TRY_AGAIN: &str = "Try again: ";
+
 /// Why a call has no output: a text for the model that says what to do next, a brief one for the
 /// user, and the kind for the program.
 ///
@@ -183,7 +186,7 @@ impl ToolError {
     /// ```
     #[must_use]
     pub fn retry(hint: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::Retry, format!("Try again: {hint}")).with_brief("Tool asks for another try")
+        Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")
     }
 
     /// The tool's value cannot be written as JSON, for the reason given.
@@ -214,11 +217,13 @@ impl ToolError {
         Self::new(ErrorKind::Cancelled, format!("Tool '{tool}' was cancelled before it finished"))
     }
 
-    /// The tool panicked with this text.
+    /// The tool panicked with this text, which is a [detail](Self::details): it was written for the programmer, and
+    /// may hold whatever an error of a foreign type shows for debugging.
     #[must_use]
     pub fn panicked(tool: &str, text: &str) -> Self {
-        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked: {text}"))
+        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked"))
             .with_brief("Tool runtime error")
+            .with_details(text)
     }
 
     /// A policy or a person refused the call, for the reason given.
@@ -241,6 +246,36 @@ impl ToolError {
         let brief = format!("Tool '{tool}' is disabled");
         let message = if reason.is_empty() { brief.clone() } else { format!("{brief}: {reason}") };
         Self::new(ErrorKind::Disabled, message).with_brief(brief)
+    }
+
+    /// The tool is called too often, and may be called again after `wait`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolkit_core::ToolError;
+    ///
+    /// let error = ToolError::rate_limited("search", Duration::from_millis(11_500));
+    /// assert_eq!(error.message(), "Tool 'search' is called too often; call it again in 12 seconds");
+    /// ```
+    #[must_use]
+    pub fn rate_limited(tool: &str, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let unit = if seconds == 1 { "second" } else { "seconds" };
+        let brief = format!("Tool '{tool}' is called too often");
+        Self::new(ErrorKind::RateLimited, format!("{brief}; call it again in {seconds} {unit}"))
+            .with_brief(brief)
+    }
+
+    /// The same failure, after which the model should stop trying: it was the last of so many in a row.
+    #[must_use]
+    pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
+        let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
+        let times = if attempts == 1 { "time" } else { "times" };
+        let stop = format!("Tool '{tool}' was called wrongly {attempts} {times} in a row; stop calling it");
+        self.0.message = format!("{stop}. The last time: {message}");
+        self.0.kind = ErrorKind::Exhausted;
+        self.0.retryable = false;
+        self
     }
 
     /// The kind of failure.
@@ -288,7 +323,7 @@ impl ToolError {
         &self.0.earlier
     }
 
-    /// Every fault of the arguments; empty unless the kind is [`ErrorKind::InvalidArguments`].
+    /// Every fault of the arguments; empty unless arguments were wrong.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
