@@ -60,8 +60,9 @@ pub use schema::{
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    AdaptedTool, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer,
-    ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
+    AdaptedTool, ArgumentTransform, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat,
+    Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset,
+    UnknownArguments,
 };
 pub use wire::openjiuwen;
 pub use wire::{
