@@ -1,5 +1,6 @@
 //! Tools whose arguments the model sees otherwise: renamed, hidden, described, with other defaults.
 
+use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use toolkit::prelude::*;
 use toolkit::schemars::JsonSchema;
 use toolkit::{
-    AdaptedTool, ArgumentTransform as Argument, BuildProblem, DynamicTool, ErrorKind, RunContext, Session,
+    AdaptedTool, ArgumentTransform as Argument, BuildProblem, ErrorKind, RunContext, Session, ToolDefinition,
     ToolFuture,
 };
 
@@ -85,20 +86,26 @@ async fn the_model_sees_other_arguments_and_the_tool_gets_its_own() {
     }
 }
 
+/// A tool that gives back the text of its arguments.
+struct Echo(ToolDefinition);
+
+impl Tool for Echo {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok(ToolOutput::text(arguments)))
+    }
+}
+
+fn echo(schema: Value) -> Echo {
+    Echo(ToolDefinition::new(toolkit::ToolName::new("echo").expect("legal"), "", schema))
+}
+
 #[tokio::test]
 async fn everything_else_stays_as_the_model_wrote_it() {
-    struct Raw(ToolDefinition);
-    impl Tool for Raw {
-        fn definition(&self) -> &ToolDefinition {
-            &self.0
-        }
-        fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
-            ToolFuture::ready(Ok(ToolOutput::text(arguments)))
-        }
-    }
-    let schema = json!({"properties": {"a": {}, "b": {}, "c": {"type": "integer"}, "d": {}}});
-    let name = toolkit::ToolName::new("raw").expect("legal");
-    let raw = Raw(ToolDefinition::new(name, "", schema));
+    let raw = echo(json!({"properties": {"a": {}, "b": {}, "c": {"type": "integer"}, "d": {}}}));
     let view = AdaptedTool::new(raw)
         .with_arguments([
             Argument::of("a").with_name("x\"y"),
@@ -108,11 +115,11 @@ async fn everything_else_stays_as_the_model_wrote_it() {
         ])
         .expect("possible");
     for (arguments, rewritten) in [
-        ("", r#"{"c":1,"d":{"tool":"raw"}}"#),
-        ("null", r#"{"c":1,"d":{"tool":"raw"}}"#),
-        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{ "a" : 1.0e0 , "c":2,"d":{"tool":"raw"}}"#),
-        (r#"{"c": null, "\u0065": [ 1 ]}"#, r#"{ "\u0065": [ 1 ],"c":1,"d":{"tool":"raw"}}"#),
-        (r#"{"x\u0022y": "x\"y", "x\"y": 2, "c":3}"#, r#"{"a": "x\"y", "a": 2, "c":3,"d":{"tool":"raw"}}"#),
+        ("", r#"{"c":1,"d":{"tool":"echo"}}"#),
+        ("null", r#"{"c":1,"d":{"tool":"echo"}}"#),
+        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{"a" : 1.0e0, "c":2,"d":{"tool":"echo"}}"#),
+        (r#"{"c": null, "\u0065": [ 1 ]}"#, r#"{ "\u0065": [ 1 ],"c":1,"d":{"tool":"echo"}}"#),
+        (r#"{"x\u0022y": "x\"y", "x\"y": 2, "c":3}"#, r#"{"a": "x\"y", "a": 2, "c":3,"d":{"tool":"echo"}}"#),
     ] {
         assert_eq!(call(view.clone(), arguments).await.expect(arguments), rewritten);
     }
@@ -128,20 +135,29 @@ async fn everything_else_stays_as_the_model_wrote_it() {
 #[tokio::test]
 async fn what_is_hidden_cannot_be_given_and_messages_use_the_names_that_the_model_knows() {
     for (arguments, messages) in [
-        (r#"{}"#, vec!["`query`: is required; expected string"]),
+        (r#"{}"#, vec!["`query`: required, but missing; expected string"]),
         (
             r#"{"query": 1, "limit": 99}"#,
-            vec!["`query`: expected string, got 1", "`limit`: expected integer from 1 to 50, got 99"],
+            vec![
+                "`query`: expected string, got number 1",
+                "`limit`: expected integer from 1 to 50, got number 99",
+            ],
         ),
         (
             r#"{"query": "a", "key": "mine", "limit": 0}"#,
             vec!["`key`: there is no such parameter; there is `limit` or `place` or `query`", "`limit`"],
         ),
-        (r#"{"q": "a"}"#, vec!["`q`: there is no such parameter; there is", "`query`: is required"]),
+        (
+            r#"{"q": "a"}"#,
+            vec!["`q`: there is no such parameter; there is", "`query`: required, but missing"],
+        ),
         (r#"{"words": "a", "query": "b"}"#, vec!["`words`: there is no such parameter"]),
         (
             r#"{"querry": "a"}"#,
-            vec!["`querry`: there is no such parameter; did you mean `query`?", "`query`: is required"],
+            vec![
+                "`querry`: there is no such parameter; did you mean `query`?",
+                "`query`: required, but missing",
+            ],
         ),
         (r#"{"query": "a", "query": "b"}"#, vec!["`query`: given twice"]),
         (r#"{"query": "a", "place": {"site": "b", "depth": 256}}"#, vec!["`place.depth`"]),
@@ -292,13 +308,9 @@ async fn a_tool_and_its_views_share_their_lanes() {
     assert!(refused(load::tool(), [computed]).contains("it is the lane of the tool"));
 }
 
-fn dynamic(schema: Value) -> DynamicTool {
-    DynamicTool::new("dynamic", "", schema, |arguments: Value| arguments.to_string()).expect("a schema")
-}
-
 #[track_caller]
 fn shown(schema: Value, changes: impl IntoIterator<Item = Argument>, expected: Value) {
-    let view = AdaptedTool::new(dynamic(schema)).with_arguments(changes).expect("possible");
+    let view = AdaptedTool::new(echo(schema)).with_arguments(changes).expect("possible");
     assert_eq!(view.definition().parameters, expected);
 }
 
@@ -356,7 +368,112 @@ fn everything_in_a_schema_that_names_an_argument_follows() {
         json!({"anyOf": [{"properties": {"title": {"type": "string"}}, "required": ["title"]}]}),
     );
     assert_eq!(
-        refused(dynamic(variants), [Argument::of("kind").fixed("by_age")]),
+        refused(echo(variants), [Argument::of("kind").fixed("by_age")]),
         "kind: its value fits no variant that the tool takes"
     );
+}
+
+/// What an argument may look like.
+fn property() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"type": "string"})),
+        Just(json!({"type": "integer", "minimum": 1})),
+        Just(json!({"enum": [1, "a", null]})),
+        Just(json!({"$ref": "#/properties/a"})),
+        Just(json!({"type": "array", "items": {"$ref": "#/$defs/D"}})),
+        Just(json!(true)),
+    ]
+}
+
+/// Whatever else a schema says about its object.
+fn condition() -> impl Strategy<Value = Value> {
+    let name = || prop::sample::select(vec!["a", "b", "c"]);
+    let part = move || {
+        (name(), name(), prop::bool::ANY).prop_map(|(one, other, by_value)| match by_value {
+            true => json!({"properties": {one: {"enum": [1, 2]}}}),
+            false => json!({"properties": {other: {"type": "string"}}, "required": [one]}),
+        })
+    };
+    prop_oneof![
+        Just(json!({})),
+        part().prop_map(|part| json!({"allOf": [part]})),
+        (part(), part()).prop_map(|(one, other)| json!({"anyOf": [one, other]})),
+        (part(), part()).prop_map(|(one, other)| json!({"oneOf": [one, other]})),
+        part().prop_map(|part| json!({"not": part})),
+        (part(), part(), part())
+            .prop_map(|(if_, then, other)| json!({"if": if_, "then": then, "else": other})),
+        (name(), name()).prop_map(|(one, other)| json!({"dependentRequired": {one: [other]}})),
+        (name(), part()).prop_map(|(one, part)| json!({"dependentSchemas": {one: part}})),
+        part().prop_map(|part| json!({"$defs": {"P": part, "D": {"type": "string"}}, "$ref": "#/$defs/P"})),
+        (1..3_u8).prop_map(|least| json!({"minProperties": least})),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!(1)),
+        Just(json!(0)),
+        Just(json!("a")),
+        Just(json!(null)),
+        Just(json!(["x"])),
+        Just(json!([1])),
+    ]
+}
+
+fn object(names: [&'static str; 4]) -> impl Strategy<Value = Value> {
+    let member = (prop::sample::select(names.to_vec()), value());
+    prop::collection::vec(member, 0..4).prop_map(|members| Value::from_iter(members))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever the tool takes, it takes through the view, and the model is not forbidden to write it. Where nothing
+    /// is hidden and nothing left out, the view forbids exactly what the tool does.
+    #[test]
+    fn a_view_forbids_nothing_that_the_tool_takes(
+        properties in (property(), property(), property()),
+        required in prop::sample::subsequence(vec!["a", "b", "c"], 0..3),
+        condition in condition(),
+        closed in prop::bool::ANY,
+        (fixed, default) in (prop::option::of(value()), prop::option::of(value())),
+        arguments in object(["x", "b", "c", "e"]),
+    ) {
+        let mut schema = json!({
+            "type": "object",
+            "properties": {"a": properties.0, "b": properties.1, "c": properties.2},
+            "required": required,
+            "$defs": {"D": {"type": "string"}},
+        });
+        if closed {
+            schema["additionalProperties"] = false.into();
+        }
+        if let (Some(schema), Value::Object(condition)) = (schema.as_object_mut(), condition) {
+            schema.extend(condition);
+        }
+        prop_assume!(schema["properties"]["a"].get("$ref").is_none());
+        let plain = fixed.is_none() && default.is_none();
+        let mut changes = vec![Argument::of("a").with_name("x")];
+        changes.extend(fixed.map(|value| Argument::of("b").fixed(value)));
+        changes.extend(default.map(|value| Argument::of("c").with_default(value)));
+        let Ok(view) = AdaptedTool::new(echo(schema.clone())).with_arguments(changes) else { return Ok(()) };
+        let shown = view.definition().parameters.clone();
+        prop_assert!(jsonschema::meta::is_valid(&shown), "{shown}");
+        let valid = |schema: &Value, value: &Value| match jsonschema::draft202012::new(schema) {
+            Ok(validator) => validator.is_valid(value),
+            Err(error) => panic!("{schema}: {error}"),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let allowed = valid(&shown, &arguments);
+        let Ok(rewritten) = runtime.block_on(call(view, &arguments.to_string())) else {
+            // An argument that is hidden, or shown otherwise.
+            prop_assert!(arguments.get("b").is_some() || arguments.get("a").is_some(), "{shown} {arguments}");
+            return Ok(());
+        };
+        let taken = valid(&schema, &serde_json::from_str(&rewritten).expect("JSON"));
+        prop_assert!(allowed || !taken, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
+        if plain {
+            prop_assert_eq!(allowed, taken, "{} shown as {}: {}", schema, shown, arguments);
+        }
+    }
 }

@@ -65,11 +65,9 @@ fn escaped(name: &str) -> String {
 pub(super) fn forget_unused(root: &mut Map<String, Value>) {
     const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
     let mut used = BTreeSet::new();
-    let mut open: Vec<&Value> = root
-        .iter()
-        .filter(|(keyword, _)| !DEFINITIONS.contains(&keyword.as_str()))
-        .map(|(_, value)| value)
-        .collect();
+    let is_used = |(keyword, _): &(&String, &Value)| !DEFINITIONS.contains(&keyword.as_str());
+    let rest = Value::Object(root.iter().filter(is_used).map(|(k, v)| (k.clone(), v.clone())).collect());
+    let mut open = vec![&rest];
     while let Some(value) = open.pop() {
         match value {
             Value::Object(members) => {

@@ -150,14 +150,14 @@ impl View<'_> {
         match target(self.root, &schema) {
             Some(Value::Object(target)) if self.speaks_of(&Value::Object(target.clone()), |_| true) => {
                 schema.shift_remove("$ref");
-                let beside = Value::Object(std::mem::take(&mut schema));
-                let shared = target.keys().any(|keyword| beside.get(keyword).is_some());
-                schema.clone_from(target);
-                match beside {
-                    Value::Object(beside) if !shared => schema.extend(beside),
-                    beside => {
-                        drop(schema.insert("allOf".to_owned(), vec![beside, target.clone().into()].into()))
+                if target.keys().any(|keyword| schema.contains_key(keyword)) {
+                    if let Value::Array(all) =
+                        schema.entry("allOf").or_insert_with(|| Value::Array(Vec::new()))
+                    {
+                        all.push(target.clone().into());
                     }
+                } else {
+                    schema.extend(target.clone());
                 }
                 self.followed(schema, left)
             }
