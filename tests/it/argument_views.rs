@@ -23,7 +23,7 @@ struct Place {
 ///
 /// :param q: The words
 /// :param limit: How many
-#[tool(input_examples = [json!({"q": "rust", "key": "k"})])]
+#[tool(register = false, input_examples = [json!({"q": "rust", "key": "k"})])]
 fn search(
     #[param(alias = "words")] q: String,
     #[param(default = 5, range = 1..=50)] limit: u32,
@@ -272,7 +272,7 @@ async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
 }
 
 /// Loads.
-#[tool(lane = "path")]
+#[tool(lane = "path", register = false)]
 async fn load(path: String, log: String) -> String {
     LOADED.lock().expect("nobody panics").push(format!("{path} {log} begins"));
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -471,6 +471,8 @@ proptest! {
             return Ok(());
         };
         let taken = valid(&schema, &serde_json::from_str(&rewritten).expect("JSON"));
+        // More is accepted than a schema says: `null` for what may be left out.
+        prop_assume!(allowed || arguments.get("c") != Some(&Value::Null));
         prop_assert!(allowed || !taken, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
         if plain {
             prop_assert_eq!(allowed, taken, "{} shown as {}: {}", schema, shown, arguments);

@@ -5,10 +5,12 @@ mod execution;
 mod finish;
 mod gates;
 mod handle;
+mod pending;
 mod stream;
 mod turns;
 
 pub use handle::BatchHandle;
+pub use pending::PendingResult;
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;

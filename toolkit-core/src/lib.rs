@@ -32,7 +32,7 @@ pub use context::{
     ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
     ToolActions, ToolContext,
 };
-pub use dispatch::{BatchHandle, Dispatcher, ToolResultStream};
+pub use dispatch::{BatchHandle, Dispatcher, PendingResult, ToolResultStream};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
 };
@@ -49,8 +49,8 @@ pub use output::{
     OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy,
 };
 pub use registry::{
-    Admission, Collision, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents,
-    RegistrySource, TagMatch, ToolFilter, ToolRegistry,
+    Admission, Collision, Lagged, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents,
+    RegistrySource, RegistryView, TagMatch, ToolFilter, ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{
@@ -60,9 +60,9 @@ pub use schema::{
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    AdaptedTool, ArgumentTransform, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat,
-    Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset,
-    UnknownArguments,
+    AdaptedTool, ArgumentTransform, ClosureTool, Deferred, FunctionTool, Immediate, Locality, ProvidedTool,
+    TextFormat, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolProvider,
+    ToolSource, ToolTag, Toolset, UnknownArguments,
 };
 pub use wire::openjiuwen;
 pub use wire::{
