@@ -20,6 +20,8 @@ mod definitions;
 mod docstrings;
 #[path = "conformance/formats.rs"]
 mod formats;
+#[path = "conformance/handled.rs"]
+mod handled;
 #[path = "conformance/kosong.rs"]
 mod kosong;
 #[path = "conformance/lifecycle.rs"]

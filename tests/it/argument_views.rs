@@ -426,8 +426,6 @@ fn object(names: [&'static str; 4]) -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     /// Whatever the tool takes, it takes through the view, and the model is not forbidden to write it. Where nothing
     /// is hidden and nothing left out, the view forbids exactly what the tool does.
     #[test]

@@ -24,6 +24,7 @@ mod registry_changes;
 mod registry_views;
 mod round_trip;
 mod scheduling;
+mod schema_diff;
 mod schemas;
 mod state;
 mod strict;

@@ -5,7 +5,9 @@ use super::SchemaChangeKind::{
     AddedOptional, AddedRequired, Altered, Described, Narrowed, NewlyRequired, NoLongerRequired, Removed,
     TypeChanged, Widened,
 };
-use super::keywords::{accepting, allowed, holds, is_required, kinds, members, required, without};
+use super::keywords::{
+    accepting, allowed, holds, is_required, kinds, leads_to_the_same, members, required, without,
+};
 use crate::schema::describe::describe;
 use crate::schema::limits::compare as compare_numbers;
 use serde_json::{Map, Value};
@@ -321,7 +323,13 @@ impl Comparison<'_> {
         let added = new.keys().filter(|keyword| !old.contains_key(*keyword));
         for keyword in old.keys().chain(added).map(String::as_str) {
             let (before, after) = (old.get(keyword), new.get(keyword));
-            if before == after || STRUCTURE.contains(&keyword) || is_bound(keyword) {
+            if STRUCTURE.contains(&keyword) || is_bound(keyword) {
+                continue;
+            }
+            if before == after {
+                if before.is_some_and(|value| !leads_to_the_same(self.old, self.new, value)) {
+                    self.add(Altered, format!("what `{keyword}` refers to changed"));
+                }
                 continue;
             }
             let shown = |value: &Value| value.to_string();

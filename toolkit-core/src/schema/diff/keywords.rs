@@ -3,6 +3,7 @@
 use crate::schema::limits::is_same;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The keywords of a schema, those behind its reference included; `None` if it accepts nothing.
 pub(super) fn accepting<'a>(root: &'a Value, schema: &'a Value) -> Option<Cow<'a, Map<String, Value>>> {
@@ -75,4 +76,30 @@ pub(super) fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str
 
 pub(super) fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
     required(schema).any(|required| required == name)
+}
+
+/// Whether everything that a value of both schemas refers to is the same in both.
+pub(super) fn leads_to_the_same(old: &Value, new: &Value, value: &Value) -> bool {
+    let mut seen = HashSet::new();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                if let Some(reference) = members.get("$ref").and_then(Value::as_str)
+                    && seen.insert(reference)
+                {
+                    let pointer = reference.strip_prefix('#').unwrap_or("/");
+                    let target = old.pointer(pointer);
+                    if target != new.pointer(pointer) {
+                        return false;
+                    }
+                    open.extend(target);
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    true
 }
