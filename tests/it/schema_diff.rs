@@ -25,6 +25,10 @@ fn schema(depth: u32) -> BoxedStrategy<Value> {
         (0..3_u8, 0..3_u8).prop_map(|(least, most)| json!({"minLength": least, "maxLength": most})),
         Just(json!({"type": "string", "pattern": "^a"})),
         prop::sample::select(vec!["T", "U"]).prop_map(|name| json!({"$ref": format!("#/$defs/{name}")})),
+        (0..3_i64).prop_map(|least| json!({"$ref": "#/$defs/T", "minimum": least})),
+        Just(json!({"const": 1, "enum": [1, 2]})),
+        Just(json!({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]})),
+        Just(json!({"type": "object", "properties": {"a": {"const": 2}, "b": {}}, "required": ["a"]})),
     ];
     leaf.prop_recursive(depth, 12, 3, |inner| {
         let list = prop::collection::vec(inner.clone(), 0..3);
@@ -45,6 +49,8 @@ fn schema(depth: u32) -> BoxedStrategy<Value> {
             ),
             (inner.clone(), inner.clone()).prop_map(|(one, other)| json!({"anyOf": [one], "oneOf": [other]})),
             inner.clone().prop_map(|inner| json!({"not": inner})),
+            inner.clone().prop_map(|inner| json!({"$ref": "#/$defs/T", "properties": {"a": inner}, "unevaluatedProperties": false})),
+            (inner.clone(), inner.clone()).prop_map(|(one, other)| json!({"properties": {"a": one}, "additionalProperties": other})),
             (inner.clone(), inner.clone()).prop_map(|(if_, then)| json!({"if": if_, "then": then})),
             inner.clone().prop_map(|inner| json!({"additionalProperties": inner})),
             inner.clone().prop_map(|inner| json!({"patternProperties": {"^[ab]": inner}})),
@@ -124,8 +130,12 @@ fn replace(value: &mut Value, part: &Value, left: &mut usize) {
                 *left = usize::MAX;
             }
             0 => {
-                if let Value::Array(items) = inner {
-                    items.pop();
+                match inner {
+                    Value::Array(items) if part.is_object() && items.iter().all(Value::is_object) => {
+                        items.push(part.clone())
+                    }
+                    Value::Array(items) => drop(items.pop()),
+                    _ => {}
                 }
                 *left = usize::MAX;
             }
