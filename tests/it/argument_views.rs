@@ -449,7 +449,10 @@ proptest! {
         if let (Some(schema), Value::Object(condition)) = (schema.as_object_mut(), condition) {
             schema.extend(condition);
         }
-        prop_assume!(schema["properties"]["a"].get("$ref").is_none());
+        if schema["properties"]["a"].get("$ref").is_some() {
+            // It would lead to itself.
+            return Ok(());
+        }
         let plain = fixed.is_none() && default.is_none();
         let mut changes = vec![Argument::of("a").with_name("x")];
         changes.extend(fixed.map(|value| Argument::of("b").fixed(value)));
@@ -470,9 +473,9 @@ proptest! {
         };
         let taken = valid(&schema, &serde_json::from_str(&rewritten).expect("JSON"));
         // More is accepted than a schema says: `null` for what may be left out.
-        prop_assume!(allowed || arguments.get("c") != Some(&Value::Null));
-        prop_assert!(allowed || !taken, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
-        if plain {
+        let may_be_absent = arguments.get("c") == Some(&Value::Null);
+        prop_assert!(allowed || !taken || may_be_absent, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
+        if plain && !may_be_absent {
             prop_assert_eq!(allowed, taken, "{} shown as {}: {}", schema, shown, arguments);
         }
     }

@@ -179,6 +179,10 @@ fn the_tools_of_a_namespace_are_replaced_as_a_whole() {
     registry.replace_namespace("files", [pause::tool()], Separator::Dash).expect("possible");
     assert_eq!(names(&registry), ["files-pause", "pause"]);
     assert!(registry.overridden().next().is_none());
+    let dashed = pause::tool().with_name(toolkit::ToolName::new("get-page").expect("legal"));
+    registry.replace_namespace("files", [dashed], Separator::Dash).expect("possible");
+    assert_eq!(names(&registry), ["files-get-page", "pause"], "a dash is no namespace");
+    registry.replace_namespace("files", [pause::tool()], Separator::Dash).expect("possible");
     let twice = registry.replace_namespace("files", [pause::tool(), pause::tool()], Separator::Dash);
     assert!(twice.expect_err("one name twice").to_string().contains("`pause`"));
     assert_eq!(names(&registry), ["files-pause", "pause"]);

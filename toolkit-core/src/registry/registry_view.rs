@@ -191,7 +191,7 @@ impl RegistryView {
             });
             let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
             let seen = match (seen, known) {
-                (Ok(Some(_)), Some((before, seen))) if Arc::ptr_eq(before, tool) => seen.clone(),
+                (Ok(Some(_)), Some(known)) if Arc::ptr_eq(&known.tool, tool) => known.seen.clone(),
                 (Ok(Some(seen)), _) => seen,
                 (Ok(None), _) => continue,
                 (Err(error), _) => {
@@ -199,7 +199,7 @@ impl RegistryView {
                     continue;
                 }
             };
-            tools.insert(own_name.clone(), (tool.clone(), seen.clone()));
+            tools.insert(own_name.clone(), SeenTool { tool: tool.clone(), seen: seen.clone() });
             let name = seen.definition().name.clone();
             if shown.get_any(name.as_str()).is_none()
                 && let Some(reason) = registry.disabled_reason(own_name.as_str())
@@ -223,8 +223,14 @@ impl RegistryView {
 /// A registry as it was seen.
 pub(super) struct Seen {
     pub(super) shown: Arc<ToolRegistry>,
-    /// By their own names: each tool, and how it is seen.
-    tools: BTreeMap<ToolName, (Arc<dyn Tool>, Arc<dyn Tool>)>,
+    /// By their own names.
+    tools: BTreeMap<ToolName, SeenTool>,
+}
+
+/// A tool, and how it was seen.
+struct SeenTool {
+    tool: Arc<dyn Tool>,
+    seen: Arc<dyn Tool>,
 }
 
 impl ToolRegistry {
