@@ -422,7 +422,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn object(names: [&'static str; 4]) -> impl Strategy<Value = Value> {
     let member = (prop::sample::select(names.to_vec()), value());
-    prop::collection::vec(member, 0..4).prop_map(|members| Value::from_iter(members))
+    prop::collection::vec(member, 0..4).prop_map(Value::from_iter)
 }
 
 proptest! {

@@ -44,7 +44,7 @@ impl ToolProvider for Remote {
             _ => ToolFuture::running(
                 async move {
                     let _running = running;
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 },
                 |()| Ok(ToolOutput::default()),
             ),
@@ -61,7 +61,7 @@ fn add(a: i64, b: i64) -> i64 {
 /// Waits for ever.
 #[tool(register = false)]
 async fn forever() {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]

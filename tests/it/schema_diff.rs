@@ -132,7 +132,7 @@ fn replace(value: &mut Value, part: &Value, left: &mut usize) {
             0 => {
                 match inner {
                     Value::Array(items) if part.is_object() && items.iter().all(Value::is_object) => {
-                        items.push(part.clone())
+                        items.push(part.clone());
                     }
                     Value::Array(items) => drop(items.pop()),
                     _ => {}
