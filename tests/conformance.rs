@@ -22,6 +22,8 @@ mod docstrings;
 mod execute;
 #[path = "conformance/formats.rs"]
 mod formats;
+#[path = "conformance/handled.rs"]
+mod handled;
 #[path = "conformance/kosong.rs"]
 mod kosong;
 #[path = "conformance/lifecycle.rs"]

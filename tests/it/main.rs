@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agreement;
+mod argument_views;
 mod arguments;
 mod closures;
 mod constraints;
@@ -22,12 +23,15 @@ mod one_result;
 mod open_batch;
 mod output_schemas;
 mod outputs;
+mod providers;
 mod recorded;
 mod registry;
 mod registry_changes;
+mod registry_views;
 mod round_trip;
 mod said;
 mod scheduling;
+mod schema_diff;
 mod schemas;
 mod state;
 mod strict;

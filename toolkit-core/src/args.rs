@@ -23,7 +23,8 @@ pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
-pub(crate) use members::arguments_value;
+pub(crate) use explain::unknown;
+pub(crate) use members::{Member, arguments_value, with_object};
 pub(crate) use param::Param;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};

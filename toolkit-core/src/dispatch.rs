@@ -10,6 +10,7 @@ mod open;
 mod span;
 #[cfg(feature = "tower")]
 mod service;
+mod pending;
 mod stream;
 mod sync;
 mod turns;
@@ -18,6 +19,7 @@ pub use handle::BatchHandle;
 pub use open::OpenBatch;
 #[cfg(feature = "tower")]
 pub use service::{DispatchFuture, DispatchService};
+pub use pending::PendingResult;
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;

@@ -33,7 +33,7 @@ pub use context::{
     ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
     ToolActions, ToolContext,
 };
-pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, ToolResultStream};
+pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, PendingResult, ToolResultStream};
 #[cfg(feature = "tower")]
 pub use dispatch::{DispatchFuture, DispatchService};
 pub use error::{
@@ -60,8 +60,8 @@ pub use output::{
     OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy, stored,
 };
 pub use registry::{
-    Admission, Collision, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents, RegistrySource,
-    TagMatch, ToolFilter, ToolRegistry,
+    Admission, Collision, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents,
+    RegistrySource, RegistryView, TagMatch, ToolFilter, ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{
@@ -71,8 +71,9 @@ pub use schema::{
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    AdaptedTool, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer,
-    ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
+    AdaptedTool, ArgumentTransform, ClosureTool, Deferred, FunctionTool, Immediate, Locality, ProvidedTool,
+    TextFormat, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolProvider,
+    ToolSource, ToolTag, Toolset, UnknownArguments,
 };
 pub use wire::openjiuwen;
 pub use wire::{

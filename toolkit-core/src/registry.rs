@@ -7,6 +7,7 @@ mod filter;
 mod live;
 mod merge;
 mod namespaces;
+mod registry_view;
 mod source;
 mod switches;
 mod think;
@@ -14,15 +15,16 @@ mod views;
 
 pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
-pub use live::{Admission, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
+pub use live::{Admission, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
+pub use registry_view::RegistryView;
 pub use source::RegistrySource;
 
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::name::{ToolName, WireNames};
 use crate::output::ToolOutput;
-use crate::tool::{Tool, ToolDefinition, Toolset, start};
+use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
 use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
 use enable::Disabled;
 use foldhash::fast::RandomState;
@@ -93,6 +95,15 @@ impl ToolRegistry {
     /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
         self.merge(Self::from_tools(toolset.tools())?)
+    }
+
+    /// Adds the tools that a [provider](ToolProvider) has now. If these change, register them anew, for instance with
+    /// [`replace_namespace`](Self::replace_namespace).
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
+    pub fn register_provider(&mut self, provider: impl ToolProvider) -> Result<(), BuildError> {
+        self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
 
     /// Sets how long a call may run if neither its tool nor the dispatcher says.

@@ -2,13 +2,11 @@
 
 use super::gates::{Gates, Permit, Resource};
 use super::span::in_current;
-use crate::args::arguments_value;
 use crate::context::ToolContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::middleware::{Answer, Execute, ToolRequest};
 use crate::output::ToolOutput;
 use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, go_on, panic_text, start};
-use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -169,16 +167,9 @@ pub(super) fn ordered(tool: &dyn Tool, arguments: &str) -> impl Iterator<Item = 
     exclusive.into_iter().chain(lane(tool, arguments))
 }
 
-/// The lane of a call: the value of the parameter that the tool names. Text and the value that it spells are one,
-/// as for the tool.
+/// The lane of a call: the value of the parameter that the tool names.
 fn lane(tool: &dyn Tool, arguments: &str) -> Option<Resource> {
     let parameter = tool.definition().metadata.lane.as_deref()?;
-    // The tool refuses what cannot be read.
-    let arguments = arguments_value(arguments, |name| tool.parameter_named(name).map(str::to_owned)).ok()?;
-    let value = match arguments.get(parameter) {
-        Some(Value::String(text)) => text.as_str().into(),
-        Some(value) => value.to_string().into(),
-        None => "null".into(),
-    };
-    Some(Resource::Lane { parameter: parameter.into(), value })
+    let value = tool.lane_value(arguments)?;
+    Some(Resource::Lane { parameter: parameter.into(), value: value.into() })
 }

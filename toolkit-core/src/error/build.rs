@@ -69,6 +69,17 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// An argument of a tool cannot be shown as it was to be.
+    InvalidTransform {
+        /// The name of the tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+        /// What stands against it, and what would be right.
+        message: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
     /// Something was named that is not there.
     Unknown {
         /// What kind of thing: `tool`, `namespace` or `tag`.
@@ -140,6 +151,13 @@ impl fmt::Display for BuildProblem {
             Self::InvalidSchema { tool, path, message, defined_at } => {
                 let place = place(*defined_at);
                 write!(f, "the schema of tool `{tool}` is wrong at `{path}`: {message} (defined at {place})")
+            }
+            Self::InvalidTransform { tool, argument, message, defined_at } => {
+                let place = place(*defined_at);
+                write!(
+                    f,
+                    "argument `{argument}` of tool `{tool}` cannot be changed so: {message} (defined at {place})"
+                )
             }
             Self::Unknown { what, name, nearest } if nearest.is_empty() => {
                 write!(f, "there is no {what} `{name}`")

@@ -39,6 +39,9 @@ struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
+    /// How many violations were only counted.
+    #[serde(default)]
+    more: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<String>,
     #[serde(default)]
@@ -58,6 +61,7 @@ impl ToolError {
             brief: message.clone(),
             message,
             violations: Vec::new(),
+            more: 0,
             details: None,
             retryable: false,
             earlier: Vec::new(),
@@ -142,22 +146,21 @@ impl ToolError {
 
     /// The same with violations that were only counted.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
-        let total = violations.len() + more;
-        let mut message = "Error validating JSON arguments: ".to_owned();
-        if let [only] = violations.as_slice() {
-            message.push_str(&only.to_string());
-        } else {
-            message.push_str(&format!("{total} problems"));
-            for violation in violations.iter().take(LISTED) {
-                message.push_str(&format!("\n- {violation}"));
-            }
-            if let Some(more @ 1..) = total.checked_sub(LISTED) {
-                message.push_str(&format!("\n- and {more} more"));
-            }
-        }
+        let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
         error.0.violations = violations;
+        error.0.more = more;
         error
+    }
+
+    /// Tells the violations in other words, or not: `None` leaves one out. A message that does not list them stays.
+    pub(crate) fn map_violations(mut self, change: impl FnMut(Violation) -> Option<Violation>) -> Self {
+        let lists_them = self.0.message == listed(&self.0.violations, self.0.more);
+        self.0.violations = self.0.violations.into_iter().filter_map(change).collect();
+        if lists_them {
+            self.0.message = listed(&self.0.violations, self.0.more);
+        }
+        self
     }
 
     /// The tool ran and failed, for the reason given. Where `{:#}` says more of it than `{}`, that becomes the
@@ -360,6 +363,23 @@ impl fmt::Debug for ToolError {
 }
 
 impl std::error::Error for ToolError {}
+
+fn listed(violations: &[Violation], more: usize) -> String {
+    let total = violations.len() + more;
+    let mut message = "Error validating JSON arguments: ".to_owned();
+    if let [only] = violations {
+        message.push_str(&only.to_string());
+        return message;
+    }
+    message.push_str(&format!("{total} problems"));
+    for violation in violations.iter().take(LISTED) {
+        message.push_str(&format!("\n- {violation}"));
+    }
+    if let Some(more @ 1..) = total.checked_sub(LISTED) {
+        message.push_str(&format!("\n- and {more} more"));
+    }
+    message
+}
 
 /// `` `a` ``, or `` `a` or `b` ``.
 pub(crate) fn one_of(names: &[&str]) -> String {
