@@ -21,7 +21,7 @@ pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
-pub(crate) use members::arguments_value;
+pub(crate) use members::{arguments_value, with_members};
 pub(crate) use param::Param;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};

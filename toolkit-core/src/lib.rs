@@ -50,7 +50,7 @@ pub use output::{
 };
 pub use registry::{
     Admission, Collision, Lagged, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents,
-    RegistrySource, TagMatch, ToolFilter, ToolRegistry,
+    RegistrySource, SearchOptions, SearchWeights, TagMatch, ToolFilter, ToolMatch, ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{

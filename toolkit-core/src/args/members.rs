@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// A member of an object: its name and its value, unread.
-pub(super) type Member<'a> = (String, &'a RawValue);
+pub(crate) type Member<'a> = (String, &'a RawValue);
 
 enum Members<'a> {
     Object(Vec<Member<'a>>),
@@ -20,7 +20,7 @@ enum Members<'a> {
 
 /// Hands on the members of the arguments. Nothing and `null` are no members, and an object may be
 /// written into a string.
-pub(super) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
+pub(crate) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
     match read_members(text)? {
         Members::Object(members) => Ok(read(&members)),
         Members::Absent => Ok(read(&[])),

@@ -8,7 +8,7 @@ use crate::context::{ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::middleware::{Stack, ToolRequest};
 use crate::output::ToolOutput;
-use crate::registry::ToolRegistry;
+use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, panic_text, start};
 use std::pin::Pin;
@@ -62,9 +62,12 @@ impl<'a> Batch<'a> {
         let position = self.position;
         self.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let resolved = match self.registry.get(&name) {
-            Some(tool) => Ok((tool.clone(), self.dispatcher.limit(&self.registry, &**tool))),
-            None => Err(finish.failure(&name, self.registry.not_found(&name))),
+        let (resolved, arguments, spelling) = match self.registry.resolve(&name, arguments) {
+            Ok(Resolved { tool, arguments, called_as }) => {
+                let limit = self.dispatcher.limit(&self.registry, &**tool);
+                (Ok((tool.clone(), limit)), arguments, called_as)
+            }
+            Err(error) => (Err(finish.failure(&name, error)), RawArguments::default(), None),
         };
         let (arguments, reason) = match &resolved {
             Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
@@ -79,8 +82,6 @@ impl<'a> Batch<'a> {
         let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
         let (call_id, told) = (id.clone(), reason.clone());
         let state = self.registry.state().cloned();
-        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
-        let spelling = respelled.then(|| name.as_str().into());
         let finish = finish.clone();
         let run = async move {
             let started = Instant::now();
