@@ -16,6 +16,8 @@ mod vectors;
 mod calls;
 #[path = "conformance/definitions.rs"]
 mod definitions;
+#[path = "conformance/discovery.rs"]
+mod discovery;
 #[path = "conformance/docstrings.rs"]
 mod docstrings;
 #[path = "conformance/formats.rs"]
@@ -54,7 +56,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 18] = [
+const FILES: [(&str, Check); 19] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -73,6 +75,7 @@ const FILES: [(&str, Check); 18] = [
     ("schemas_toolregistry.json", schemas::schemas),
     ("schema_diff_toolregistry.json", schemas::schema_diff),
     ("toolregistry_0.11.2_seed_era.json", registry::seed_era),
+    ("discovery_toolregistry.json", discovery::discovery),
 ];
 
 fn main() -> ExitCode {
