@@ -6,7 +6,8 @@
 //! And every call is written as a response of each provider, whole and as a stream cut at random places,
 //! read, and dispatched: what the tools say may not differ.
 //! Last, the tools of all files are searched with the questions, and have to be found as often as in the past.
-//! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name.
+//! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name,
+//! `-- search` only searches.
 
 #[path = "bfcl/chance.rs"]
 mod chance;
@@ -84,7 +85,7 @@ fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
         failed += tally.differ + (tally.spoiled - tally.caught);
         failed += tally.wire.expected() - tally.wire.arrived();
     }
-    if filters.is_empty() {
+    if filters.is_empty() || filters.iter().any(|filter| *filter == "search") {
         failed += search::check(&files(&folder)?, &mut say)?;
     }
     say(format!("\n{passed} passed, {failed} failed"))?;

@@ -22,6 +22,7 @@ mod registry_changes;
 mod round_trip;
 mod scheduling;
 mod schemas;
+mod search;
 mod state;
 mod strict;
 mod testing;
