@@ -253,6 +253,27 @@ async fn a_deferred_tool_is_called_through_the_other_and_by_its_name() {
     assert!(!one(&dispatcher, "call_deferred", written).await.is_error(), "an object in a string");
 }
 
+/// Has a parameter of that name.
+#[tool(register = false, defer)]
+fn run(arguments: Vec<String>) -> String {
+    arguments.join(" ")
+}
+
+#[tokio::test]
+async fn arguments_may_be_written_as_one_object() {
+    let registry = registry() + run::tool();
+    let dispatcher = dispatcher(registry.with_think(true));
+    let of = async |target: &str, arguments: Value| {
+        let call = json!({"toolcall_reason": "r", "_target_tool": target, "arguments": arguments});
+        one(&dispatcher, "call_deferred", &call.to_string()).await.to_text().into_owned()
+    };
+    let sun = "geo.weather: sun in Lima for 1, r";
+    assert_eq!(of("geo_weather", json!({"city": "Lima"})).await, sun);
+    assert_eq!(of("geo_weather", json!("{\"city\": \"Lima\"}")).await, sun);
+    assert!(of("geo_weather", json!(["Lima"])).await.contains("`arguments`"), "that is no object");
+    assert_eq!(of("run", json!(["a", "b"])).await, "a b", "the tool's own parameter");
+}
+
 #[tokio::test]
 async fn a_wrong_target_is_explained() {
     let mut registry = registry();

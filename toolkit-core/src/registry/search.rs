@@ -12,7 +12,7 @@ pub(super) use tools::Catalog;
 
 use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolError};
-use crate::tool::{Tool, asks_for_reason, part_reason, takes_reason_itself};
+use crate::tool::Tool;
 use deferred::DeferredCall;
 use std::borrow::Cow;
 use std::fmt;
@@ -182,21 +182,13 @@ impl ToolRegistry {
             let tool = self.get(name).ok_or_else(|| self.not_found(name))?;
             return Ok((tool, Cow::Borrowed(arguments)));
         };
-        let DeferredCall { target, mut arguments } = DeferredCall::read(arguments)?;
-        let own_name = self.views.original(self, &target).unwrap_or(&target);
+        let call = DeferredCall::read(arguments)?;
+        let own_name = self.views.original(self, &call.target).unwrap_or(&call.target);
         if let Some(reason) = self.disabled_reason(own_name) {
-            return Err(ToolError::disabled(&target, reason));
+            return Err(ToolError::disabled(&call.target, reason));
         }
         let tool = self.views.catalog(self, options).deferred(own_name)?;
-        let definition = tool.definition();
-        // The model was asked for its reason, and the tool does not know of it.
-        if self.think
-            && !asks_for_reason(definition, self.think)
-            && !takes_reason_itself(definition)
-            && let Some(parted) = part_reason(&arguments)
-        {
-            arguments = parted.arguments;
-        }
+        let arguments = call.arguments_for(&**tool, self.think);
         Ok((tool, Cow::Owned(arguments)))
     }
 }

@@ -179,7 +179,7 @@ impl DiscoverTools {
                 Found {
                     name: names.spell(definition.name.as_str()),
                     description: &definition.description,
-                    score: found.score,
+                    score: (found.score * 100.0).round() / 100.0,
                     namespace: definition.name.namespace(),
                     deferred,
                     parameters: (deferred || found.is_exact).then(schema),
@@ -230,8 +230,10 @@ impl Tool for CallDeferred {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let run = async move {
-            let DeferredCall { target, arguments } = DeferredCall::read(arguments)?;
-            let tool = self.catalog.deferred(&target)?;
+            let call = DeferredCall::read(arguments)?;
+            let tool = self.catalog.deferred(&call.target)?;
+            // Whoever calls the tool itself has taken out of the arguments what is not the tool's.
+            let arguments = call.arguments_for(&**tool, false);
             tool.call(&arguments, context).await
         };
         ToolFuture::running(run, |outcome| outcome)
