@@ -27,6 +27,7 @@
 //! | a function becomes a tool | [`#[tool]`](macro@tool) makes a [`FunctionTool`], [`FunctionTool::from_fn`] takes a closure, `DynamicTool` (feature `jsonschema`) a schema known only at run time; anything else that implements [`Tool`] is one too |
 //! | tools are collected | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`] |
 //! | the model is told | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`] |
+//! | it need not be told of all | [`ToolRegistry::with_tool_search`] leaves tools marked `defer` out, and has the model search for them |
 //! | the model asks | [`ApiFormat::parse_calls`] reads [`ToolCall`]s out of its response |
 //! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order; [`Middleware`] stands in between |
 //! | the model is answered | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] make the messages |

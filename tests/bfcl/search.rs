@@ -48,8 +48,8 @@ pub(crate) fn check(
     say(format!("\nsearch among {} tools, found as 1st, in the first 5, in the first 10:", registry.len()))?;
     let mut below = 0;
     for (file, _) in files {
-        let mut of_file = questions.iter().filter(|(name, _)| *name == file).map(|(_, question)| question);
-        let found = hits(&registry, &mut of_file);
+        let of_file = questions.iter().filter(|(name, _)| *name == file).map(|(_, question)| question);
+        let found = hits(&registry, &of_file.collect::<Vec<_>>());
         let [asked, first, five, ten] = found;
         let percent = |hits: usize| 100.0 * hits as f64 / asked.max(1) as f64;
         let floor = FLOORS.iter().find(|(name, _)| file.starts_with(name)).map(|(_, floor)| *floor);
@@ -68,7 +68,7 @@ fn definition(tool: &Value) -> Result<ToolDefinition, String> {
 }
 
 /// How many questions there are, and how many have a tool that they need among the first one, five and ten.
-fn hits<'a>(registry: &ToolRegistry, questions: &mut dyn Iterator<Item = &'a Value>) -> [usize; 4] {
+fn hits(registry: &ToolRegistry, questions: &[&Value]) -> [usize; 4] {
     let mut hits = [0; 4];
     for question in questions {
         let calls = question["calls"].as_array().map_or(&[][..], Vec::as_slice);
