@@ -16,6 +16,8 @@ mod vectors;
 mod calls;
 #[path = "conformance/definitions.rs"]
 mod definitions;
+#[path = "conformance/discovery.rs"]
+mod discovery;
 #[path = "conformance/docstrings.rs"]
 mod docstrings;
 #[path = "conformance/execute.rs"]
@@ -78,6 +80,7 @@ const FILES: [(&str, Check); 19] = [
     ("schemas_toolregistry.json", schemas::schemas),
     ("schema_diff_toolregistry.json", schemas::schema_diff),
     ("toolregistry_0.11.2_seed_era.json", registry::seed_era),
+    ("discovery_toolregistry.json", discovery::discovery),
 ];
 
 fn main() -> ExitCode {

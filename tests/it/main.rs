@@ -33,6 +33,7 @@ mod said;
 mod scheduling;
 mod schema_diff;
 mod schemas;
+mod search;
 mod state;
 mod strict;
 mod testing;

@@ -24,7 +24,7 @@ pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritabl
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
-pub(crate) use members::{Member, arguments_value, with_object};
+pub(crate) use members::{Member, arguments_value, with_members, with_object};
 pub(crate) use param::Param;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};

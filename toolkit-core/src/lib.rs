@@ -61,7 +61,7 @@ pub use output::{
 };
 pub use registry::{
     Admission, Collision, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents,
-    RegistrySource, RegistryView, TagMatch, ToolFilter, ToolRegistry,
+    RegistrySource, RegistryView, SearchOptions, SearchWeights, TagMatch, ToolFilter, ToolMatch, ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{

@@ -21,7 +21,7 @@ enum Members<'a> {
 
 /// Hands on the members of the arguments. Nothing and `null` are no members, and an object may be
 /// written into a string.
-pub(super) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
+pub(crate) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
     with_object(text, |_, members| read(members))
 }
 

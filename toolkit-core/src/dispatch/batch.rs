@@ -11,7 +11,7 @@ use crate::error::ToolError;
 use crate::event::{Ending, EventCall, Teller};
 use crate::middleware::{Stack, ToolRequest};
 use crate::output::ToolOutput;
-use crate::registry::ToolRegistry;
+use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, panic_text, start};
 use std::borrow::Cow;
@@ -88,9 +88,12 @@ impl<'a> Batch<'a> {
         let run = finish.run();
         let announce = |(position, call): (usize, &ToolCall)| {
             let position = self.position + position;
-            let definition = self.registry.get(&call.name).map(|tool| tool.definition());
-            let (arguments, reason) = match definition {
-                Some(definition) => self.registry.part_reason(definition, call.arguments.as_str()),
+            let resolved = self.registry.resolve(&call.name, call.arguments.clone()).ok();
+            let definition = resolved.as_ref().map(|resolved| resolved.tool.definition());
+            let (arguments, reason) = match &resolved {
+                Some(Resolved { tool, arguments, .. }) => {
+                    self.registry.part_reason(tool.definition(), arguments.as_str())
+                }
                 None => (call.arguments.as_str().into(), None),
             };
             let call = EventCall {
@@ -122,9 +125,12 @@ impl<'a> Batch<'a> {
         let position = self.position;
         self.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let resolved = match self.registry.get(&name) {
-            Some(tool) => Ok((tool.clone(), self.dispatcher.limit(&self.registry, &**tool))),
-            None => Err(self.dispatcher.finish.failure(&name, self.registry.not_found(&name))),
+        let (resolved, arguments, called_as) = match self.registry.resolve(&name, arguments) {
+            Ok(Resolved { tool, arguments, called_as }) => {
+                let limit = self.dispatcher.limit(&self.registry, &**tool);
+                (Ok((tool.clone(), limit)), arguments, called_as)
+            }
+            Err(error) => (Err(self.dispatcher.finish.failure(&name, error)), RawArguments::default(), None),
         };
         let (arguments, reason) = match &resolved {
             Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
@@ -141,8 +147,6 @@ impl<'a> Batch<'a> {
         let span = CallSpan::new(tool, &name, &id, contents.then(|| arguments.as_str()));
         let end = End { ending: self.endings.next(), span, contents };
         let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
-        let respelled = tool.is_some_and(|tool| tool.definition().name.as_str() != name);
-        let called_as = respelled.then(|| name.as_str().into());
         let about = AboutCall { call_id: id.clone(), cancellation, called_as, reason: reason.clone() };
         let (state, finish) = (self.registry.state().cloned(), self.dispatcher.finish.clone());
         let work = Work { position, resolved, arguments, plan, about, state, finish, end };

@@ -51,6 +51,13 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// A tool has the name of one that the registry [adds itself](crate::ToolRegistry::with_tool_search).
+    ReservedName {
+        /// The name.
+        tool: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
     /// A tool has a name that is not legal.
     IllegalName {
         /// What is wrong with it, and a legal spelling.
@@ -142,6 +149,13 @@ impl fmt::Display for BuildProblem {
                 write!(
                     f,
                     "tool `{tool}` must not have a parameter `{parameter}` (defined at {}): the model's reason for a call has that name; rename it or say `think = false`",
+                    place(*defined_at)
+                )
+            }
+            Self::ReservedName { tool, defined_at } => {
+                write!(
+                    f,
+                    "tool `{tool}` must have another name (defined at {}): the tool search has a tool of that name",
                     place(*defined_at)
                 )
             }

@@ -29,6 +29,10 @@ pub struct DefinitionOptions {
     /// The argument `toolcall_reason` is then published with the others;
     /// [`ToolRegistry::with_think`](crate::ToolRegistry::with_think) does the same and takes it out of calls.
     pub think: bool,
+    /// Whether deferred tools are listed although the registry has a [tool
+    /// search](crate::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
+    /// providers that search themselves. Those are told by `defer_loading` which tools are deferred.
+    pub list_deferred: bool,
 }
 
 impl DefinitionOptions {
@@ -57,6 +61,13 @@ impl DefinitionOptions {
     #[must_use]
     pub fn with_think(mut self, think: bool) -> Self {
         self.think = think;
+        self
+    }
+
+    /// Sets whether deferred tools are listed although the registry has a tool search.
+    #[must_use]
+    pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
+        self.list_deferred = list_deferred;
         self
     }
 }
