@@ -20,12 +20,14 @@ mod path;
 mod sse;
 mod stream;
 mod strict;
+mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools};
 pub(crate) use definitions::{Fragment, Renderer};
 pub use limits::LimitExceeded;
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
 pub use strict::NotStrict;
+pub use writer::HistoryWriter;
 
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
@@ -228,7 +230,7 @@ impl ApiFormat {
     /// # Errors
     /// [`WireError`] if the payload is not what the format says.
     pub fn assistant_messages(self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        self.api().assistant_messages(payload)
+        self.history(&WireNames::default()).assistant_messages(payload)
     }
 
     /// The messages of a model that asks for these calls, for a history that is made rather than received.
@@ -237,7 +239,7 @@ impl ApiFormat {
     /// by [`assistant_messages`](Self::assistant_messages).
     #[must_use]
     pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        self.api().encode_calls(calls, names)
+        self.history(names).encode_calls(calls)
     }
 
     /// The messages that answer the calls, in the order of the results.
@@ -245,9 +247,20 @@ impl ApiFormat {
     /// A result is the text of its output, with the [message](crate::ToolOutput::message) on a line of
     /// its own, or the message of its error. What the provider takes in no tool message (images,
     /// sounds and files in Chat Completions) is named there and follows in a message after them.
+    ///
+    /// The results are all those of a turn, in the order of its calls: where two calls have one id, the
+    /// second result gets another, as the second call does. Names are written as the results have them, which
+    /// is as the model's calls had them. Results of calls that were [made](Self::encode_calls) rather
+    /// than received are written by a [`history`](Self::history) with the same names.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
-        self.api().encode_results(results)
+        self.history(&WireNames::default()).encode_results(results)
+    }
+
+    /// Writes calls and results with the names of the request, and with the ids that the strictest server takes.
+    #[must_use]
+    pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
+        HistoryWriter::new(self, names)
     }
 
     /// Reads results back: one message, one item, or a list of them. What is no result is left out.

@@ -2,6 +2,7 @@
 
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::WireNames;
@@ -33,11 +34,11 @@ pub(super) trait Api: Sync {
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError>;
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError>;
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value>;
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value>;
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value>;
+    fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value>;
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 

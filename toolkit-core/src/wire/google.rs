@@ -23,6 +23,7 @@ use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
@@ -72,16 +73,16 @@ impl Api for Google {
         calls::parse_calls(payload)
     }
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload)
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
+        calls::assistant_messages(payload, how.names)
     }
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        calls::encode_calls(calls, names)
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        calls::encode_calls(calls, how.names)
     }
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        results::encode_results(results)
+    fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value> {
+        results::encode_results(results, how.names)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {

@@ -17,6 +17,7 @@ mod tests;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
@@ -26,10 +27,13 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
 /// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
-///
-/// For ids there is no rule: the endpoint that made an id gets it back to the character, because some
-/// keep state in it (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
 pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+
+/// What OpenAI itself takes, on demand; it refuses more than 40 characters.
+///
+/// Else the endpoint that made an id gets it back to the character, because some keep state in it
+/// (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
+const IDS: NameRule = NameRule { max_length: 40, punctuation: "_-", letter_first: false };
 
 /// The name under which calls carry what this API wants back.
 const API: &str = "openai_chat";
@@ -65,16 +69,16 @@ impl Api for OpenAiChat {
         calls::parse_calls(payload)
     }
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload)
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
+        calls::assistant_messages(payload, how)
     }
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        vec![calls::encode_calls(calls, names)]
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        vec![calls::encode_calls(calls, how)]
     }
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        results::encode_results(results)
+    fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value> {
+        results::encode_results(results, how)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
