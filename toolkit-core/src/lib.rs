@@ -65,8 +65,9 @@ pub use tool::{
 };
 pub use wire::openjiuwen;
 pub use wire::{
-    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, HistoryWriter,
-    LimitExceeded, NotStrict, StreamAccumulator, StreamEnd, StreamEvent, StrictTools, UnknownApiFormat,
+    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolUse,
+    HistoryWriter, LimitExceeded, NotStrict, StreamAccumulator, StreamEnd, StreamEvent, StrictTools,
+    UnknownApiFormat,
 };
 
 pub use tokio_util::sync::CancellationToken;

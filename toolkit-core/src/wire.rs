@@ -20,6 +20,7 @@ mod path;
 mod sse;
 mod stream;
 mod strict;
+mod tool_use;
 mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools};
@@ -27,6 +28,7 @@ pub(crate) use definitions::{Fragment, Renderer};
 pub use limits::LimitExceeded;
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
 pub use strict::NotStrict;
+pub use tool_use::EncodedToolUse;
 pub use writer::HistoryWriter;
 
 use crate::call::{ToolCall, ToolUse};
@@ -172,10 +174,20 @@ impl ApiFormat {
     /// The fields of a request that say how the model may use its tools: `tool_choice` and
     /// `parallel_tool_calls`, or what the API has in their place.
     ///
-    /// What an API has no words for is said as nearly as it can be: a set of allowed tools as the
-    /// choice without the set, calls one at a time not at all.
+    /// What an API has no words for is said as nearly as it can be, and reported: a set of allowed tools as
+    /// the choice without the set, calls one at a time not at all.
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, ToolChoice, ToolUse, WireNames};
+    ///
+    /// let wanted = ToolUse::from(ToolChoice::Required).with_parallel(false);
+    /// let anthropic = ApiFormat::Anthropic.encode_tool_use(&wanted, &WireNames::default());
+    /// assert_eq!(anthropic.fields["tool_choice"]["disable_parallel_tool_use"], true);
+    /// let google = ApiFormat::Google.encode_tool_use(&wanted, &WireNames::default());
+    /// assert_eq!(google.losses[0].path, "/parallel");
+    /// ```
     #[must_use]
-    pub fn encode_tool_use(self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    pub fn encode_tool_use(self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
         self.api().encode_tool_use(wanted, names)
     }
 

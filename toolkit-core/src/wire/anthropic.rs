@@ -20,6 +20,7 @@ use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::tool_use::EncodedToolUse;
 use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
@@ -47,6 +48,10 @@ impl Api for Anthropic {
         if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }
 
+    fn own_fields(&self) -> Option<&'static str> {
+        Some(FORMAT)
+    }
+
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
         definitions::encode_definition(definition, how)
     }
@@ -59,7 +64,7 @@ impl Api for Anthropic {
         definitions::hosted_tools(payload)
     }
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
         choice::encode_tool_use(wanted, names)
     }
 
