@@ -7,19 +7,19 @@ mod finish;
 mod gates;
 mod handle;
 mod open;
-mod span;
+mod pending;
 #[cfg(feature = "tower")]
 mod service;
-mod pending;
+mod span;
 mod stream;
 mod sync;
 mod turns;
 
 pub use handle::BatchHandle;
 pub use open::OpenBatch;
+pub use pending::PendingResult;
 #[cfg(feature = "tower")]
 pub use service::{DispatchFuture, DispatchService};
-pub use pending::PendingResult;
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;

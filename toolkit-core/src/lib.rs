@@ -61,7 +61,8 @@ pub use output::{
 };
 pub use registry::{
     Admission, Collision, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents,
-    RegistrySource, RegistryView, SearchOptions, SearchWeights, TagMatch, ToolFilter, ToolMatch, ToolRegistry,
+    RegistrySource, RegistryView, SearchOptions, SearchWeights, TagMatch, ToolFilter, ToolMatch,
+    ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{
@@ -77,8 +78,9 @@ pub use tool::{
 };
 pub use wire::openjiuwen;
 pub use wire::{
-    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, LimitExceeded, NotStrict,
-    StreamAccumulator, StreamEnd, StreamEvent, StrictTools, UnknownApiFormat,
+    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolUse,
+    HistoryWriter, LimitExceeded, NotStrict, StreamAccumulator, StreamEnd, StreamEvent, StrictTools,
+    UnknownApiFormat,
 };
 
 pub use tokio_util::sync::CancellationToken;

@@ -1,6 +1,6 @@
 //! The rendered `tools` of a request, made once and shared.
 
-use super::declaration::Spelling;
+use super::declaration::{Spelling, unsaid_metadata};
 use super::strict::{self, NotStrict};
 use super::{ApiFormat, LimitExceeded, limits};
 use crate::name::WireNames;
@@ -174,10 +174,11 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.is_strict(index);
         let api = self.format.api();
         let dialect = api.dialect(strict, self.options.json_schema);
-        let encoded = api.encode_definition(
+        let mut encoded = api.encode_definition(
             definition,
             &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
         );
+        encoded.losses.extend(unsaid_metadata(definition, api.own_fields()));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
