@@ -31,7 +31,8 @@ pub(super) struct Batch<'a> {
     /// The position of the next call.
     position: usize,
     number: Option<Arc<u64>>,
-    turns: Turns,
+    /// Made when a call has to wait for its turn: an empty map is not for free.
+    turns: Option<Turns>,
     /// Who tells of the calls that are still to be prepared; nobody if nobody listens.
     endings: IntoIter<Ending>,
 }
@@ -58,10 +59,10 @@ type Timed = (Result<ToolOutput, ToolError>, Duration);
 impl<'a> Batch<'a> {
     pub(super) fn new(dispatcher: &'a Dispatcher, calls: &[ToolCall], handle: Option<BatchHandle>) -> Self {
         let registry = dispatcher.registry.snapshot();
-        let (turns, endings) = (Turns::default(), Vec::new().into_iter());
+        let endings = Vec::new().into_iter();
         let size = calls.len();
         let mut batch =
-            Self { dispatcher, registry, handle, size, position: 0, number: None, turns, endings };
+            Self { dispatcher, registry, handle, size, position: 0, number: None, turns: None, endings };
         if dispatcher.hub.is_heard() {
             batch.announce(calls);
         }
@@ -75,7 +76,7 @@ impl<'a> Batch<'a> {
         let Dispatcher { finish, hub, .. } = self.dispatcher;
         let run = finish.run();
         let announce = |(position, call): (usize, &ToolCall)| {
-            let definition = self.registry.get(&call.name).map(|tool| tool.definition());
+            let definition = self.registry.get(&call.name).map(Tool::definition);
             let (arguments, reason) = match definition {
                 Some(definition) => self.registry.part_reason(definition, call.arguments.as_str()),
                 None => (call.arguments.as_str().into(), None),
@@ -142,7 +143,8 @@ impl<'a> Batch<'a> {
         let batch = self.number();
         // Nobody comes before the only call.
         let ordered = (self.size > 1).then(|| ordered(&**tool, arguments));
-        let turns = ordered.into_iter().flatten().map(|resource| self.turns.next(resource)).collect();
+        let all_turns = self.turns.get_or_insert_default();
+        let turns = ordered.into_iter().flatten().map(|resource| all_turns.next(resource)).collect();
         let execution = Execution {
             tool: tool.clone(),
             timeout,
