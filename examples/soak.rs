@@ -3,7 +3,7 @@
 //! `cargo run --release --example soak [CALLS]`; without a number, a debug build makes fewer calls. The exit status is 1 if
 //! a call has no answer or no last event, or memory grew after the first tenth.
 
-#![allow(clippy::print_stdout, reason = "an example")]
+#![allow(clippy::panic, clippy::print_stdout, reason = "the tools panic on purpose")]
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

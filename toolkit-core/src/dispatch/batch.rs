@@ -32,7 +32,8 @@ pub(super) struct Batch<'a> {
     /// The position of the next call.
     position: usize,
     number: Option<Arc<u64>>,
-    turns: Turns,
+    /// Made when a call has to wait for its turn: an empty map is not for free.
+    turns: Option<Turns>,
     /// Who tells of the calls that are still to be prepared; nobody if nobody listens.
     endings: IntoIter<Ending>,
 }
@@ -70,8 +71,8 @@ impl<'a> Batch<'a> {
 
     fn empty(dispatcher: Cow<'a, Dispatcher>, size: usize, handle: Option<BatchHandle>) -> Self {
         let registry = dispatcher.registry.snapshot();
-        let (turns, endings) = (Turns::default(), Vec::new().into_iter());
-        Self { dispatcher, registry, handle, size, position: 0, number: None, turns, endings }
+        let endings = Vec::new().into_iter();
+        Self { dispatcher, registry, handle, size, position: 0, number: None, turns: None, endings }
     }
 
     /// Tells of calls that are prepared next, if anybody listens.
@@ -158,7 +159,8 @@ impl<'a> Batch<'a> {
         let batch = self.number();
         // Nobody comes before the only call.
         let ordered = (self.size > 1).then(|| ordered(&**tool, arguments));
-        let turns = ordered.into_iter().flatten().map(|resource| self.turns.next(resource)).collect();
+        let all_turns = self.turns.get_or_insert_default();
+        let turns = ordered.into_iter().flatten().map(|resource| all_turns.next(resource)).collect();
         let Dispatcher { gates, max_concurrency, middleware, .. } = &*self.dispatcher;
         let execution = Execution {
             tool: tool.clone(),

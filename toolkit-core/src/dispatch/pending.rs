@@ -10,6 +10,7 @@ use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 use std::fmt;
 use std::future::ready;
 use std::pin::Pin;
+use std::slice;
 use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 
@@ -63,14 +64,15 @@ impl Dispatcher {
                 ToolResult::of(&call, Err(ToolError::failed("there is no tokio runtime to run it on")));
             return PendingResult(Box::pin(ready(result)));
         }
-        let (identity, run) = Batch::new(self, 1, handle).prepare(call);
-        let (mut task, finish) = (Task::spawn(run), self.finish.clone());
+        let mut batch = Batch::new(self, slice::from_ref(&call), handle);
+        let (identity, work) = batch.prepare(call);
+        let (mut task, finish) = (Task::spawn(work), self.finish.clone());
         PendingResult(Box::pin(async move {
             let result = match task.join().await {
                 Ok(ended) => identity.result(ended),
                 Err(lost) => identity.lost(lost),
             };
-            finish.apply_changes(std::slice::from_ref(&result));
+            finish.apply_changes(slice::from_ref(&result));
             result
         }))
     }

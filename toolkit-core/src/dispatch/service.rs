@@ -42,8 +42,8 @@ impl Service<ToolCall> for DispatchService {
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
         DispatchFuture(Box::pin(async move {
-            let (identity, run) = Batch::new(&dispatcher, 1, None).prepare(call);
-            let result = identity.result(run.await);
+            let (identity, work) = Batch::new(&dispatcher, slice::from_ref(&call), None).prepare(call);
+            let result = identity.result(work.run().await);
             dispatcher.finish.apply_changes(slice::from_ref(&result));
             result
         }))

@@ -152,7 +152,7 @@ impl DiscoverTools {
     /// The query, and how many tools are wanted. The constraints are looked at here, to say more about them.
     fn read(&self, arguments: &str) -> Result<(String, usize), ToolError> {
         let schema = &self.definition.parameters;
-        let rules = Rules { schema, demanding: &[], refuse_unknown: true, coerce: true };
+        let rules = Rules { schema, demanding: &[], refuse_unknown: true, coerce: true, context: None };
         let Discover { query, top_k } = decode_whole(arguments, &self.shape, &rules)?;
         let refused = |path: &str, message: String| {
             Err(ToolError::invalid_arguments(vec![Violation::new(path, ViolationKind::Constraint, message)]))
