@@ -11,6 +11,8 @@ use toolkit_core::{Session, SessionStore, ToolCall, ToolError, ToolResult};
 
 /// A conversation: what was said, and what is remembered beside it.
 ///
+/// Clones go on apart from each other, but remember the same.
+///
 /// It can be written as JSON at any time, also while an agent runs in it, and gone on with later: calls that had no
 /// result by then are answered with an error that says so, and nothing else is lost.
 ///

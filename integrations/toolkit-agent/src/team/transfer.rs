@@ -27,7 +27,12 @@ impl TransferTool {
     pub(crate) fn new(below: &[Agent], others: &[(String, String)]) -> Result<Self, BuildError> {
         let below = below.iter().map(|agent| (agent.name(), agent.description()));
         let others = others.iter().map(|(name, description)| (name.as_str(), description.as_str()));
-        let agents: Vec<(&str, &str)> = below.chain(others).collect();
+        let mut agents: Vec<(&str, &str)> = Vec::new();
+        for (name, description) in below.chain(others) {
+            if !agents.iter().any(|(known, _)| *known == name) {
+                agents.push((name, description));
+            }
+        }
         let listed = agents.iter().map(|(name, description)| {
             let description = if description.is_empty() { "No description" } else { description };
             format!("\n- {name}: {description}")
