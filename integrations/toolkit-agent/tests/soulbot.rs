@@ -13,7 +13,7 @@ use toolkit_core::{
     Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolDefinition, ToolError, ToolName, ToolOutput,
     ToolRegistry, ToolResult,
 };
-use tools::{Recorded, known, recorded};
+use tools::{Dozing, Recorded, known, recorded};
 
 /// Where ours means to differ, and why. The functions below that compare say the same in code.
 const DIFFERENCES: [(&str, &str); 6] = [
@@ -75,8 +75,9 @@ fn model(row: &Value, agent: &str) -> ScriptedModel {
         response.message.text = parts(event, "text").iter().filter_map(|text| text.as_str()).collect();
         model = model.response(response);
     }
-    match events(row).last().and_then(|event| event["error_code"].as_str()) {
+    match failure(row).map(|(code, _)| code) {
         Some("NO_RESPONSE") => model.error(ModelError::new(ModelErrorKind::Empty, "")),
+        Some("TIMEOUT") => model,
         _ => model.otherwise(|_| panic!("the record ends here")),
     }
 }
@@ -86,6 +87,12 @@ fn results(row: &Value) -> Vec<(&Value, &Value)> {
     let of_event =
         |event| parts(event, "function_response").into_iter().map(|given| (given, &event["actions"]));
     events(row).iter().flat_map(of_event).collect()
+}
+
+/// The code and the text of the error that is an event.
+fn failure(row: &Value) -> Option<(&str, &str)> {
+    let failed = events(row).iter().find_map(|event| Some((event["error_code"].as_str()?, event)));
+    failed.map(|(code, event)| (code, event["error_message"].as_str().unwrap_or_default()))
 }
 
 fn seconds(text: &str) -> Option<Duration> {
@@ -131,7 +138,7 @@ fn agent(row: &Value) -> Agent {
     if let (Some(limit), false) = (timeout, scenario.contains("per-tool")) {
         dispatcher = dispatcher.with_timeout(limit);
     }
-    let mut agent = Agent::builder(model(row, "root"))
+    let mut agent = Agent::builder(Dozing(model(row, "root")))
         .name("root")
         .dispatcher(dispatcher)
         .retry(ModelRetry::never())
@@ -240,8 +247,10 @@ async fn the_loop_ends_as_theirs() {
         let most = raised.and_then(|text| text.split_once('(')?.1.split_once(')')?.0.parse().ok());
         let mut limits = Limits::default();
         limits.max_model_calls = most.unwrap_or(limits.max_model_calls);
-        let options = RunOptions::new().with_limits(limits);
+        let failed = failure(row);
+        limits.model_timeout = failed.and_then(|(_, text)| seconds(text));
         let mut conversation = toolkit_agent::Conversation::new("1");
+        let options = RunOptions::new().with_limits(limits);
         let mut stream = agent(row).run_stream_in(&mut conversation, "go", options);
         let (mut heard, mut ended) = (Vec::new(), None);
         while let Some(event) = stream.next().await {
@@ -256,11 +265,19 @@ async fn the_loop_ends_as_theirs() {
         if !events(row).iter().any(|event| event.to_string().contains("\"response\":{\"response\":")) {
             assert_eq!(in_any_order(heard), in_any_order(bus(row)), "{row}");
         }
-        let failed = events(row).iter().find_map(|event| event["error_code"].as_str());
         match (raised, failed, most) {
             (None, None, _) => assert_eq!(ended, None, "{row}"),
             (Some(_), _, Some(most)) => {
                 assert_eq!(ended, Some(AgentError::Limit(Limit::ModelCalls(most))), "{row}");
+            }
+            (_, Some((code, text)), _) => {
+                let Some(AgentError::Model(error)) = ended else { panic!("{row}\n{ended:?}") };
+                let expected = match code {
+                    "TIMEOUT" => ModelErrorKind::TimedOut,
+                    _ => ModelErrorKind::Empty,
+                };
+                assert_eq!(error.kind, expected, "{row}");
+                assert!(code != "TIMEOUT" || error.message == text, "{row}\n{error}");
             }
             _ => assert!(ended.is_some(), "{row}"),
         }

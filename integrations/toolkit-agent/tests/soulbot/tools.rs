@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
+use toolkit_agent::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     BuildError, ClosureTool, FunctionTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
@@ -119,5 +120,23 @@ pub(super) fn recorded(response: &Value) -> Result<ToolOutput, ToolError> {
         (Some(error), _) => Err(ToolError::failed(error)),
         (_, Some(result)) => ToolOutput::json(result).map_err(ToolError::invalid_output),
         _ => ToolOutput::json(response).map_err(ToolError::invalid_output),
+    }
+}
+
+/// A model that says nothing more when its script has ended without a word on how to go on.
+pub(super) struct Dozing(pub(super) ScriptedModel);
+
+impl ChatModel for Dozing {
+    fn name(&self) -> &str {
+        "dozing"
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        match self.0.respond(request).await {
+            Err(error) if error.message == "the script of the model has ended" => {
+                std::future::pending().await
+            }
+            answer => answer,
+        }
     }
 }
