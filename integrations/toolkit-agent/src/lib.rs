@@ -10,6 +10,7 @@ mod message;
 mod model;
 mod run;
 mod scripted;
+mod structured;
 mod team;
 pub mod wire;
 
@@ -26,3 +27,4 @@ pub use model::{
 };
 pub use run::{Run, RunOptions, RunOutput, RunStream};
 pub use scripted::ScriptedModel;
+pub use structured::FormOptions;

@@ -184,6 +184,11 @@ impl Budget {
         self.limits.max_duration.map(|most| most.saturating_sub(self.started.elapsed()))
     }
 
+    /// What it means that the run has taken too long.
+    pub(crate) fn out_of_time(&self) -> AgentError {
+        AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
+    }
+
     /// How long the next answer of a model may take, and what it means if it takes longer.
     pub(crate) fn time_left(&self) -> Option<(Duration, TimeLimit)> {
         match (self.run_time_left(), self.limits.model_timeout) {

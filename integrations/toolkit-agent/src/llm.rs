@@ -159,7 +159,7 @@ impl LlmAgent {
         }))
     }
 
-    fn request(&self, conversation: &Conversation, dispatcher: &Dispatcher) -> ModelRequest {
+    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
         let instructions = match &self.instructions {
             Instructions::Text(text) => text.clone(),
             Instructions::Made(make) => {
@@ -167,11 +167,15 @@ impl LlmAgent {
             }
         };
         let messages = history::seen_by(&self.name, conversation.messages(), self.history_limit);
-        ModelRequest::new(messages)
+        let mut request = ModelRequest::new(messages)
             .with_instructions(instructions)
             .with_tools(dispatcher.registry())
             .with_tool_use(self.tool_use.clone())
-            .with_options(self.options.clone())
+            .with_options(self.options.clone());
+        if let Some(form) = run.form() {
+            form.ask(&mut request);
+        }
+        request
     }
 
     /// What the model answers, or a callback for it.
@@ -182,14 +186,14 @@ impl LlmAgent {
         dispatcher: &Dispatcher,
         work: &mut Work<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let request = self.request(conversation, dispatcher);
+        let request = self.request(conversation, run, dispatcher);
         conversation.begin_turn(&self.name);
-        let response = match self.callbacks.before(request).await {
+        let response = match run.unless_stopped(self.callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,
             ControlFlow::Continue(request) => self.ask(conversation, run, request, work).await?,
         };
         run.budget().add_usage(response.usage, &self.price);
-        Ok(self.callbacks.after(response).await)
+        run.unless_stopped(self.callbacks.after(response)).await
     }
 
     /// Waits for the results and adds all of the turn to the conversation.
@@ -202,13 +206,15 @@ impl LlmAgent {
     ) -> Result<Vec<ToolResult>, AgentError> {
         let mut message = response.message.clone();
         message.agent.clone_from(&self.name);
+        let more = work.not_in(&message.calls);
+        if !more.is_empty() {
+            // What was started has to be answered, and its native form says nothing of it.
+            message.calls.extend(more);
+            message.native = None;
+        }
         conversation.turn().message = message.clone();
         run.tell(|| RunEvent::Message { message: Box::new(message.clone()) });
-        for call in &message.calls {
-            if !work.has(call) {
-                work.start(call.clone(), conversation.turn());
-            }
-        }
+        work.start_rest(&message.calls, conversation.turn());
         let finished = work.finish(conversation, run, &self.name).await;
         let results = std::mem::take(&mut conversation.turn().results);
         let results = conversation.end_turn(message, results);

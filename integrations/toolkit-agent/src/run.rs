@@ -10,11 +10,16 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::{Budget, Limits};
+use crate::structured::Form;
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::sleep;
 use toolkit_core::CancellationToken;
 
 /// How an agent is run.
@@ -62,12 +67,15 @@ impl RunOptions {
 #[derive(Clone)]
 pub struct Run(Arc<Shared>);
 
+#[derive(Clone)]
 struct Shared {
     root: Agent,
     invocation_id: String,
     cancellation: CancellationToken,
     budget: Arc<Budget>,
     events: Option<UnboundedSender<RunEvent>>,
+    /// The form of the answer, if one is asked for.
+    form: Option<Form>,
 }
 
 impl Run {
@@ -79,19 +87,19 @@ impl Run {
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
             events,
+            form: None,
         }))
+    }
+
+    /// The same run, whose answer has a form.
+    pub(crate) fn with_form(&self, form: Form) -> Self {
+        Self(Arc::new(Shared { form: Some(form), ..Shared::clone(&self.0) }))
     }
 
     /// The same run, with another agent at its root and something more that stops it: for an agent that is a tool.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
-        let Shared { invocation_id, budget, events, .. } = &*self.0;
-        Self(Arc::new(Shared {
-            root,
-            invocation_id: invocation_id.clone(),
-            cancellation,
-            budget: budget.clone(),
-            events: events.clone(),
-        }))
+        // What it answers is a result, not the answer.
+        Self(Arc::new(Shared { root, cancellation, form: None, ..Shared::clone(&self.0) }))
     }
 
     /// The id of the run.
@@ -130,6 +138,41 @@ impl Run {
     /// [`AgentError::Cancelled`] if the run was stopped.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Waits for something, unless the run is stopped or its time is over before.
+    ///
+    /// # Errors
+    /// [`AgentError::Cancelled`], or [`AgentError::Limit`].
+    pub(crate) async fn unless_stopped<F: Future>(&self, future: F) -> Result<F::Output, AgentError> {
+        let time = self.budget().run_time_left();
+        let mut time_is_over = pin!(async {
+            match time {
+                Some(left) => sleep(left).await,
+                None => std::future::pending().await,
+            }
+        });
+        let mut cancelled = pin!(self.cancellation().cancelled());
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            if let Poll::Ready(output) = future.as_mut().poll(context) {
+                return Poll::Ready(Ok(output));
+            }
+            if cancelled.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err(AgentError::Cancelled));
+            }
+            time_is_over.as_mut().poll(context).map(|()| Err(self.budget().out_of_time()))
+        })
+        .await
+    }
+
+    /// The form of the answer, if one is asked for.
+    pub(crate) fn form(&self) -> Option<&Form> {
+        self.0.form.as_ref()
+    }
+
+    pub(crate) fn form_is_native(&self) -> bool {
+        self.form().is_some_and(Form::is_native)
     }
 
     pub(crate) fn budget(&self) -> &Budget {

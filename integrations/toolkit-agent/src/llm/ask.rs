@@ -3,7 +3,7 @@
 use super::LlmAgent;
 use super::work::Work;
 use crate::conversation::{Conversation, Turn};
-use crate::error::{AgentError, Limit};
+use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::TimeLimit;
 use crate::model::{
@@ -14,7 +14,7 @@ use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
-use std::time::Duration;
+use tokio::task::coop::consume_budget;
 use tokio::time::sleep;
 use toolkit_core::ToolResult;
 
@@ -51,7 +51,7 @@ impl LlmAgent {
                 return Err(error.into());
             };
             run.tell(|| RunEvent::ModelRetried { agent: agent(), error: error.to_string(), pause });
-            wait(pause, run).await?;
+            run.unless_stopped(sleep(pause)).await?;
             conversation.begin_turn(&self.name);
         }
         Err(AgentError::Cancelled)
@@ -100,6 +100,8 @@ impl LlmAgent {
         }
         let mut stream = self.model.stream(request).await?;
         loop {
+            // However fast the pieces come: a run can be stopped between two.
+            consume_budget().await;
             match heard(&mut stream, work).await {
                 Heard::Result(result) => work.keep(result, conversation.turn(), &self.name),
                 Heard::Piece(Some(piece)) => {
@@ -182,26 +184,11 @@ fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
 fn out_of_time(run: &Run, limit: TimeLimit) -> Failure {
     let limits = run.budget().limits();
     match limit {
-        TimeLimit::Run => {
-            Failure::Run(AgentError::Limit(Limit::Duration(limits.max_duration.unwrap_or_default())))
-        }
+        TimeLimit::Run => Failure::Run(run.budget().out_of_time()),
         TimeLimit::Model => {
             let seconds = limits.model_timeout.unwrap_or_default().as_secs_f64();
             let text = format!("LLM call timed out after {seconds}s");
             Failure::Model(ModelError::new(ModelErrorKind::TimedOut, text))
         }
     }
-}
-
-/// Waits, unless the run is stopped before.
-async fn wait(pause: Duration, run: &Run) -> Result<(), AgentError> {
-    let mut cancelled = pin!(run.cancellation().cancelled());
-    let mut waited = pin!(sleep(pause));
-    poll_fn(|context| {
-        if cancelled.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Err(AgentError::Cancelled));
-        }
-        waited.as_mut().poll(context).map(Ok)
-    })
-    .await
 }

@@ -2,13 +2,9 @@
 
 use super::failures::Failures;
 use crate::conversation::{Conversation, Turn};
-use crate::error::{AgentError, Limit};
+use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::run::Run;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
-use tokio::time::sleep;
 use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, OpenBatch, ToolCall, ToolError, ToolResult};
 
 /// The calls of one turn.
@@ -30,9 +26,16 @@ impl<'a> Work<'a> {
         Self { run: run.clone(), batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
     }
 
-    /// Whether the call was started already.
-    pub(super) fn has(&self, call: &ToolCall) -> bool {
-        self.calls.iter().any(|known| known.id == call.id && known.name == call.name)
+    /// The calls that were started, but are not among these.
+    pub(super) fn not_in(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
+        without(&self.calls, calls)
+    }
+
+    /// Starts those of all calls of the turn that were not started while the model wrote.
+    pub(super) fn start_rest(&mut self, calls: &[ToolCall], turn: &mut Turn) {
+        for call in without(calls, &self.calls) {
+            self.start(call, turn);
+        }
     }
 
     /// Whether anything was started.
@@ -46,7 +49,8 @@ impl<'a> Work<'a> {
         self.calls.push(call.clone());
         match self.refusal(&call) {
             Some(error) => {
-                turn.results.push(ToolResult::of(&call, Err(error)).with_position(position));
+                let agent = turn.message.agent.clone();
+                self.keep(ToolResult::of(&call, Err(error)).with_position(position), turn, &agent);
             }
             None => {
                 self.dispatched.push(position);
@@ -103,32 +107,34 @@ impl<'a> Work<'a> {
         stopped.and_then(|()| run.check_cancelled())
     }
 
+    /// What happens next; a run that was stopped already waits for results only.
     async fn step(&mut self, may_stop: bool) -> Step {
         let run = self.run.clone();
-        let time = run.budget().run_time_left();
-        let mut cancelled = pin!(run.cancellation().cancelled());
-        let mut time_is_over = pin!(async {
-            match time {
-                Some(left) => sleep(left).await,
-                None => std::future::pending().await,
-            }
-        });
-        let mut next = pin!(self.next());
-        poll_fn(|context| {
-            if let Poll::Ready(result) = next.as_mut().poll(context) {
-                return Poll::Ready(result.map_or(Step::Nothing, Step::Result));
-            }
-            if may_stop && cancelled.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Step::Stopped(AgentError::Cancelled));
-            }
-            if may_stop && time_is_over.as_mut().poll(context).is_ready() {
-                let most = run.budget().limits().max_duration.unwrap_or_default();
-                return Poll::Ready(Step::Stopped(AgentError::Limit(Limit::Duration(most))));
-            }
-            Poll::Pending
-        })
-        .await
+        let next = match may_stop {
+            true => run.unless_stopped(self.next()).await,
+            false => Ok(self.next().await),
+        };
+        match next {
+            Ok(result) => result.map_or(Step::Nothing, Step::Result),
+            Err(error) => Step::Stopped(error),
+        }
     }
+}
+
+/// The calls without those others. A model may give several calls the same id; each is one of its own.
+fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
+    let mut others: Vec<&ToolCall> = others.iter().collect();
+    let is_new = |call: &&ToolCall| match others
+        .iter()
+        .position(|other| other.id == call.id && other.name == call.name)
+    {
+        Some(at) => {
+            others.swap_remove(at);
+            false
+        }
+        None => true,
+    };
+    calls.iter().filter(is_new).cloned().collect()
 }
 
 /// What happened next.
