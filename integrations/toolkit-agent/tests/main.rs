@@ -4,3 +4,4 @@
 
 mod property;
 mod structured;
+mod turns;

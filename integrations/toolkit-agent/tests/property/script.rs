@@ -45,7 +45,12 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn call() -> impl Strategy<Value = ToolCall> {
-    let id = prop_oneof![select(&["a", "b", "c", "call 1/ü", ""][..]).prop_map(str::to_owned), "[a-z0-9]{8}"];
+    let id = prop_oneof![
+        3 => select(&["a", "b"][..]).prop_map(str::to_owned),
+        1 => select(&["call 1/ü", ""][..]).prop_map(str::to_owned),
+        1 => "[a-z0-9]{8}",
+    ];
+    let name = prop_oneof![1 => Just("ok"), 1 => select(NAMES)];
     let arguments = prop_oneof![
         3 => Just("{}".to_owned()),
         2 => (0..3_i64).prop_map(|n| format!(r#"{{"n": {n}}}"#)),
@@ -53,7 +58,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
             .prop_map(str::to_owned),
         1 => text(),
     ];
-    (id, select(NAMES), arguments).prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
+    (id, name, arguments).prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
 }
 
 fn response() -> impl Strategy<Value = ModelResponse> {
