@@ -8,6 +8,7 @@ mod limits;
 mod llm;
 mod message;
 mod model;
+mod record;
 mod run;
 mod scripted;
 mod structured;
@@ -25,6 +26,7 @@ pub use model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     ModelResponse, ModelRetry, ModelStream, OutputFormat, Price, Retrying, Usage,
 };
+pub use record::{Recorder, Replay};
 pub use run::{Run, RunOptions, RunOutput, RunStream};
 pub use scripted::ScriptedModel;
 pub use structured::FormOptions;

@@ -1,5 +1,6 @@
 //! How a model should answer.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use toolkit_core::{ApiFormat, schema_of, schemars::JsonSchema};
 
@@ -11,22 +12,29 @@ use toolkit_core::{ApiFormat, schema_of, schemars::JsonSchema};
 /// let options = ModelOptions::new().with_temperature(0.2).with_max_output_tokens(2_000);
 /// assert_eq!(options.max_output_tokens, Some(2_000));
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ModelOptions {
     /// How freely it chooses its words, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// From which part of the probable words it chooses, up to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// How many tokens it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
     /// Texts at which it stops.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     /// What makes two answers alike, where the provider can.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The form of the final answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
     /// Fields of the request's body, in the words of one API; they go before all others.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
@@ -88,7 +96,7 @@ impl ModelOptions {
 }
 
 /// The form of an answer: JSON that a schema describes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
     /// What the form is called; letters, digits, `_` and `-`.
