@@ -23,7 +23,7 @@ pub enum AgentError {
     /// There is no agent of this name to go on with.
     UnknownAgent(String),
     /// Agents that ran side by side have failed: their names, and why.
-    Branches(Vec<(String, AgentError)>),
+    Branches(Vec<(String, Self)>),
     /// Something else, in words of the program.
     Other(String),
 }

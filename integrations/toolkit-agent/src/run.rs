@@ -171,10 +171,6 @@ impl Run {
         self.0.form.as_ref()
     }
 
-    pub(crate) fn form_is_native(&self) -> bool {
-        self.form().is_some_and(Form::is_native)
-    }
-
     pub(crate) fn budget(&self) -> &Budget {
         &self.0.budget
     }

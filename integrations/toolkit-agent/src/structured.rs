@@ -12,6 +12,7 @@ use crate::error::AgentError;
 use crate::message::UserMessage;
 use crate::model::{FinishReason, ModelErrorKind};
 use crate::run::{Run, RunOptions, RunOutput};
+use form::Native;
 use reader::Reader;
 use toolkit_core::ToolParams;
 
@@ -28,22 +29,22 @@ use toolkit_core::ToolParams;
 pub struct FormOptions {
     /// How often the model may answer until its answer is of the form; 3 if nothing else is said.
     pub attempts: u32,
-    /// Whether the provider is told of the form, too, so that it holds the model to it; it is, if nothing else is
-    /// said. A provider that refuses the request is asked again without.
+    /// Whether the provider is told of the form, too, so that it holds the model to it. A provider that refuses
+    /// such a request is asked again without. The instructions tell the form in any case.
     ///
-    /// The instructions tell the form in any case. Some servers cannot offer tools and demand a form in one
-    /// request, but do not say so, and the model then never calls its tools: turn it off for these.
-    pub native: bool,
+    /// If nothing is said, the provider is told when there are no tools, or when an answer was not of the form: some
+    /// servers take a form and tools in one request, and the model then never calls a tool, but makes its answer up.
+    pub native: Option<bool>,
 }
 
 impl Default for FormOptions {
     fn default() -> Self {
-        Self { attempts: 3, native: true }
+        Self { attempts: 3, native: None }
     }
 }
 
 impl FormOptions {
-    /// Three attempts, and the provider is told.
+    /// Three attempts, and the provider is told when that does no harm.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -56,10 +57,10 @@ impl FormOptions {
         self
     }
 
-    /// Sets whether the provider is told of the form.
+    /// Sets whether the provider is told of the form, from the first question on.
     #[must_use]
     pub fn with_native(mut self, native: bool) -> Self {
-        self.native = native;
+        self.native = Some(native);
         self
     }
 }
@@ -128,18 +129,25 @@ impl Agent {
         form: FormOptions,
     ) -> Result<(T, RunOutput), AgentError> {
         let reader = Reader::<T>::new()?;
-        let mut run = Run::new(self.clone(), options, None).with_form(reader.form(form.native));
+        let (mut first, mut later) = match form.native {
+            None => (Native::WithoutTools, Native::Always),
+            Some(true) => (Native::Always, Native::Always),
+            Some(false) => (Native::Never, Native::Never),
+        };
+        let run = Run::new(self.clone(), options, None);
         conversation.settle();
         let begin = conversation.messages().len();
         let mut input = Some(input.into());
         let mut fault = String::new();
         for _ in 0..form.attempts.max(1) {
-            let mut output = match self.carry_out(conversation, input.take(), run.clone()).await {
+            let asked = reader.form(std::mem::replace(&mut first, later));
+            let may_be_refused = asked.is_native();
+            let mut output = match self.carry_out(conversation, input.take(), run.with_form(asked)).await {
                 Err(AgentError::Model(error))
-                    if error.kind == ModelErrorKind::InvalidRequest && run.form_is_native() =>
+                    if error.kind == ModelErrorKind::InvalidRequest && may_be_refused =>
                 {
-                    run = run.with_form(reader.form(false));
-                    self.carry_out(conversation, None, run.clone()).await?
+                    (first, later) = (Native::Never, Native::Never);
+                    self.carry_out(conversation, None, run.with_form(reader.form(Native::Never))).await?
                 }
                 output => output?,
             };

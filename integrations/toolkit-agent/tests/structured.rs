@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use toolkit_agent::{
     Agent, AgentError, Conversation, FinishReason, FormOptions, Limit, Limits, Message, ModelError,
-    ModelResponse, RunOptions, ScriptedModel,
+    ModelRequest, ModelResponse, RunOptions, ScriptedModel,
 };
 use toolkit_core::{ApiFormat, FunctionTool, ToolParams, ToolRegistry};
 
@@ -150,6 +150,20 @@ async fn tools_are_called_before_the_answer() {
     assert_eq!(output.messages, conversation.messages());
     assert_eq!(output.messages.len(), 6);
     assert!(told(&model).contains("it is not JSON"), "{}", told(&model));
+    // Held to the form from its first word, a model would make the answer up.
+    let is_native = |request: &ModelRequest| request.options.output.is_some();
+    assert_eq!(model.requests().iter().map(is_native).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[tokio::test]
+async fn a_program_may_say_whether_the_provider_is_told() {
+    for native in [true, false] {
+        let model = ScriptedModel::new().text("no").text(SOUP);
+        let agent = Agent::builder(model.clone()).build().unwrap();
+        let (options, form) = (RunOptions::new(), FormOptions::new().with_native(native));
+        agent.run_as_with::<Recipe>(&mut Conversation::new("1"), "Cook.", options, form).await.unwrap();
+        assert!(model.requests().iter().all(|request| request.options.output.is_some() == native));
+    }
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ fn results(messages: &[Message]) -> Vec<String> {
         Message::Tool(given) => Some(given.results.iter().map(ToolResult::to_text)),
         _ => None,
     });
-    given.flatten().map(|text| text.into_owned()).collect()
+    given.flatten().map(std::borrow::Cow::into_owned).collect()
 }
 
 #[tokio::test]

@@ -37,6 +37,6 @@ fn divide(dividend: f64, divisor: f64) -> Result<f64, String> {
 /// :param value: What to remember
 #[tool]
 fn remember(what: String, value: String, context: &ToolContext) -> &'static str {
-    context.session().set(&format!("user:{what}"), value);
+    context.session().set(format!("user:{what}"), value);
     "I will remember it"
 }

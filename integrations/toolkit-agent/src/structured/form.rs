@@ -6,13 +6,23 @@ use crate::model::{ModelRequest, OutputFormat};
 #[derive(Debug, Clone)]
 pub(crate) struct Form {
     pub(super) format: OutputFormat,
-    /// Whether the provider is told of it, too.
-    pub(super) native: bool,
+    pub(super) native: Native,
+}
+
+/// When the provider is told of a form, so that it holds the model to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Native {
+    Never,
+    /// Some servers, llama.cpp's among them, hold the model to the form from its first word: it calls no tool, but
+    /// makes an answer up.
+    WithoutTools,
+    Always,
 }
 
 impl Form {
-    pub(crate) fn is_native(&self) -> bool {
-        self.native
+    /// Whether the provider may have been told of it.
+    pub(super) fn is_native(&self) -> bool {
+        self.native != Native::Never
     }
 
     /// Has a request ask for the form.
@@ -25,6 +35,11 @@ impl Form {
              else:\n{}",
             self.format.schema
         ));
-        request.options.output = self.native.then(|| self.format.clone());
+        let is_native = match self.native {
+            Native::Never => false,
+            Native::WithoutTools => request.tools.is_empty(),
+            Native::Always => true,
+        };
+        request.options.output = is_native.then(|| self.format.clone());
     }
 }

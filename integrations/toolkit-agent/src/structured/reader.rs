@@ -1,6 +1,6 @@
 //! Reading an answer as a type.
 
-use super::form::Form;
+use super::form::{Form, Native};
 use super::json;
 use crate::model::OutputFormat;
 use serde::Deserialize;
@@ -64,7 +64,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         Ok(Self { context, tool, value, is_wrapped, format })
     }
 
-    pub(super) fn form(&self, native: bool) -> Form {
+    pub(super) fn form(&self, native: Native) -> Form {
         Form { format: self.format.clone(), native }
     }
 
