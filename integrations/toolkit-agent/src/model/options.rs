@@ -4,6 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use toolkit_core::{ApiFormat, schema_of, schemars::JsonSchema};
 
+/// Providers refuse longer names of forms.
+const LONGEST_NAME: usize = 64;
+
 /// How a model should answer. What is `None` is left to the provider.
 ///
 /// ```
@@ -112,11 +115,11 @@ impl OutputFormat {
         Self { name: name.into(), schema }
     }
 
-    /// The form of a type.
+    /// The form of a type. It has the name of the type's schema, of which providers take 64 characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
-        let name: String =
-            T::schema_name().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let name: String = T::schema_name().chars().map(legal).take(LONGEST_NAME).collect();
         Self::new(name, schema_of::<T>())
     }
 

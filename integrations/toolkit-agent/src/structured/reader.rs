@@ -14,9 +14,6 @@ use toolkit_core::{
 /// The name that the answer has for the model.
 const ANSWER: &str = "answer";
 
-/// Providers refuse longer names of forms.
-const LONGEST_NAME: usize = 64;
-
 /// Reads answers as values of a type.
 ///
 /// An answer is read as the arguments of a tool are, so that all that is wrong with it is known at once, and what can
@@ -59,7 +56,6 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         if let (Some(description), Value::Object(schema)) = (description, &mut format.schema) {
             schema.insert("description".to_owned(), description);
         }
-        format.name.truncate(LONGEST_NAME);
         let context = ToolContext::new(definition.name.clone());
         Ok(Self { context, tool, value, is_wrapped, format })
     }
