@@ -10,6 +10,7 @@ mod message;
 mod model;
 mod run;
 mod scripted;
+mod session;
 mod team;
 pub mod wire;
 
@@ -26,3 +27,9 @@ pub use model::{
 };
 pub use run::{Run, RunOptions, RunOutput, RunStream};
 pub use scripted::ScriptedModel;
+#[cfg(feature = "files")]
+pub use session::FileStore;
+#[cfg(feature = "sqlite")]
+pub use session::SqliteStore;
+pub use session::{ConversationInfo, ConversationStore, MemoryStore, Sessions, StateOwner, StoreError};
+pub use team::{AgentTool, HistoryTool, LoopAgent, ParallelAgent, SequentialAgent};

@@ -3,7 +3,7 @@
 use super::LlmAgent;
 use super::work::Work;
 use crate::conversation::{Conversation, Turn};
-use crate::error::{AgentError, Limit};
+use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::TimeLimit;
 use crate::model::{
@@ -14,7 +14,6 @@ use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
-use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_core::ToolResult;
 
@@ -23,6 +22,12 @@ enum Failure {
     /// Another attempt may help.
     Model(ModelError),
     Run(AgentError),
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
 }
 
 impl LlmAgent {
@@ -51,7 +56,7 @@ impl LlmAgent {
                 return Err(error.into());
             };
             run.tell(|| RunEvent::ModelRetried { agent: agent(), error: error.to_string(), pause });
-            wait(pause, run).await?;
+            within(run, sleep(pause)).await?;
             conversation.begin_turn(&self.name);
         }
         Err(AgentError::Cancelled)
@@ -78,7 +83,7 @@ impl LlmAgent {
         let mut listening = pin!(self.listen(conversation, run, request, work));
         poll_fn(|context| {
             if let Poll::Ready(response) = listening.as_mut().poll(context) {
-                return Poll::Ready(response.map_err(Failure::Model));
+                return Poll::Ready(response);
             }
             if cancelled.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Err(Failure::Run(AgentError::Cancelled)));
@@ -94,35 +99,33 @@ impl LlmAgent {
         run: &Run,
         request: ModelRequest,
         work: &mut Work<'_>,
-    ) -> Result<ModelResponse, ModelError> {
+    ) -> Result<ModelResponse, Failure> {
         if !self.streaming {
-            return self.model.respond(request).await;
+            return Ok(self.model.respond(request).await?);
         }
         let mut stream = self.model.stream(request).await?;
         loop {
             match heard(&mut stream, work).await {
-                Heard::Result(result) => work.keep(result, conversation.turn(), &self.name),
-                Heard::Piece(Some(piece)) => {
-                    if let Some(response) = self.take(piece?, conversation.turn(), run, work) {
-                        return Ok(response);
+                Heard::Result(result) => work.keep(result, conversation.turn()),
+                Heard::Piece(Some(piece)) => match piece? {
+                    ModelDelta::Call(call) if !self.callbacks.may_change_calls() => {
+                        conversation.turn().message.calls.push(call.clone());
+                        run.save(conversation).await.map_err(Failure::Run)?;
+                        work.start(call, conversation.turn());
                     }
-                }
+                    ModelDelta::Done(response) => return Ok(*response),
+                    piece => self.take(piece, conversation.turn(), run),
+                },
                 Heard::Piece(None) => {
                     let text = "the answer ended before it was complete";
-                    return Err(ModelError::new(ModelErrorKind::Connection, text));
+                    return Err(ModelError::new(ModelErrorKind::Connection, text).into());
                 }
             }
         }
     }
 
-    /// Takes a piece; the last one is the answer.
-    fn take(
-        &self,
-        piece: ModelDelta,
-        turn: &mut Turn,
-        run: &Run,
-        work: &mut Work<'_>,
-    ) -> Option<ModelResponse> {
+    /// Takes a piece that starts no call.
+    fn take(&self, piece: ModelDelta, turn: &mut Turn, run: &Run) {
         let agent = || self.name.clone();
         match piece {
             ModelDelta::Text(text) => {
@@ -133,15 +136,8 @@ impl LlmAgent {
             ModelDelta::CallStarted { id, name } => {
                 run.tell(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool: name });
             }
-            ModelDelta::Call(call) => {
-                if !self.callbacks.may_change_calls() {
-                    turn.message.calls.push(call.clone());
-                    work.start(call, turn);
-                }
-            }
-            ModelDelta::Done(response) => return Some(*response),
+            ModelDelta::Call(_) | ModelDelta::Done(_) => {}
         }
-        None
     }
 }
 
@@ -182,9 +178,7 @@ fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
 fn out_of_time(run: &Run, limit: TimeLimit) -> Failure {
     let limits = run.budget().limits();
     match limit {
-        TimeLimit::Run => {
-            Failure::Run(AgentError::Limit(Limit::Duration(limits.max_duration.unwrap_or_default())))
-        }
+        TimeLimit::Run => Failure::Run(run.budget().out_of_time()),
         TimeLimit::Model => {
             let seconds = limits.model_timeout.unwrap_or_default().as_secs_f64();
             let text = format!("LLM call timed out after {seconds}s");
@@ -193,15 +187,19 @@ fn out_of_time(run: &Run, limit: TimeLimit) -> Failure {
     }
 }
 
-/// Waits, unless the run is stopped before.
-async fn wait(pause: Duration, run: &Run) -> Result<(), AgentError> {
+/// Waits for something, unless the run is stopped before or its time is over.
+pub(super) async fn within<T>(run: &Run, work: impl Future<Output = T>) -> Result<T, AgentError> {
     let mut cancelled = pin!(run.cancellation().cancelled());
-    let mut waited = pin!(sleep(pause));
+    let mut time_is_over = pin!(run.time_is_over());
+    let mut work = pin!(work);
     poll_fn(|context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(Ok(done));
+        }
         if cancelled.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(AgentError::Cancelled));
         }
-        waited.as_mut().poll(context).map(Ok)
+        time_is_over.as_mut().poll(context).map(Err)
     })
     .await
 }

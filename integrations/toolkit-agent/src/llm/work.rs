@@ -1,19 +1,17 @@
 //! The calls of one turn, on their way to their results.
 
+use super::ask::within;
 use super::failures::Failures;
 use crate::conversation::{Conversation, Turn};
-use crate::error::{AgentError, Limit};
+use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::run::Run;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
-use tokio::time::sleep;
 use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, OpenBatch, ToolCall, ToolError, ToolResult};
 
 /// The calls of one turn.
 pub(super) struct Work<'a> {
     run: Run,
+    agent: &'a str,
     batch: OpenBatch,
     handle: BatchHandle,
     failures: &'a mut Failures,
@@ -24,15 +22,30 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(dispatcher: &Dispatcher, run: &Run, failures: &'a mut Failures) -> Self {
+    pub(super) fn new(
+        dispatcher: &Dispatcher,
+        run: &Run,
+        agent: &'a str,
+        failures: &'a mut Failures,
+    ) -> Self {
         let handle = BatchHandle::new();
         let batch = dispatcher.open_batch(handle.clone());
-        Self { run: run.clone(), batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
+        Self { run: run.clone(), agent, batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
     }
 
-    /// Whether the call was started already.
-    pub(super) fn has(&self, call: &ToolCall) -> bool {
-        self.calls.iter().any(|known| known.id == call.id && known.name == call.name)
+    /// Those of a message's calls that were not started yet. Two with the same id are two.
+    pub(super) fn not_started(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
+        let mut started: Vec<&ToolCall> = self.calls.iter().collect();
+        let mut others = Vec::new();
+        for call in calls {
+            match started.iter().position(|known| known.id == call.id && known.name == call.name) {
+                Some(at) => {
+                    started.remove(at);
+                }
+                None => others.push(call.clone()),
+            }
+        }
+        others
     }
 
     /// Whether anything was started.
@@ -46,7 +59,7 @@ impl<'a> Work<'a> {
         self.calls.push(call.clone());
         match self.refusal(&call) {
             Some(error) => {
-                turn.results.push(ToolResult::of(&call, Err(error)).with_position(position));
+                self.keep(ToolResult::of(&call, Err(error)).with_position(position), turn);
             }
             None => {
                 self.dispatched.push(position);
@@ -75,23 +88,24 @@ impl<'a> Work<'a> {
     }
 
     /// Takes over a result.
-    pub(super) fn keep(&self, result: ToolResult, turn: &mut Turn, agent: &str) {
-        let told = || RunEvent::Result { agent: agent.to_owned(), result: Box::new(result.clone()) };
+    pub(super) fn keep(&self, result: ToolResult, turn: &mut Turn) {
+        let told = || RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) };
         self.run.tell(told);
         turn.results.push(result);
     }
 
     /// Waits for all results. A run that is stopped stops its calls, and each has its result all the same.
-    pub(super) async fn finish(
-        &mut self,
-        conversation: &mut Conversation,
-        run: &Run,
-        agent: &str,
-    ) -> Result<(), AgentError> {
+    pub(super) async fn finish(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        let run = self.run.clone();
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             match self.step(stopped.is_ok()).await {
-                Step::Result(result) => self.keep(result, conversation.turn(), agent),
+                Step::Result(result) => {
+                    self.keep(result, conversation.turn());
+                    if !self.batch.is_empty() {
+                        stopped = stopped.and(run.save(conversation).await);
+                    }
+                }
                 Step::Nothing => break,
                 Step::Stopped(error) => {
                     self.handle.cancel();
@@ -100,34 +114,28 @@ impl<'a> Work<'a> {
             }
         }
         self.batch.close();
-        stopped.and_then(|()| run.check_cancelled())
+        stopped?;
+        run.check_cancelled()
+    }
+
+    /// Stops what still runs. What has ended before counts.
+    pub(super) async fn stop(&mut self, conversation: &mut Conversation) {
+        self.handle.cancel();
+        while let Some(result) = self.next().await {
+            self.keep(result, conversation.turn());
+        }
+        self.batch.close();
     }
 
     async fn step(&mut self, may_stop: bool) -> Step {
         let run = self.run.clone();
-        let time = run.budget().run_time_left();
-        let mut cancelled = pin!(run.cancellation().cancelled());
-        let mut time_is_over = pin!(async {
-            match time {
-                Some(left) => sleep(left).await,
-                None => std::future::pending().await,
-            }
-        });
-        let mut next = pin!(self.next());
-        poll_fn(|context| {
-            if let Poll::Ready(result) = next.as_mut().poll(context) {
-                return Poll::Ready(result.map_or(Step::Nothing, Step::Result));
-            }
-            if may_stop && cancelled.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Step::Stopped(AgentError::Cancelled));
-            }
-            if may_stop && time_is_over.as_mut().poll(context).is_ready() {
-                let most = run.budget().limits().max_duration.unwrap_or_default();
-                return Poll::Ready(Step::Stopped(AgentError::Limit(Limit::Duration(most))));
-            }
-            Poll::Pending
-        })
-        .await
+        if !may_stop {
+            return self.next().await.map_or(Step::Nothing, Step::Result);
+        }
+        match within(&run, self.next()).await {
+            Ok(result) => result.map_or(Step::Nothing, Step::Result),
+            Err(error) => Step::Stopped(error),
+        }
     }
 }
 
