@@ -1,0 +1,12 @@
+//! Agents, as their users see them.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+mod agent;
+mod cancel;
+mod kosong;
+mod limits;
+mod sessions;
+mod soulbot;
+mod support;
+mod team;
