@@ -195,6 +195,11 @@ impl Agent {
         self.0.limits()
     }
 
+    /// Whether both are clones of one agent.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Answers in a conversation of its own.
     ///
     /// # Errors
@@ -307,9 +312,14 @@ impl Agent {
         if let Some(input) = input {
             conversation.push(input);
         }
-        let end = self.take_part(conversation, &run).await;
+        let end = match run.save(conversation).await {
+            Ok(()) => self.take_part(conversation, &run).await,
+            Err(error) => Err(error),
+        };
         conversation.settle();
+        let saved = run.save(conversation).await;
         let AgentEnd { text, agent, finish, escalate } = end?;
+        saved?;
         let budget = run.budget();
         Ok(RunOutput {
             text,

@@ -1,9 +1,12 @@
 //! A conversation: what was said, and what is remembered beside it.
 
 use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
+use crate::session::Lease;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::{Session, SessionStore, ToolCall, ToolError, ToolResult};
 
 /// A conversation: what was said, and what is remembered beside it.
@@ -25,14 +28,23 @@ use toolkit_core::{Session, SessionStore, ToolCall, ToolError, ToolResult};
 #[serde(from = "Stored", into = "Stored")]
 pub struct Conversation {
     id: String,
+    user_id: String,
     messages: Vec<Message>,
+    /// When each message was added, in seconds since 1970; 0 if it is not known.
+    times: Vec<u64>,
     /// The turn of a model that has not ended.
     turn: Option<Turn>,
     /// What is remembered under keys without a prefix.
     own: SessionStore,
     user: SessionStore,
     app: SessionStore,
+    /// Where what is remembered of the user and the application is kept.
+    lease: Option<Arc<Lease>>,
 }
+
+/// Whose conversation it is that calls are made in.
+#[derive(Debug, Clone)]
+pub(crate) struct Owner(pub(crate) String);
 
 /// A turn of a model that has not ended: what it has said so far, and what came of its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -46,7 +58,11 @@ pub(crate) struct Turn {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     id: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    user: String,
     messages: Vec<Message>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    times: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     turn: Option<Turn>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -54,15 +70,16 @@ struct Stored {
 }
 
 impl From<Stored> for Conversation {
-    fn from(Stored { id, messages, turn, state }: Stored) -> Self {
-        Self { messages, turn, own: state.into_iter().collect(), ..Self::new(id) }
+    fn from(Stored { id, user, messages, mut times, turn, state }: Stored) -> Self {
+        times.resize(messages.len(), 0);
+        Self { user_id: user, messages, times, turn, own: state.into_iter().collect(), ..Self::new(id) }
     }
 }
 
 impl From<Conversation> for Stored {
     fn from(conversation: Conversation) -> Self {
-        let Conversation { id, messages, turn, own, .. } = conversation;
-        Self { id, messages, turn, state: own.snapshot() }
+        let Conversation { id, user_id, messages, times, turn, own, .. } = conversation;
+        Self { id, user: user_id, messages, times, turn, state: own.snapshot() }
     }
 }
 
@@ -89,10 +106,29 @@ impl Conversation {
         self
     }
 
+    /// Sets whose conversation it is.
+    #[must_use]
+    pub fn with_user_id(mut self, user: impl Into<String>) -> Self {
+        self.user_id = user.into();
+        self
+    }
+
+    /// A conversation in which nothing was said, and in which is remembered what this session remembers.
+    pub(crate) fn beside(session: &Session) -> Self {
+        let (own, user, app) = (session.store().clone(), session.user().clone(), session.app().clone());
+        Self { own, user, app, ..Self::new(session.id()) }
+    }
+
     /// The id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whose conversation it is; empty if that was not said.
+    #[must_use]
+    pub fn user_id(&self) -> &str {
+        &self.user_id
     }
 
     /// What was said. A turn that was broken off is there after [`settle`](Self::settle), which every run does first.
@@ -101,10 +137,41 @@ impl Conversation {
         &self.messages
     }
 
+    /// When the message at this position was added, to the second; `None` if it is not known.
+    #[must_use]
+    pub fn time_of(&self, position: usize) -> Option<SystemTime> {
+        let seconds = *self.times.get(position).filter(|seconds| **seconds > 0)?;
+        UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    }
+
     /// Adds a message.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
-        self.messages.push(message.into());
+        self.add(message.into());
+    }
+
+    fn add(&mut self, message: Message) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.messages.push(message);
+        self.times.push(now.as_secs());
+    }
+
+    /// Adds what was said in a copy of this conversation after the copy was made.
+    pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
+        branch.settle();
+        if begin <= branch.messages.len() {
+            self.messages.extend(branch.messages.drain(begin..));
+            self.times.extend(branch.times.drain(begin..));
+        }
+    }
+
+    pub(crate) fn leased(mut self, lease: Arc<Lease>) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    pub(crate) fn lease(&self) -> Option<&Arc<Lease>> {
+        self.lease.as_ref()
     }
 
     /// What is remembered, for the tools of an agent and for the program.
@@ -127,6 +194,7 @@ impl Conversation {
         let latest = || self.messages.iter().rposition(is_user);
         if let Some(first) = later.or_else(latest) {
             self.messages.drain(..first);
+            self.times.drain(..first);
         }
     }
 
@@ -166,9 +234,9 @@ impl Conversation {
         }
         let results = in_order(&message.calls, results);
         let agent = message.agent.clone();
-        self.messages.push(Message::Assistant(message));
+        self.add(Message::Assistant(message));
         if !results.is_empty() {
-            self.messages.push(Message::Tool(ToolMessage { agent, results: results.clone() }));
+            self.add(Message::Tool(ToolMessage { agent, results: results.clone() }));
         }
         results
     }

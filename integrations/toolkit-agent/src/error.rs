@@ -1,6 +1,7 @@
 //! Why a run has no answer.
 
 use crate::model::ModelError;
+use crate::session::StoreError;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub enum AgentError {
     UnknownAgent(String),
     /// Agents that ran side by side have failed: their names, and why.
     Branches(Vec<(String, Self)>),
+    /// The conversation could not be read or saved.
+    Store(StoreError),
     /// Something else, in words of the program.
     Other(String),
 }
@@ -53,6 +56,7 @@ impl fmt::Display for AgentError {
                 f.write_str("agents have failed")?;
                 failed.iter().try_for_each(|(name, error)| write!(f, "\n- `{name}`: {error}"))
             }
+            Self::Store(error) => error.fmt(f),
             Self::Other(reason) => f.write_str(reason),
         }
     }
@@ -73,6 +77,7 @@ impl Error for AgentError {
         match self {
             Self::Model(error) => Some(error),
             Self::Build(error) => Some(error),
+            Self::Store(error) => Some(error),
             _ => None,
         }
     }
@@ -81,6 +86,12 @@ impl Error for AgentError {
 impl From<ModelError> for AgentError {
     fn from(error: ModelError) -> Self {
         Self::Model(error)
+    }
+}
+
+impl From<StoreError> for AgentError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 

@@ -94,6 +94,14 @@ pub enum RunEvent {
         /// The agent that goes on.
         to: String,
     },
+    /// An agent that ran beside others has failed; they go on without it.
+    #[non_exhaustive]
+    BranchFailed {
+        /// Its name.
+        agent: String,
+        /// What went wrong.
+        error: String,
+    },
     /// An agent has ended.
     #[non_exhaustive]
     AgentEnded {

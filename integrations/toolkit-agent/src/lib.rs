@@ -52,6 +52,7 @@ mod model;
 mod record;
 mod run;
 mod scripted;
+mod session;
 mod structured;
 mod team;
 pub mod wire;
@@ -70,7 +71,13 @@ pub use model::{
 pub use record::{Recorder, Replay};
 pub use run::{Run, RunOptions, RunOutput, RunStream};
 pub use scripted::ScriptedModel;
+#[cfg(feature = "files")]
+pub use session::FileStore;
+#[cfg(feature = "sqlite")]
+pub use session::SqliteStore;
+pub use session::{ConversationInfo, ConversationStore, MemoryStore, Sessions, StateOwner, StoreError};
 pub use structured::FormOptions;
+pub use team::{AgentTool, HistoryTool, LoopAgent, ParallelAgent, SequentialAgent};
 
 /// The code of the README, compiled with the tests.
 #[cfg(doctest)]

@@ -179,14 +179,14 @@ impl Budget {
         self.tool_calls.load(Ordering::Relaxed)
     }
 
+    /// What it means that the run has taken as long as it may.
+    pub(crate) fn out_of_time(&self) -> AgentError {
+        AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
+    }
+
     /// How long the run may still take.
     pub(crate) fn run_time_left(&self) -> Option<Duration> {
         self.limits.max_duration.map(|most| most.saturating_sub(self.started.elapsed()))
-    }
-
-    /// What it means that the run has taken too long.
-    pub(crate) fn out_of_time(&self) -> AgentError {
-        AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
     /// How long the next answer of a model may take, and what it means if it takes longer.

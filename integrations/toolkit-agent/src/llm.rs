@@ -11,16 +11,18 @@ pub(crate) use callbacks::ModelCallbacks;
 pub(crate) use tools::Tools;
 
 use crate::agent::{Agent, AgentEnd, RunAgent};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
+use crate::message::Message;
 use crate::model::{ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
 use crate::run::Run;
+use ask::within;
 use failures::Failures;
 use std::fmt;
 use std::ops::ControlFlow;
-use toolkit_core::{Dispatcher, RunContext, Session, ToolActions, ToolResult, ToolUse};
+use toolkit_core::{Dispatcher, Session, ToolActions, ToolResult, ToolUse};
 use work::Work;
 
 /// What the instructions of an agent may depend on.
@@ -38,6 +40,9 @@ pub(crate) enum Instructions {
     Text(String),
     Made(Box<MakeInstructions>),
 }
+
+/// What an agent is told whose own words are the last.
+const GO_ON: &str = "Go on.";
 
 type MakeInstructions = dyn Fn(&InstructionsView<'_>) -> String + Send + Sync;
 
@@ -121,16 +126,26 @@ impl LlmAgent {
             run.check_cancelled()?;
             run.budget().take_model_call()?;
             let dispatcher = self.dispatcher(conversation, run)?;
-            let mut work = Work::new(&dispatcher, run, &mut failures);
-            let response = self.answer(conversation, run, &dispatcher, &mut work).await?;
+            let mut work = Work::new(&dispatcher, run, &self.name, &mut failures);
+            let response = match self.answer(conversation, run, &dispatcher, &mut work).await {
+                Ok(response) => response,
+                Err(error) => {
+                    work.stop(conversation).await;
+                    return Err(error);
+                }
+            };
             let results = self.end_turn(conversation, run, &response, &mut work).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
             escalate |= now;
+            let is_answer = skip_summarization || results.is_empty();
+            if transfer_to_agent.is_some() || !is_answer {
+                run.save(conversation).await?;
+            }
             if let Some(to) = transfer_to_agent {
                 return Ok(Ended::Transfer(to));
             }
-            if skip_summarization || results.is_empty() {
+            if is_answer {
                 let text = match results.is_empty() {
                     true => response.message.text,
                     false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
@@ -144,10 +159,12 @@ impl LlmAgent {
 
     /// The tools as they are now, with what their calls may know.
     fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
-        let context = RunContext::new()
+        let context = run
+            .context()
+            .clone()
             .with_agent_name(self.name.as_str())
-            .with_invocation_id(run.invocation_id())
             .with_session(conversation.session())
+            .with_extension(Owner(conversation.user_id().to_owned()))
             .with_extension(run.clone());
         let dispatcher = self.tools.now()?.with_run(context);
         if !run.is_heard() {
@@ -166,7 +183,11 @@ impl LlmAgent {
                 make(&InstructionsView { agent: &self.name, session: &conversation.session() })
             }
         };
-        let messages = history::seen_by(&self.name, conversation.messages(), self.history_limit);
+        let mut messages = history::seen_by(&self.name, conversation.messages(), self.history_limit);
+        // Providers want somebody else's words to answer.
+        if let Some(Message::Assistant(_)) = messages.last() {
+            messages.push(Message::user(GO_ON));
+        }
         let mut request = ModelRequest::new(messages)
             .with_instructions(instructions)
             .with_tools(dispatcher.registry())
@@ -188,12 +209,12 @@ impl LlmAgent {
     ) -> Result<ModelResponse, AgentError> {
         let request = self.request(conversation, run, dispatcher);
         conversation.begin_turn(&self.name);
-        let response = match run.unless_stopped(self.callbacks.before(request)).await? {
+        let response = match within(run, self.callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,
             ControlFlow::Continue(request) => self.ask(conversation, run, request, work).await?,
         };
         run.budget().add_usage(response.usage, &self.price);
-        run.unless_stopped(self.callbacks.after(response)).await
+        within(run, self.callbacks.after(response)).await
     }
 
     /// Waits for the results and adds all of the turn to the conversation.
@@ -214,8 +235,13 @@ impl LlmAgent {
         }
         conversation.turn().message = message.clone();
         run.tell(|| RunEvent::Message { message: Box::new(message.clone()) });
-        work.start_rest(&message.calls, conversation.turn());
-        let finished = work.finish(conversation, run, &self.name).await;
+        if !message.calls.is_empty() {
+            run.save(conversation).await?;
+        }
+        for call in work.not_started(&message.calls) {
+            work.start(call, conversation.turn());
+        }
+        let finished = work.finish(conversation).await;
         let results = std::mem::take(&mut conversation.turn().results);
         let results = conversation.end_turn(message, results);
         finished.map(|()| results)

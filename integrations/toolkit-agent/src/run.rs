@@ -7,20 +7,20 @@ pub use output::RunOutput;
 pub use stream::RunStream;
 
 use crate::agent::Agent;
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::{Budget, Limits};
+use crate::session::Sessions;
 use crate::structured::Form;
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::pin;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
-use toolkit_core::CancellationToken;
+use toolkit_core::{CancellationToken, RunContext};
 
 /// How an agent is run.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub cancellation: CancellationToken,
     /// The id of the run; one is made if it is not said.
     pub invocation_id: Option<String>,
+    /// Where the conversation is saved while the run goes on; nowhere if it is not said.
+    pub autosave: Option<Sessions>,
 }
 
 impl RunOptions {
@@ -61,6 +63,14 @@ impl RunOptions {
         self.invocation_id = Some(id.into());
         self
     }
+
+    /// Has the conversation saved while the run goes on: with the input, before calls run, whenever one has ended, and
+    /// at the end. After a crash, nothing of that is lost, and no call is run again.
+    #[must_use]
+    pub fn with_autosave(mut self, sessions: &Sessions) -> Self {
+        self.autosave = Some(sessions.clone());
+        self
+    }
 }
 
 /// What all agents of a run have in common. Clones are the same run.
@@ -74,6 +84,9 @@ struct Shared {
     cancellation: CancellationToken,
     budget: Arc<Budget>,
     events: Option<UnboundedSender<RunEvent>>,
+    /// What the calls of all turns have in common.
+    context: RunContext,
+    autosave: Option<Sessions>,
     /// The form of the answer, if one is asked for.
     form: Option<Form>,
 }
@@ -81,9 +94,12 @@ struct Shared {
 impl Run {
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
+        let invocation_id = options.invocation_id.unwrap_or_else(new_id);
         Self(Arc::new(Shared {
             root,
-            invocation_id: options.invocation_id.unwrap_or_else(new_id),
+            context: RunContext::new().with_invocation_id(invocation_id.as_str()),
+            invocation_id,
+            autosave: options.autosave,
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
             events,
@@ -91,15 +107,37 @@ impl Run {
         }))
     }
 
-    /// The same run, whose answer has a form.
-    pub(crate) fn with_form(&self, form: Form) -> Self {
-        Self(Arc::new(Shared { form: Some(form), ..Shared::clone(&self.0) }))
+    /// The same run, whose answer has a form, or none.
+    pub(crate) fn with_form(&self, form: Option<Form>) -> Self {
+        Self(Arc::new(Shared { form, ..Shared::clone(&self.0) }))
     }
 
-    /// The same run, with another agent at its root and something more that stops it: for an agent that is a tool.
+    /// The same run in a conversation that is not saved, with another agent at its root and something else that stops
+    /// it: for an agent that is a tool.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
         // What it answers is a result, not the answer.
-        Self(Arc::new(Shared { root, cancellation, form: None, ..Shared::clone(&self.0) }))
+        Self(Arc::new(Shared { root, cancellation, autosave: None, form: None, ..Shared::clone(&self.0) }))
+    }
+
+    /// The same run in a copy of the conversation.
+    pub(crate) fn branch(&self) -> Self {
+        self.nested(self.0.root.clone(), self.0.cancellation.clone())
+    }
+
+    /// What the calls of all turns have in common: what is remembered under `temp:`.
+    pub(crate) fn context(&self) -> &RunContext {
+        &self.0.context
+    }
+
+    /// Saves the conversation, if it is to be saved while the run goes on.
+    ///
+    /// # Errors
+    /// [`AgentError::Store`] if it cannot be saved.
+    pub(crate) async fn save(&self, conversation: &Conversation) -> Result<(), AgentError> {
+        match &self.0.autosave {
+            Some(sessions) => Ok(sessions.save(conversation).await?),
+            None => Ok(()),
+        }
     }
 
     /// The id of the run.
@@ -140,30 +178,13 @@ impl Run {
         if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
     }
 
-    /// Waits for something, unless the run is stopped or its time is over before.
-    ///
-    /// # Errors
-    /// [`AgentError::Cancelled`], or [`AgentError::Limit`].
-    pub(crate) async fn unless_stopped<F: Future>(&self, future: F) -> Result<F::Output, AgentError> {
-        let time = self.budget().run_time_left();
-        let mut time_is_over = pin!(async {
-            match time {
-                Some(left) => sleep(left).await,
-                None => std::future::pending().await,
-            }
-        });
-        let mut cancelled = pin!(self.cancellation().cancelled());
-        let mut future = pin!(future);
-        poll_fn(|context| {
-            if let Poll::Ready(output) = future.as_mut().poll(context) {
-                return Poll::Ready(Ok(output));
-            }
-            if cancelled.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(AgentError::Cancelled));
-            }
-            time_is_over.as_mut().poll(context).map(|()| Err(self.budget().out_of_time()))
-        })
-        .await
+    /// Waits until the run has taken as long as it may; for ever, if that is not limited.
+    pub(crate) async fn time_is_over(&self) -> AgentError {
+        match self.0.budget.run_time_left() {
+            Some(left) => sleep(left).await,
+            None => pending().await,
+        }
+        self.0.budget.out_of_time()
     }
 
     /// The form of the answer, if one is asked for.

@@ -142,15 +142,17 @@ impl Agent {
         for _ in 0..form.attempts.max(1) {
             let asked = reader.form(std::mem::replace(&mut first, later));
             let may_be_refused = asked.is_native();
-            let mut output = match self.carry_out(conversation, input.take(), run.with_form(asked)).await {
-                Err(AgentError::Model(error))
-                    if error.kind == ModelErrorKind::InvalidRequest && may_be_refused =>
-                {
-                    (first, later) = (Native::Never, Native::Never);
-                    self.carry_out(conversation, None, run.with_form(reader.form(Native::Never))).await?
-                }
-                output => output?,
-            };
+            let mut output =
+                match self.carry_out(conversation, input.take(), run.with_form(Some(asked))).await {
+                    Err(AgentError::Model(error))
+                        if error.kind == ModelErrorKind::InvalidRequest && may_be_refused =>
+                    {
+                        (first, later) = (Native::Never, Native::Never);
+                        self.carry_out(conversation, None, run.with_form(Some(reader.form(Native::Never))))
+                            .await?
+                    }
+                    output => output?,
+                };
             output.messages = conversation.messages().get(begin..).unwrap_or_default().to_vec();
             if output.finish == FinishReason::Refused {
                 return Err(AgentError::InvalidOutput(format!("the model refused: {}", output.text)));

@@ -1,8 +1,16 @@
-//! What users of agents see.
+//! Agents, as their users see them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails should stop")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
+mod agent;
+mod cancel;
+mod kosong;
+mod limits;
 mod property;
 mod record;
+mod sessions;
+mod soulbot;
 mod structured;
+mod support;
+mod team;
 mod turns;

@@ -143,6 +143,24 @@ impl Session {
         &self.id
     }
 
+    /// What is remembered under keys without a prefix.
+    #[must_use]
+    pub fn store(&self) -> &SessionStore {
+        &self.own
+    }
+
+    /// What is remembered under `user:`.
+    #[must_use]
+    pub fn user(&self) -> &SessionStore {
+        &self.user
+    }
+
+    /// What is remembered under `app:`.
+    #[must_use]
+    pub fn app(&self) -> &SessionStore {
+        &self.app
+    }
+
     /// The value under a key. `temp:` is none of the session's.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {

@@ -78,6 +78,13 @@ pub enum BuildProblem {
         /// The at most three names that are most like it, best first.
         nearest: Vec<String>,
     },
+    /// Two things of one kind have one name.
+    Ambiguous {
+        /// What kind of thing, such as `agent`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
     /// A check did not let a tool in.
     Refused {
         /// The name of the tool.
@@ -147,6 +154,9 @@ impl fmt::Display for BuildProblem {
             Self::Unknown { what, name, nearest } => {
                 let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
                 write!(f, "there is no {what} `{name}`; did you mean {}?", one_of(&nearest))
+            }
+            Self::Ambiguous { what, name } => {
+                write!(f, "two {what}s are named `{name}`; give each a name of its own")
             }
             Self::Refused { tool, reason, defined_at } => {
                 write!(f, "tool `{tool}` was refused: {reason} (defined at {})", place(*defined_at))

@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::llm::{Instructions, InstructionsView, LlmAgent, ModelCallbacks, Tools};
 use crate::message::UserMessage;
 use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
+use crate::team::check_names;
 use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
@@ -28,6 +29,7 @@ pub struct AgentBuilder {
     has_tool_callbacks: bool,
     model_callbacks: ModelCallbacks,
     sub_agents: Vec<Agent>,
+    other_agents: Vec<(String, String)>,
     tool_use: ToolUse,
     options: ModelOptions,
     limits: Limits,
@@ -50,6 +52,7 @@ impl AgentBuilder {
             has_tool_callbacks: false,
             model_callbacks: ModelCallbacks::default(),
             sub_agents: Vec::new(),
+            other_agents: Vec::new(),
             tool_use: ToolUse::default(),
             options: ModelOptions::default(),
             limits: Limits::default(),
@@ -136,6 +139,15 @@ impl AgentBuilder {
     #[must_use]
     pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
         self.sub_agents.push(agent.into());
+        self
+    }
+
+    /// Names an agent elsewhere in the team that may take over, such as the one above, and says what it is for: the
+    /// tool `transfer_to_agent` names it, too. If there is none of this name in a run, that run ends with
+    /// [`AgentError::UnknownAgent`].
+    #[must_use]
+    pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.other_agents.push((name.into(), description.into()));
         self
     }
 
@@ -296,8 +308,9 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// [`BuildError`] if the tools cannot be used, among other things because one has the name of the tool that
-    /// the agent adds for its sub-agents.
+    /// the agent adds for its sub-agents; or if two agents of the team have one name.
     pub fn build(self) -> Result<Agent, BuildError> {
+        check_names(&self.name, &self.sub_agents)?;
         let mut dispatcher = match self.tools? {
             Some(dispatcher) => dispatcher,
             None => Dispatcher::new(ToolRegistry::new())?,
@@ -306,7 +319,7 @@ impl AgentBuilder {
             dispatcher = dispatcher.with_middleware(self.tool_callbacks);
         }
         Ok(Agent::from(LlmAgent {
-            tools: Tools::new(dispatcher, &self.sub_agents)?,
+            tools: Tools::new(dispatcher, &self.sub_agents, &self.other_agents)?,
             name: self.name,
             description: self.description,
             model: self.model,

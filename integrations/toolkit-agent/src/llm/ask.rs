@@ -25,6 +25,12 @@ enum Failure {
     Run(AgentError),
 }
 
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
+}
+
 impl LlmAgent {
     /// Asks until there is an answer. Calls run from the moment they are complete, if nobody may change them.
     pub(super) async fn ask(
@@ -51,7 +57,7 @@ impl LlmAgent {
                 return Err(error.into());
             };
             run.tell(|| RunEvent::ModelRetried { agent: agent(), error: error.to_string(), pause });
-            run.unless_stopped(sleep(pause)).await?;
+            within(run, sleep(pause)).await?;
             conversation.begin_turn(&self.name);
         }
         Err(AgentError::Cancelled)
@@ -78,7 +84,7 @@ impl LlmAgent {
         let mut listening = pin!(self.listen(conversation, run, request, work));
         poll_fn(|context| {
             if let Poll::Ready(response) = listening.as_mut().poll(context) {
-                return Poll::Ready(response.map_err(Failure::Model));
+                return Poll::Ready(response);
             }
             if cancelled.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Err(Failure::Run(AgentError::Cancelled)));
@@ -94,37 +100,35 @@ impl LlmAgent {
         run: &Run,
         request: ModelRequest,
         work: &mut Work<'_>,
-    ) -> Result<ModelResponse, ModelError> {
+    ) -> Result<ModelResponse, Failure> {
         if !self.streaming {
-            return self.model.respond(request).await;
+            return Ok(self.model.respond(request).await?);
         }
         let mut stream = self.model.stream(request).await?;
         loop {
             // However fast the pieces come: a run can be stopped between two.
             consume_budget().await;
             match heard(&mut stream, work).await {
-                Heard::Result(result) => work.keep(result, conversation.turn(), &self.name),
-                Heard::Piece(Some(piece)) => {
-                    if let Some(response) = self.take(piece?, conversation.turn(), run, work) {
-                        return Ok(response);
+                Heard::Result(result) => work.keep(result, conversation.turn()),
+                Heard::Piece(Some(piece)) => match piece? {
+                    ModelDelta::Call(call) if !self.callbacks.may_change_calls() => {
+                        conversation.turn().message.calls.push(call.clone());
+                        run.save(conversation).await.map_err(Failure::Run)?;
+                        work.start(call, conversation.turn());
                     }
-                }
+                    ModelDelta::Done(response) => return Ok(*response),
+                    piece => self.take(piece, conversation.turn(), run),
+                },
                 Heard::Piece(None) => {
                     let text = "the answer ended before it was complete";
-                    return Err(ModelError::new(ModelErrorKind::Connection, text));
+                    return Err(ModelError::new(ModelErrorKind::Connection, text).into());
                 }
             }
         }
     }
 
-    /// Takes a piece; the last one is the answer.
-    fn take(
-        &self,
-        piece: ModelDelta,
-        turn: &mut Turn,
-        run: &Run,
-        work: &mut Work<'_>,
-    ) -> Option<ModelResponse> {
+    /// Takes a piece that starts no call.
+    fn take(&self, piece: ModelDelta, turn: &mut Turn, run: &Run) {
         let agent = || self.name.clone();
         match piece {
             ModelDelta::Text(text) => {
@@ -135,15 +139,8 @@ impl LlmAgent {
             ModelDelta::CallStarted { id, name } => {
                 run.tell(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool: name });
             }
-            ModelDelta::Call(call) => {
-                if !self.callbacks.may_change_calls() {
-                    turn.message.calls.push(call.clone());
-                    work.start(call, turn);
-                }
-            }
-            ModelDelta::Done(response) => return Some(*response),
+            ModelDelta::Call(_) | ModelDelta::Done(_) => {}
         }
-        None
     }
 }
 
@@ -191,4 +188,21 @@ fn out_of_time(run: &Run, limit: TimeLimit) -> Failure {
             Failure::Model(ModelError::new(ModelErrorKind::TimedOut, text))
         }
     }
+}
+
+/// Waits for something, unless the run is stopped before or its time is over.
+pub(super) async fn within<T>(run: &Run, work: impl Future<Output = T>) -> Result<T, AgentError> {
+    let mut cancelled = pin!(run.cancellation().cancelled());
+    let mut time_is_over = pin!(run.time_is_over());
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(Ok(done));
+        }
+        if cancelled.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(AgentError::Cancelled));
+        }
+        time_is_over.as_mut().poll(context).map(Err)
+    })
+    .await
 }

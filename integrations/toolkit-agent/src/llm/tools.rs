@@ -15,10 +15,15 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    pub(crate) fn new(dispatcher: Dispatcher, sub_agents: &[Agent]) -> Result<Self, BuildError> {
-        let transfer = match sub_agents {
-            [] => None,
-            agents => Some(Arc::new(TransferTool::new(agents)?)),
+    /// `others` are agents that the agent may hand over to beside its own, with what they are for.
+    pub(crate) fn new(
+        dispatcher: Dispatcher,
+        sub_agents: &[Agent],
+        others: &[(String, String)],
+    ) -> Result<Self, BuildError> {
+        let transfer = match (sub_agents, others) {
+            ([], []) => None,
+            (agents, others) => Some(Arc::new(TransferTool::new(agents, others)?)),
         };
         let tools = Self { dispatcher, transfer, extended: Mutex::new(None) };
         tools.now()?;

@@ -1,5 +1,6 @@
 //! The calls of one turn, on their way to their results.
 
+use super::ask::within;
 use super::failures::Failures;
 use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
@@ -10,6 +11,7 @@ use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, OpenBatch, ToolCall, Tool
 /// The calls of one turn.
 pub(super) struct Work<'a> {
     run: Run,
+    agent: &'a str,
     batch: OpenBatch,
     handle: BatchHandle,
     failures: &'a mut Failures,
@@ -20,10 +22,15 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(dispatcher: &Dispatcher, run: &Run, failures: &'a mut Failures) -> Self {
+    pub(super) fn new(
+        dispatcher: &Dispatcher,
+        run: &Run,
+        agent: &'a str,
+        failures: &'a mut Failures,
+    ) -> Self {
         let handle = BatchHandle::new();
         let batch = dispatcher.open_batch(handle.clone());
-        Self { run: run.clone(), batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
+        Self { run: run.clone(), agent, batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
     }
 
     /// The calls that were started, but are not among these.
@@ -31,11 +38,9 @@ impl<'a> Work<'a> {
         without(&self.calls, calls)
     }
 
-    /// Starts those of all calls of the turn that were not started while the model wrote.
-    pub(super) fn start_rest(&mut self, calls: &[ToolCall], turn: &mut Turn) {
-        for call in without(calls, &self.calls) {
-            self.start(call, turn);
-        }
+    /// Those of a message's calls that were not started yet.
+    pub(super) fn not_started(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
+        without(calls, &self.calls)
     }
 
     /// Whether anything was started.
@@ -49,8 +54,7 @@ impl<'a> Work<'a> {
         self.calls.push(call.clone());
         match self.refusal(&call) {
             Some(error) => {
-                let agent = turn.message.agent.clone();
-                self.keep(ToolResult::of(&call, Err(error)).with_position(position), turn, &agent);
+                self.keep(ToolResult::of(&call, Err(error)).with_position(position), turn);
             }
             None => {
                 self.dispatched.push(position);
@@ -79,23 +83,24 @@ impl<'a> Work<'a> {
     }
 
     /// Takes over a result.
-    pub(super) fn keep(&self, result: ToolResult, turn: &mut Turn, agent: &str) {
-        let told = || RunEvent::Result { agent: agent.to_owned(), result: Box::new(result.clone()) };
+    pub(super) fn keep(&self, result: ToolResult, turn: &mut Turn) {
+        let told = || RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) };
         self.run.tell(told);
         turn.results.push(result);
     }
 
     /// Waits for all results. A run that is stopped stops its calls, and each has its result all the same.
-    pub(super) async fn finish(
-        &mut self,
-        conversation: &mut Conversation,
-        run: &Run,
-        agent: &str,
-    ) -> Result<(), AgentError> {
+    pub(super) async fn finish(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        let run = self.run.clone();
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             match self.step(stopped.is_ok()).await {
-                Step::Result(result) => self.keep(result, conversation.turn(), agent),
+                Step::Result(result) => {
+                    self.keep(result, conversation.turn());
+                    if !self.batch.is_empty() {
+                        stopped = stopped.and(run.save(conversation).await);
+                    }
+                }
                 Step::Nothing => break,
                 Step::Stopped(error) => {
                     self.handle.cancel();
@@ -104,17 +109,26 @@ impl<'a> Work<'a> {
             }
         }
         self.batch.close();
-        stopped.and_then(|()| run.check_cancelled())
+        stopped?;
+        run.check_cancelled()
+    }
+
+    /// Stops what still runs. What has ended before counts.
+    pub(super) async fn stop(&mut self, conversation: &mut Conversation) {
+        self.handle.cancel();
+        while let Some(result) = self.next().await {
+            self.keep(result, conversation.turn());
+        }
+        self.batch.close();
     }
 
     /// What happens next; a run that was stopped already waits for results only.
     async fn step(&mut self, may_stop: bool) -> Step {
         let run = self.run.clone();
-        let next = match may_stop {
-            true => run.unless_stopped(self.next()).await,
-            false => Ok(self.next().await),
-        };
-        match next {
+        if !may_stop {
+            return self.next().await.map_or(Step::Nothing, Step::Result);
+        }
+        match within(&run, self.next()).await {
             Ok(result) => result.map_or(Step::Nothing, Step::Result),
             Err(error) => Step::Stopped(error),
         }

@@ -11,7 +11,8 @@ use toolkit_core::{
 /// What the model calls it.
 const TRANSFER: &str = "transfer_to_agent";
 
-/// The tool with which an agent hands the conversation over to one of its sub-agents.
+/// The tool with which an agent hands the conversation over to one of its sub-agents, or to another of its team that
+/// it was told of.
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
     agents: Vec<String>,
@@ -23,16 +24,19 @@ struct Arguments {
 }
 
 impl TransferTool {
-    pub(crate) fn new(agents: &[Agent]) -> Result<Self, BuildError> {
-        let listed = agents.iter().map(|agent| {
-            let description = Some(agent.description()).filter(|text| !text.is_empty());
-            format!("\n- {}: {}", agent.name(), description.unwrap_or("No description"))
+    pub(crate) fn new(below: &[Agent], others: &[(String, String)]) -> Result<Self, BuildError> {
+        let below = below.iter().map(|agent| (agent.name(), agent.description()));
+        let others = others.iter().map(|(name, description)| (name.as_str(), description.as_str()));
+        let agents: Vec<(&str, &str)> = below.chain(others).collect();
+        let listed = agents.iter().map(|(name, description)| {
+            let description = if description.is_empty() { "No description" } else { description };
+            format!("\n- {name}: {description}")
         });
         let description = format!(
             "Transfer the conversation to another specialized agent. Available agents:{}",
             listed.collect::<String>()
         );
-        let agents: Vec<String> = agents.iter().map(|agent| agent.name().to_owned()).collect();
+        let agents: Vec<String> = agents.iter().map(|(name, _)| (*name).to_owned()).collect();
         let agent_name = json!({
             "type": "string", "enum": agents, "description": "The name of the agent to transfer to.",
         });

@@ -1,0 +1,19 @@
+//! Conversations that are kept.
+
+#[cfg(feature = "files")]
+mod files;
+mod memory;
+mod sessions;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod state;
+mod store;
+
+#[cfg(feature = "files")]
+pub use files::FileStore;
+pub use memory::MemoryStore;
+pub use sessions::Sessions;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+pub(crate) use state::Lease;
+pub use store::{ConversationInfo, ConversationStore, StateOwner, StoreError};

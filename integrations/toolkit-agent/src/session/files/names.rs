@@ -1,0 +1,129 @@
+//! Ids as names of files.
+
+use std::path::{Path, PathBuf};
+
+/// The longest part of a path. Systems allow 255 bytes; some encrypted ones less.
+const LONGEST: usize = 120;
+
+/// Ends the name of a folder that holds the rest of a name; no name has it otherwise.
+const MORE: char = '+';
+
+/// What some systems take for a device, in a name without its ending.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
+
+/// The path of what has this id. Two ids have never the same, on systems that know no capital letters neither.
+pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
+    let name = escape(id);
+    let mut path = folder.to_owned();
+    let mut rest = name.as_str();
+    // All of it is ASCII.
+    while rest.len() > LONGEST {
+        let (part, more) = rest.split_at(LONGEST);
+        path.push(format!("{part}{MORE}"));
+        rest = more;
+    }
+    path.push(format!("{rest}{ending}"));
+    path
+}
+
+/// The id of which this is the path, if it is one.
+pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
+    let mut name = String::new();
+    let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
+    while let Some(part) = parts.next() {
+        let part = part.to_str()?;
+        let is_last = parts.peek().is_none();
+        name.push_str(if is_last { part.strip_suffix(".json")? } else { part.strip_suffix(MORE)? });
+    }
+    unescape(&name)
+}
+
+/// Small letters, digits, `-` and `_` stay; each other byte becomes `%` and two digits.
+fn escape(id: &str) -> String {
+    let is_device = DEVICES.iter().any(|device| id.starts_with(device));
+    let mut name = String::with_capacity(id.len());
+    for (at, byte) in id.bytes().enumerate() {
+        let is_plain = byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+        if is_plain && !(at == 0 && is_device) {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    if name.is_empty() { "%".to_owned() } else { name }
+}
+
+fn unescape(name: &str) -> Option<String> {
+    if name == "%" {
+        return Some(String::new());
+    }
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                u8::try_from(digit(rest.next()?)? * 16 + digit(rest.next()?)?).ok()?
+            }
+            byte => byte,
+        });
+    }
+    let id = String::from_utf8(bytes).ok()?;
+    // A file that somebody else has put there may have a name that no id gets.
+    (escape(&id) == name).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_paths_of_their_own() {
+        let long = "x".repeat(1_000);
+        let ids = [
+            "",
+            "%",
+            ".",
+            "..",
+            "../a",
+            "a/b",
+            "a\\b",
+            "a",
+            "A",
+            "con",
+            "con.json",
+            "%63on",
+            "nul",
+            "com1",
+            "ä",
+            "a ",
+            "a.json",
+            "+",
+            "\0",
+            &long,
+            &long[..999],
+            &long[..120],
+            &long[..121],
+        ];
+        let folder = Path::new("/f");
+        let mut paths: Vec<PathBuf> = ids.iter().map(|id| path_of(folder, id, ".json")).collect();
+        for (id, path) in ids.iter().zip(&paths) {
+            assert_eq!(id_of(folder, path).as_deref(), Some(*id));
+            for part in path.strip_prefix(folder).unwrap() {
+                let part = part.to_str().unwrap();
+                assert!(part.len() < 140 && part != "." && part != ".." && !part.contains('\\'), "{part}");
+                assert_eq!(part, part.to_ascii_lowercase());
+            }
+        }
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), ids.len());
+    }
+
+    #[test]
+    fn other_files_are_no_conversations() {
+        for name in [".tmpAbc", "Readme.md", "A.json", "%zz.json", "%61.json", "a%.json"] {
+            assert_eq!(id_of(Path::new("/f"), &Path::new("/f").join(name)), None, "{name}");
+        }
+    }
+}

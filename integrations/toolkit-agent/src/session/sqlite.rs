@@ -1,0 +1,199 @@
+//! Conversations that are kept in an SQLite database.
+
+use super::store::{ConversationInfo, ConversationStore, StateOwner, StoreError, blocking};
+use crate::conversation::Conversation;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use toolkit_core::StateDelta;
+
+/// How long another program may hold the database.
+const BUSY: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS conversations (
+        user_id TEXT NOT NULL, id TEXT NOT NULL, saved_at INTEGER NOT NULL, conversation TEXT NOT NULL,
+        PRIMARY KEY (user_id, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS state (
+        scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (scope, owner, key)
+    ) WITHOUT ROWID;";
+
+/// Keeps conversations in an SQLite database, which several programs may share. Clones keep the same conversations.
+///
+/// ```
+/// use toolkit_agent::{Sessions, SqliteStore};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("agents.db");
+/// let sessions = Sessions::new(SqliteStore::open(path).await?);
+/// let conversation = sessions.open("ada", "session 1").await?;
+/// sessions.save(&conversation).await?;
+/// assert_eq!(sessions.list("ada").await?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct SqliteStore(Arc<Mutex<Connection>>);
+
+impl SqliteStore {
+    /// Opens a database, or makes it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it cannot be opened.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        blocking(move || {
+            Connection::open(path).map_err(Failure::from).and_then(Self::with).map_err(|Failure(error)| error)
+        })
+        .await
+    }
+
+    /// A database in memory, for tests.
+    ///
+    /// # Errors
+    /// [`StoreError`] if there is no memory for it.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let opened = Connection::open_in_memory().map_err(Failure::from).and_then(Self::with);
+        opened.map_err(|Failure(error)| error)
+    }
+
+    fn with(connection: Connection) -> Result<Self, Failure> {
+        connection.busy_timeout(BUSY)?;
+        // Readers and one writer do not wait for each other. A database in memory says that it cannot.
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.execute_batch(TABLES)?;
+        Ok(Self(Arc::new(Mutex::new(connection))))
+    }
+
+    async fn with_connection<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let connection = self.0.clone();
+        blocking(move || {
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut connection).map_err(|Failure(error)| error)
+        })
+        .await
+    }
+}
+
+impl ConversationStore for SqliteStore {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
+        let key = [user.to_owned(), id.to_owned()];
+        self.with_connection(move |connection| {
+            let sql = "SELECT conversation FROM conversations WHERE user_id = ?1 AND id = ?2";
+            let text: Option<String> = connection.query_row(sql, key, |row| row.get(0)).optional()?;
+            Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
+        })
+        .await
+    }
+
+    async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
+        let (user, id) = (conversation.user_id().to_owned(), conversation.id().to_owned());
+        let text = serde_json::to_string(conversation)?;
+        self.with_connection(move |connection| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+            let sql = "INSERT OR REPLACE INTO conversations VALUES (?1, ?2, ?3, ?4)";
+            connection.execute(sql, params![user, id, now, text])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+        let user = user.to_owned();
+        self.with_connection(move |connection| {
+            let sql = "SELECT id, saved_at FROM conversations WHERE user_id = ?1 ORDER BY saved_at DESC, id";
+            let mut statement = connection.prepare(sql)?;
+            let rows = statement.query_map([user], |row| {
+                let since = Duration::from_micros(u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default());
+                let saved_at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
+                Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        let key = [user.to_owned(), id.to_owned()];
+        self.with_connection(move |connection| {
+            let sql = "DELETE FROM conversations WHERE user_id = ?1 AND id = ?2";
+            Ok(connection.execute(sql, key)? > 0)
+        })
+        .await
+    }
+
+    async fn load_state(&self, owner: StateOwner<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        let owner = key(owner);
+        self.with_connection(move |connection| {
+            let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
+            let mut statement = connection.prepare(sql)?;
+            let rows = statement.query_map(owner, |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+            rows.map(|row| {
+                let (key, value) = row?;
+                Ok((key, serde_json::from_str(&value)?))
+            })
+            .collect()
+        })
+        .await
+    }
+
+    async fn change_state(&self, owner: StateOwner<'_>, changes: &StateDelta) -> Result<(), StoreError> {
+        let ([scope, owner], changes) = (key(owner), changes.clone());
+        self.with_connection(move |connection| {
+            let transaction = connection.transaction()?;
+            for (key, value) in changes {
+                match value {
+                    Some(value) => transaction.execute(
+                        "INSERT OR REPLACE INTO state VALUES (?1, ?2, ?3, ?4)",
+                        params![scope, owner, key, value.to_string()],
+                    )?,
+                    None => transaction.execute(
+                        "DELETE FROM state WHERE scope = ?1 AND owner = ?2 AND key = ?3",
+                        params![scope, owner, key],
+                    )?,
+                };
+            }
+            Ok(transaction.commit()?)
+        })
+        .await
+    }
+}
+
+fn key(owner: StateOwner<'_>) -> [String; 2] {
+    match owner {
+        StateOwner::App => ["app".to_owned(), String::new()],
+        StateOwner::User(user) => ["user".to_owned(), user.to_owned()],
+    }
+}
+
+/// What may go wrong in the work with a connection.
+struct Failure(StoreError);
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(StoreError::new(format_args!("the database of conversations has failed: {error}")))
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").finish_non_exhaustive()
+    }
+}

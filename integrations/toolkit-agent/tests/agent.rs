@@ -1,0 +1,315 @@
+//! The loop between a model and its tools.
+
+use crate::support::{Hesitant, agent, assert_sendable, kind, said, tools};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use toolkit_agent::{
+    Agent, AgentError, AssistantMessage, Conversation, FinishReason, Message, ModelDelta, ModelError,
+    ModelErrorKind, ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel, Usage,
+};
+use toolkit_core::{ToolCall, ToolError, ToolOutput};
+
+async fn events(agent: &Agent) -> Vec<RunEvent> {
+    let mut stream = agent.run_stream("go");
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        events.push(event.unwrap());
+    }
+    events
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_run_side_by_side_and_answer_in_their_order() {
+    let model = ScriptedModel::new()
+        .call("wait", r#"{"ms": 300}"#)
+        .call("wait", r#"{"ms": 100}"#)
+        .call("wait", r#"{"ms": 200}"#)
+        .text("done");
+    let started = tokio::time::Instant::now();
+    let agent = agent(model).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(started.elapsed(), Duration::from_millis(300));
+    assert_eq!(said(&output.messages)[2], "results: waited 300, waited 100, waited 200");
+    assert_sendable(&conversation);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_run_while_the_model_still_writes() {
+    let first = ToolCall::new("1", "wait", r#"{"ms": 1}"#);
+    let second = ToolCall::new("2", "add", r#"{"a": 1, "b": 2}"#);
+    let whole = ModelResponse::calls([first.clone(), second.clone()]);
+    let model = ScriptedModel::new()
+        .pieces([
+            Ok(ModelDelta::Call(first)),
+            Ok(ModelDelta::Text("Now I ".to_owned())),
+            Ok(ModelDelta::Text("think ".to_owned())),
+            Ok(ModelDelta::Text("long.".to_owned())),
+            Ok(ModelDelta::Text(" Very.".to_owned())),
+            Ok(ModelDelta::Call(second)),
+            Ok(ModelDelta::Done(Box::new(whole))),
+        ])
+        .text("done");
+    let early = agent(Hesitant(model.clone())).build().unwrap();
+    let kinds: Vec<String> = events(&early).await.iter().map(kind).collect();
+    let result = kinds.iter().position(|kind| kind == "result agent").unwrap();
+    let message = kinds.iter().position(|kind| kind == "message").unwrap();
+    assert!(result < message, "{kinds:?}");
+    assert_eq!(kinds.last().unwrap(), "finished");
+}
+
+#[tokio::test]
+async fn two_calls_with_one_id_are_two() {
+    for streaming in [true, false] {
+        let call = |a: i64| ToolCall::new("same", "add", format!(r#"{{"a": {a}, "b": 1}}"#));
+        let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
+        let output = agent(model).streaming(streaming).run("go").await.unwrap();
+        assert_eq!(said(&output.messages)[2], "results: 2, 3", "{streaming}");
+    }
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_answered_and_corrected() {
+    let model = ScriptedModel::new()
+        .call("add", r#"{"a": "x", "b": 2}"#)
+        .then()
+        .call("add", r#"{"a": 1"#)
+        .then()
+        .call("plus", r#"{"a": 1, "b": 2}"#)
+        .then()
+        .call("fail", "{}")
+        .then()
+        .call("add", r#"{"a": 1, "b": 2}"#)
+        .text("3");
+    let output = agent(model.clone()).run("1 + 2?").await.unwrap();
+    let texts = said(&output.messages);
+    for (position, part) in [
+        (2, "Error validating JSON arguments"),
+        (4, "Error parsing JSON arguments"),
+        (6, "Tool `plus` not found"),
+        (8, "Error running tool: no luck"),
+        (10, "results: 3"),
+    ] {
+        assert!(texts[position].contains(part), "{texts:?}");
+    }
+    assert_eq!((output.text.as_str(), output.model_calls, output.tool_calls), ("3", 6, 5));
+    assert_eq!(model.requests()[5].messages.len(), 11);
+}
+
+#[tokio::test]
+async fn a_call_that_fails_again_and_again_is_cut() {
+    let mut model = ScriptedModel::new();
+    for _ in 0..4 {
+        model = model.call("fail", "{}").then();
+    }
+    let model = model.call("add", r#"{"a": 1, "b": 2}"#).text("done");
+    let events = events(&agent(model).build().unwrap()).await;
+    let Some(RunEvent::Finished { output, .. }) = events.last() else { panic!("{events:?}") };
+    let texts = said(&output.messages);
+    // A call that is not run has a result like any other.
+    assert_eq!(events.iter().filter(|event| kind(event) == "result agent").count(), 5);
+    assert_eq!(texts[6], "results: Error running tool: no luck");
+    assert!(texts[8].contains("has failed 3 times and was not run again"), "{}", texts[8]);
+    assert_eq!(texts[10], "results: 3");
+}
+
+#[tokio::test]
+async fn callbacks_of_the_model_come_in_order_and_the_first_answer_counts() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = |what: &'static str| {
+        let seen = seen.clone();
+        move || seen.lock().unwrap().push(what)
+    };
+    let (first, second, third, after, last) =
+        (note("first"), note("second"), note("third"), note("after"), note("last"));
+    let model = ScriptedModel::new().text("from the model");
+    let output = agent(model.clone())
+        .before_model(move |request| {
+            first();
+            request.instructions.push_str("Be brief.");
+            None
+        })
+        .before_model_async(move |request| {
+            second();
+            assert_eq!(request.instructions, "Be brief.");
+            async { ControlFlow::Break(ModelResponse::text("from a callback")) }
+        })
+        .before_model(move |_| {
+            third();
+            None
+        })
+        .after_model(move |response| {
+            after();
+            ModelResponse::text(response.message.text + ", changed")
+        })
+        .after_model_async(move |response| {
+            last();
+            async move { ModelResponse::text(response.message.text + " twice") }
+        })
+        .run("hi")
+        .await
+        .unwrap();
+    assert_eq!(output.text, "from a callback, changed twice");
+    assert_eq!(*seen.lock().unwrap(), ["first", "second", "after", "last"]);
+    assert_eq!(model.remaining(), 1);
+}
+
+#[tokio::test]
+async fn a_callback_may_take_calls_out_before_they_run() {
+    let model = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("never asked");
+    let mut conversation = Conversation::new("1");
+    let agent = agent(model).after_model(|mut response| {
+        response.message = AssistantMessage::text("I may not.");
+        response
+    });
+    let output = agent.build().unwrap().run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.tool_calls), ("I may not.", 0));
+    assert_eq!(conversation.session().get("a"), None);
+}
+
+#[tokio::test]
+async fn callbacks_of_tools_answer_change_and_fail() {
+    let model = || ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("done");
+    let after = |_: &_, output: ToolOutput| Ok(ToolOutput::text(format!("<{}>", output.to_text())));
+    let result = async |agent: toolkit_agent::AgentBuilder| {
+        let output = agent.run("go").await.unwrap();
+        said(&output.messages)[2].clone()
+    };
+    assert_eq!(result(agent(model()).after_tool(after)).await, "results: <3>");
+    let answered = agent(model()).before_tool(|_| Some(Ok("blocked".into()))).after_tool(after);
+    assert_eq!(result(answered).await, "results: blocked");
+    let changed = agent(model()).before_tool_async(|request| async {
+        ControlFlow::Continue(request.with_arguments(r#"{"a": 1, "b": 1}"#))
+    });
+    assert_eq!(result(changed).await, "results: 2");
+    let failed = agent(model()).before_tool(|_| Some(Err(ToolError::failed("no"))));
+    assert_eq!(result(failed).await, "results: Error running tool: no");
+}
+
+#[tokio::test]
+async fn instructions_may_depend_on_what_is_remembered() {
+    let model =
+        ScriptedModel::new().call("set", r#"{"key": "user:name", "value": "Ada"}"#).text("a").text("b");
+    let agent = agent(model.clone())
+        .name("helper")
+        .instructions_with(|view| {
+            let name = view.session.get("user:name").and_then(|name| name.as_str().map(str::to_owned));
+            format!("You are {}. Talk to {}.", view.agent, name.unwrap_or("somebody".to_owned()))
+        })
+        .output_key("answer")
+        .build()
+        .unwrap();
+    let mut conversation = Conversation::new("1");
+    agent.run_in(&mut conversation, "hi").await.unwrap();
+    let instructions: Vec<String> =
+        model.requests().into_iter().map(|request| request.instructions).collect();
+    assert_eq!(instructions, ["You are helper. Talk to somebody.", "You are helper. Talk to Ada."]);
+    assert_eq!(conversation.session().get("answer"), Some("a".into()));
+}
+
+#[tokio::test]
+async fn temporary_values_last_as_long_as_the_run() {
+    let model = ScriptedModel::new()
+        .call("set", r#"{"key": "temp:step", "value": "1"}"#)
+        .then()
+        .call("get", "{}")
+        .text("done")
+        .call("get", "{}")
+        .text("done");
+    let mut tools = tools();
+    let get = toolkit_core::FunctionTool::from_fn_with(
+        "get",
+        "Reads.",
+        |_: crate::support::Nothing, context: toolkit_core::ToolContext| {
+            context.session().get("temp:step").unwrap_or("nothing".into())
+        },
+    );
+    tools.register(get.unwrap()).unwrap();
+    let agent = Agent::builder(model).tools(tools).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(said(&output.messages)[4], "results: \"1\"");
+    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(said(&output.messages)[2], "results: \"nothing\"");
+}
+
+#[tokio::test]
+async fn a_model_reads_the_latest_messages_only() {
+    let model = ScriptedModel::new().text("1").text("2").text("3");
+    let agent = agent(model.clone()).history_limit(3).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    for text in ["a", "b", "c"] {
+        agent.run_in(&mut conversation, text).await.unwrap();
+    }
+    let seen: Vec<usize> = model.requests().iter().map(|request| request.messages.len()).collect();
+    assert_eq!((seen, conversation.messages().len()), (vec![1, 3, 3], 6));
+}
+
+#[tokio::test]
+async fn a_tool_may_give_the_answer_or_escalate() {
+    let output = agent(ScriptedModel::new().call("answer", "{}")).run("go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.model_calls), ("the answer", 1));
+    let output = agent(ScriptedModel::new().call("enough", "{}").text("done")).run("go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.escalate), ("done", true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_breaks_off_is_asked_for_again() {
+    let broken = || ModelError::new(ModelErrorKind::Connection, "cut");
+    let half = || Ok(ModelDelta::Text("Half of ".to_owned()));
+    let model = ScriptedModel::new().pieces([half(), Err(broken())]).error(broken()).text("All of it.");
+    let agent = agent(model).retry(ModelRetry::new(3)).build().unwrap();
+    let events = events(&agent).await;
+    let retried = events.iter().filter(|event| matches!(event, RunEvent::ModelRetried { .. })).count();
+    let Some(RunEvent::Finished { output, .. }) = events.last() else { panic!("{events:?}") };
+    assert_eq!((retried, output.text.as_str(), output.messages.len()), (2, "All of it.", 2));
+}
+
+#[tokio::test]
+async fn what_calls_have_done_before_a_break_is_kept() {
+    let call = ToolCall::new("1", "set", r#"{"key": "a", "value": "1"}"#);
+    let broken = ModelError::new(ModelErrorKind::Connection, "cut");
+    let model = ScriptedModel::new().pieces([Ok(ModelDelta::Call(call)), Err(broken)]).text("Done.");
+    let mut conversation = Conversation::new("1");
+    let agent = agent(model).build().unwrap();
+    agent.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(
+        said(conversation.messages()),
+        ["user: go", "agent:  calls set", "results: remembered", "agent: Done."]
+    );
+    assert_eq!(conversation.session().get("a"), Some("1".into()));
+}
+
+#[tokio::test]
+async fn a_conversation_without_an_answer_is_gone_on_with() {
+    let error = ModelError::new(ModelErrorKind::Unauthorized, "no key");
+    let model = ScriptedModel::new().error(error.clone()).text("Here I am.");
+    let agent = agent(model).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let failed = agent.run_in(&mut conversation, "Hello?").await;
+    assert_eq!(failed, Err(AgentError::Model(error)));
+    let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
+    assert_eq!(said(conversation.messages()), ["user: Hello?", "agent: Here I am."]);
+    assert_eq!(output.finish, FinishReason::Stop);
+}
+
+#[tokio::test]
+async fn an_agent_whose_own_words_are_the_last_is_told_to_go_on() {
+    let model = ScriptedModel::new().text("One.").text("Two.");
+    let agent = agent(model.clone()).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    agent.run_in(&mut conversation, "Count.").await.unwrap();
+    agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
+    assert_eq!(said(&model.requests()[1].messages), ["user: Count.", "agent: One.", "user: Go on."]);
+    assert_eq!(said(conversation.messages()), ["user: Count.", "agent: One.", "agent: Two."]);
+}
+
+#[tokio::test]
+async fn costs_are_counted() {
+    let response = || ModelResponse::text("x").with_usage(Usage::new(1_000, 500));
+    let model = ScriptedModel::new().response(response());
+    let output = agent(model).price(toolkit_agent::Price::per_million(2.0, 4.0)).run("go").await.unwrap();
+    assert_eq!((output.usage.total(), output.cost), (1_500, 0.004));
+    assert!(matches!(output.messages[0], Message::User(_)));
+}

@@ -1,0 +1,194 @@
+//! Runs that are stopped, wherever they are.
+
+use crate::support::{Hesitant, agent, assert_sendable, said, tools};
+use futures_core::Stream;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use toolkit_agent::{
+    Agent, AgentError, AgentTool, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError,
+    ModelRequest, ModelResponse, ModelStream, ParallelAgent, RunOptions, ScriptedModel, SequentialAgent,
+};
+use toolkit_core::{CancellationToken, ToolCall};
+
+/// Polls a future at most so often; `None` if it was not done by then.
+async fn polled<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
+    let mut future = pin!(future);
+    for _ in 0..times {
+        let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
+        if let Poll::Ready(done) = polled {
+            return Some(done);
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    None
+}
+
+fn script() -> ScriptedModel {
+    ScriptedModel::new()
+        .call("add", r#"{"a": 1, "b": 2}"#)
+        .call("wait", r#"{"ms": 5}"#)
+        .call("set", r#"{"key": "a", "value": "1"}"#)
+        .then()
+        .call("fail", "{}")
+        .text("done")
+}
+
+/// One agent, asked piece by piece or not, and teams of it.
+fn team(kind: usize) -> Agent {
+    let one = |name: &str| agent(Hesitant(script())).name(name).streaming(kind != 1).build().unwrap();
+    match kind {
+        0 | 1 => one("one"),
+        2 => SequentialAgent::new("team", [one("one"), one("other")]).into(),
+        3 => ParallelAgent::new("team", [one("one"), one("other")]).into(),
+        _ => {
+            let mut tools = tools();
+            tools.register(AgentTool::new(one("one")).unwrap()).unwrap();
+            let model = ScriptedModel::new().call("one", r#"{"request": "Well?"}"#).text("done");
+            Agent::builder(Hesitant(model)).tools(tools).build().unwrap()
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_may_be_dropped_wherever_it_waits() {
+    for kind in 0..5 {
+        let mut has_ended = false;
+        for times in 0..500 {
+            let mut conversation = Conversation::new("1");
+            let output = polled(team(kind).run_in(&mut conversation, "go"), times).await;
+            // As a program that was started again finds it.
+            let saved = serde_json::to_string(&conversation).unwrap();
+            let saved: Conversation = serde_json::from_str(&saved).unwrap();
+            for mut conversation in [conversation, saved] {
+                conversation.settle();
+                assert_sendable(&conversation);
+                let again = agent(ScriptedModel::new().text("again")).build().unwrap();
+                let output = again.resume(&mut conversation, RunOptions::new()).await.unwrap();
+                assert_eq!(output.text, "again");
+                assert_sendable(&conversation);
+            }
+            if let Some(output) = output {
+                assert!(output.unwrap().text.starts_with("done"));
+                has_ended = true;
+                break;
+            }
+        }
+        assert!(has_ended, "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_may_be_cancelled_wherever_it_is() {
+    for kind in 0..5 {
+        let mut has_ended = false;
+        for times in 0..500 {
+            let mut conversation = Conversation::new("1");
+            let token = CancellationToken::new();
+            let options = RunOptions::new().with_cancellation(token.clone());
+            let agent = team(kind);
+            let ended = {
+                let mut run = pin!(agent.run_with(&mut conversation, "go", options));
+                match polled(run.as_mut(), times).await {
+                    Some(ended) => ended,
+                    None => {
+                        token.cancel();
+                        let soon = tokio::time::timeout(Duration::from_millis(500), run);
+                        soon.await.expect("a cancelled run ends")
+                    }
+                }
+            };
+            assert_sendable(&conversation);
+            match ended {
+                Err(error) => assert_eq!(error, AgentError::Cancelled),
+                Ok(output) => {
+                    assert!(output.text.starts_with("done"));
+                    has_ended = true;
+                    break;
+                }
+            }
+        }
+        assert!(has_ended, "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_came_before_the_end_count() {
+    let model =
+        ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).call("wait", r#"{"ms": 60000}"#);
+    let agent = agent(model).build().unwrap();
+    let token = CancellationToken::new();
+    let mut conversation = Conversation::new("1");
+    let stop = {
+        let token = token.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            token.cancel();
+        })
+    };
+    let options = RunOptions::new().with_cancellation(token);
+    let ended = agent.run_with(&mut conversation, "go", options).await;
+    stop.await.unwrap();
+    assert_eq!(ended, Err(AgentError::Cancelled));
+    let results = said(conversation.messages()).pop().unwrap();
+    assert_eq!(results, "results: remembered, Tool 'wait' was cancelled before it finished");
+    assert_eq!(conversation.session().get("a"), Some("1".into()));
+}
+
+/// One piece, and no end.
+struct Once(Option<Result<ModelDelta, ModelError>>);
+
+impl Stream for Once {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)))
+    }
+}
+
+/// Calls a tool and then says nothing more.
+struct Dozing;
+
+impl ChatModel for Dozing {
+    fn name(&self) -> &str {
+        "dozing"
+    }
+
+    async fn respond(&self, _: ModelRequest) -> Result<ModelResponse, ModelError> {
+        std::future::pending().await
+    }
+
+    async fn stream(&self, _: ModelRequest) -> Result<ModelStream, ModelError> {
+        let call = ToolCall::new("1", "set", r#"{"key": "a", "value": "1"}"#);
+        let first = Some(Ok(ModelDelta::Call(call)));
+        Ok(ModelStream::new(Once(first)))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_came_while_the_model_wrote_count() {
+    let agent = agent(Dozing).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let limits = Limits::default().with_max_duration(Duration::from_secs(1));
+    let ended = agent.run_with(&mut conversation, "go", RunOptions::new().with_limits(limits)).await;
+    assert!(matches!(ended, Err(AgentError::Limit(Limit::Duration(_)))));
+    assert_eq!(said(conversation.messages())[1..], ["agent:  calls set", "results: remembered"]);
+    assert_eq!(conversation.session().get("a"), Some("1".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callback_that_waits_for_ever_is_stopped() {
+    let token = CancellationToken::new();
+    let agent = agent(ScriptedModel::new().text("never")).before_model_async(|_| std::future::pending());
+    let stop = tokio::time::sleep(Duration::from_secs(1));
+    let cancelled = token.clone();
+    tokio::spawn(async move {
+        stop.await;
+        cancelled.cancel();
+    });
+    let options = RunOptions::new().with_cancellation(token);
+    let mut conversation = Conversation::new("1");
+    let ended = agent.build().unwrap().run_with(&mut conversation, "go", options).await;
+    assert_eq!(ended, Err(AgentError::Cancelled));
+}

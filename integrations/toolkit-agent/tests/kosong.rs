@@ -1,0 +1,147 @@
+//! Streams that another system has put together, put together by an agent with a model of the wire.
+
+use crate::support::{Nothing, vectors};
+use futures_core::Stream;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::{Agent, AgentError, Message, ModelError, ModelErrorKind, ModelRetry, RunEvent};
+use toolkit_core::{
+    ApiFormat, FunctionTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
+};
+
+/// Sends chunks of a stream, then an answer without calls.
+struct Chunks(std::sync::Mutex<VecDeque<Vec<Value>>>);
+
+struct Events(VecDeque<Value>);
+
+impl Stream for Events {
+    type Item = Result<Fragment, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front().map(|event| Ok(Fragment::Event(event))))
+    }
+}
+
+impl Transport for Chunks {
+    async fn send(&self, _: Value) -> Result<Value, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
+    }
+
+    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
+        let chunks = self.0.lock().unwrap().pop_front().unwrap_or_default();
+        Ok(Box::pin(Events(chunks.into())))
+    }
+}
+
+/// Takes whatever it is given.
+struct Anything(ToolDefinition);
+
+impl Tool for Anything {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok("fine".into()))
+    }
+}
+
+/// Their parts as chunks of Chat Completions. A part of arguments belongs to the call before it.
+fn chunks(parts: &[Value]) -> Vec<Value> {
+    let mut index = -1;
+    let delta = |part: &Value| match (part["type"].as_str(), part.get("arguments_part")) {
+        (_, Some(text)) if index < 0 => json!({"tool_calls": [{"function": {"arguments": text}}]}),
+        (_, Some(text)) => json!({"tool_calls": [{"index": index, "function": {"arguments": text}}]}),
+        (Some("function"), _) => {
+            index += 1;
+            json!({"tool_calls": [{"index": index, "id": part["id"], "function": part["function"]}]})
+        }
+        (Some("text"), _) => json!({"content": part["text"]}),
+        (Some("think"), _) => json!({"reasoning_content": part["think"]}),
+        _ => json!({"content": [part]}),
+    };
+    let chunks = parts.iter().map(delta).map(|delta| json!({"choices": [{"delta": delta}]}));
+    chunks.chain([json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})]).collect()
+}
+
+/// Text, reasoning and calls of their message, and the calls that they announced.
+fn theirs(result: &Value) -> Value {
+    let content = &result["message"]["content"];
+    let parts = content.as_array().cloned().unwrap_or_else(|| vec![json!({"text": content})]);
+    let joined = |name: &str| parts.iter().filter_map(|part| part[name].as_str()).collect::<String>();
+    let calls = |calls: &Value| {
+        let calls = calls.as_array().into_iter().flatten();
+        calls
+            .map(|call| json!([call["id"], call["function"]["name"], call["function"]["arguments"]]))
+            .collect::<Value>()
+    };
+    json!({
+        "text": joined("text"),
+        // Ours has no signatures, and so no several thoughts: they go back in the provider's own form.
+        "reasoning": joined("think"),
+        "calls": calls(&result["message"]["tool_calls"]),
+        "announced": calls(&result["on_tool_call"]),
+    })
+}
+
+/// A piece of arguments that belongs to no call they drop in silence. Ours is a call without a name, so that the model
+/// learns from its result that something was lost.
+fn is_named(call: &ToolCall) -> bool {
+    !call.name.is_empty()
+}
+
+async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
+    let last = vec![json!({"choices": [{"delta": {"content": "done"}}]})];
+    let transport = Chunks(std::sync::Mutex::new(VecDeque::from([chunks(parts), last])));
+    let mut tools = ToolRegistry::new();
+    for part in parts.iter().filter(|part| part["type"] == "function") {
+        let name = ToolName::new(part["function"]["name"].as_str().unwrap()).unwrap();
+        if !tools.contains(name.as_str()) {
+            tools.register(Anything(ToolDefinition::new(name, "", json!({"type": "object"})))).unwrap();
+        }
+    }
+    let spare = FunctionTool::from_fn("spare", "Is never called.", |_: Nothing| ()).unwrap();
+    tools.register(spare).unwrap();
+    let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport);
+    let agent = Agent::builder(model).tools(tools).retry(ModelRetry::never()).build().unwrap();
+    let mut stream = agent.run_stream("go");
+    let (mut announced, mut messages) = (Vec::new(), Vec::new());
+    while let Some(event) = stream.next().await {
+        match event? {
+            RunEvent::Tool { event, .. } if format!("{:?}", event.kind) == "Called" => {
+                announced.push(event.call.call_id.to_string());
+            }
+            RunEvent::Finished { output, .. } => messages = output.messages,
+            _ => {}
+        }
+    }
+    let Some(Message::Assistant(said)) = messages.get(1) else { panic!("{messages:?}") };
+    let said_calls: Vec<&ToolCall> = said.calls.iter().filter(|call| is_named(call)).collect();
+    let in_their_form = |call: &&ToolCall| json!([call.id, call.name, call.arguments]);
+    let calls: Value = said_calls.iter().map(in_their_form).collect();
+    let of_id = |id: &String| said_calls.iter().find(|call| call.id.as_str() == id).map(in_their_form);
+    let announced: Value = announced.iter().filter_map(of_id).collect();
+    Ok(json!({"text": said.text, "reasoning": said.reasoning, "calls": calls, "announced": announced}))
+}
+
+#[tokio::test]
+async fn streams_become_the_same_messages_and_calls() {
+    let Some(file) = vectors("kosong.json") else { return };
+    let rows = file["generate_merging"].as_array().unwrap();
+    for row in rows {
+        let ours = ours(row["stream"].as_array().unwrap()).await;
+        match (&row["result"]["ok"], ours) {
+            // Both say that the response is empty; the words are each one's own.
+            (Value::Null, Err(AgentError::Model(error))) => {
+                assert_eq!(row["result"]["error"]["type"], "APIEmptyResponseError", "{row}");
+                assert_eq!(error.kind, ModelErrorKind::Empty, "{row}");
+            }
+            (expected, Ok(ours)) if !expected.is_null() => assert_eq!(ours, theirs(expected), "{row}"),
+            (_, ours) => panic!("{row}\n{ours:?}"),
+        }
+    }
+    println!("{} streams", rows.len());
+}

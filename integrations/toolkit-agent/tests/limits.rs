@@ -1,0 +1,99 @@
+//! How far a run may go.
+
+use crate::support::{agent, assert_sendable, said};
+use std::time::Duration;
+use toolkit_agent::{
+    AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRequest,
+    ModelResponse, ModelRetry, RunOptions, ScriptedModel, Usage,
+};
+use toolkit_core::ToolCall;
+
+/// A model that calls a tool whenever it is asked.
+fn restless(tool: &'static str, arguments: &'static str) -> ScriptedModel {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    ScriptedModel::new().otherwise(move |_| {
+        let id = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let call = ToolCall::new(format!("call_{id}"), tool, arguments);
+        Ok(ModelResponse::calls([call]).with_usage(Usage::new(60, 40)))
+    })
+}
+
+async fn limited(model: impl ChatModel, limits: Limits) -> (Result<String, AgentError>, Conversation) {
+    let agent = agent(model).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let options = RunOptions::new().with_limits(limits);
+    let output = agent.run_with(&mut conversation, "go", options).await;
+    assert_sendable(&conversation);
+    (output.map(|output| output.text), conversation)
+}
+
+#[tokio::test]
+async fn models_are_asked_so_often() {
+    let model = restless("add", r#"{"a": 1, "b": 2}"#);
+    let (ended, conversation) = limited(model.clone(), Limits::default().with_max_model_calls(3)).await;
+    assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(3))));
+    assert_eq!((model.requests().len(), conversation.messages().len()), (3, 7));
+}
+
+#[tokio::test]
+async fn tools_are_called_so_often() {
+    let model = ScriptedModel::new()
+        .call("add", r#"{"a": 1, "b": 2}"#)
+        .call("add", r#"{"a": 2, "b": 2}"#)
+        .call("add", r#"{"a": 3, "b": 2}"#)
+        .text("So be it.");
+    let (ended, conversation) = limited(model, Limits::default().with_max_tool_calls(2)).await;
+    assert_eq!(ended.unwrap(), "So be it.");
+    let results = &said(conversation.messages())[2];
+    assert!(results.starts_with("results: 3, 4, The limit of tool calls is reached"), "{results}");
+}
+
+#[tokio::test]
+async fn so_many_tokens_are_used() {
+    let limits = Limits::default().with_max_tokens(250);
+    let (ended, _) = limited(restless("add", r#"{"a": 1, "b": 2}"#), limits).await;
+    assert_eq!(ended, Err(AgentError::Limit(Limit::Tokens(250))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_takes_so_long() {
+    let most = Duration::from_secs(2);
+    let limits = Limits::default().with_max_duration(most);
+    let over = Err(AgentError::Limit(Limit::Duration(most)));
+    for ms in ["{\"ms\": 900}", "{\"ms\": 100000}"] {
+        let started = tokio::time::Instant::now();
+        let (ended, conversation) = limited(restless("wait", ms), limits.clone()).await;
+        assert_eq!((ended, started.elapsed()), (over.clone(), most));
+        let last = said(conversation.messages()).pop().unwrap();
+        assert_eq!(last, "results: Tool 'wait' was cancelled before it finished");
+    }
+    // A pause before the next attempt takes no longer, neither.
+    let later =
+        ModelError::new(ModelErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(30));
+    let agent = agent(ScriptedModel::new().error(later)).retry(ModelRetry::new(3)).limits(limits);
+    let started = tokio::time::Instant::now();
+    assert_eq!(agent.run("go").await, over.map(|_: String| unreachable!()));
+    assert_eq!(started.elapsed(), most);
+}
+
+struct Silent;
+
+impl ChatModel for Silent {
+    fn name(&self) -> &str {
+        "silent"
+    }
+
+    async fn respond(&self, _: ModelRequest) -> Result<ModelResponse, ModelError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_takes_so_long() {
+    let (ended, _) = limited(Silent, Limits::default().with_model_timeout(Duration::from_millis(500))).await;
+    let Err(AgentError::Model(error)) = ended else { panic!("{ended:?}") };
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ModelErrorKind::TimedOut, "LLM call timed out after 0.5s")
+    );
+}

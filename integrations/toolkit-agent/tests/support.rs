@@ -1,0 +1,193 @@
+//! Tools and models that tests share.
+
+use futures_core::Stream;
+use serde::Deserialize;
+use serde_json::Value;
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Sleep, sleep};
+use toolkit_agent::{
+    Agent, AgentBuilder, ChatModel, Conversation, Message, ModelDelta, ModelError, ModelRequest,
+    ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel,
+};
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{ApiFormat, FunctionTool, ToolContext, ToolError, ToolRegistry};
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+pub(crate) struct Nothing {}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Wait {
+    ms: u64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Set {
+    key: String,
+    value: String,
+}
+
+/// `add`, `wait`, `fail`, `enough`, `answer`, `set`.
+pub(crate) fn tools() -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    let add = FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| a + b);
+    registry.register(add.unwrap()).unwrap();
+    let wait = FunctionTool::from_fn("wait", "Waits.", |Wait { ms }: Wait| async move {
+        sleep(Duration::from_millis(ms)).await;
+        format!("waited {ms}")
+    });
+    registry.register(wait.unwrap()).unwrap();
+    let fail =
+        FunctionTool::from_fn("fail", "Fails.", |_: Nothing| Err::<(), _>(ToolError::failed("no luck")));
+    registry.register(fail.unwrap()).unwrap();
+    let enough = FunctionTool::from_fn_with("enough", "Escalates.", |_: Nothing, context: ToolContext| {
+        context.actions().escalate();
+        "enough"
+    });
+    registry.register(enough.unwrap()).unwrap();
+    let answer =
+        FunctionTool::from_fn_with("answer", "Is the answer.", |_: Nothing, context: ToolContext| {
+            context.actions().skip_summarization();
+            "the answer"
+        });
+    registry.register(answer.unwrap()).unwrap();
+    let set =
+        FunctionTool::from_fn_with("set", "Remembers.", |Set { key, value }: Set, context: ToolContext| {
+            context.session().set(key, value);
+            "remembered"
+        });
+    registry.register(set.unwrap()).unwrap();
+    registry
+}
+
+/// An agent with the tools above that asks its model once.
+pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
+    Agent::builder(model).tools(tools()).retry(ModelRetry::never())
+}
+
+/// An agent of this name without tools that says this.
+pub(crate) fn says(name: &str, text: &str) -> Agent {
+    Agent::builder(ScriptedModel::new().text(text)).name(name).build().unwrap()
+}
+
+/// What was said, a line for each message.
+pub(crate) fn said(messages: &[Message]) -> Vec<String> {
+    messages.iter().map(line).collect()
+}
+
+fn line(message: &Message) -> String {
+    match message {
+        Message::User(_) => format!("user: {}", message.to_text()),
+        Message::Assistant(said) if said.calls.is_empty() => format!("{}: {}", said.agent, said.text),
+        Message::Assistant(said) => {
+            let calls: Vec<&str> = said.calls.iter().map(|call| call.name.as_str()).collect();
+            format!("{}: {} calls {}", said.agent, said.text, calls.join(", "))
+        }
+        Message::Tool(given) => {
+            let texts: Vec<_> = given.results.iter().map(|result| result.to_text()).collect();
+            format!("results: {}", texts.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The `type` of each event, and the agent, if one is named.
+pub(crate) fn kind(event: &RunEvent) -> String {
+    let event = serde_json::to_value(event).unwrap();
+    let agent = event.get("agent").and_then(Value::as_str).unwrap_or_default();
+    format!("{} {agent}", event["type"].as_str().unwrap()).trim_end().to_owned()
+}
+
+/// Every call has its result, in their order, so that no provider refuses the history.
+pub(crate) fn assert_sendable(conversation: &Conversation) {
+    let messages = conversation.messages();
+    for (position, message) in messages.iter().enumerate() {
+        let Message::Assistant(said) = message else { continue };
+        let ids = |calls: &mut dyn Iterator<Item = String>| calls.collect::<Vec<_>>();
+        let calls = ids(&mut said.calls.iter().map(|call| call.id.to_string()));
+        let results = match messages.get(position + 1) {
+            Some(Message::Tool(given)) => {
+                ids(&mut given.results.iter().map(|result| result.call_id.to_string()))
+            }
+            _ => Vec::new(),
+        };
+        assert_eq!(calls, results, "{messages:?}");
+    }
+    for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Google]
+    {
+        let names = tools().wire_names(format);
+        let sent: Vec<Value> = messages
+            .iter()
+            .flat_map(|message| match message {
+                Message::User(said) => vec![format.encode_user(&said.content)],
+                Message::Assistant(said) => format.encode_assistant(&said.text, &said.calls, &names),
+                Message::Tool(given) => format.encode_results(&given.results),
+                _ => Vec::new(),
+            })
+            .collect();
+        assert_eq!(format.repair_history(sent.clone()), sent, "{format:?}");
+    }
+}
+
+/// How long the hesitant model waits.
+const HESITATION: Duration = Duration::from_millis(2);
+
+/// A model that takes its time: it waits before each piece.
+pub(crate) struct Hesitant(pub(crate) ScriptedModel);
+
+impl ChatModel for Hesitant {
+    fn name(&self) -> &str {
+        "hesitant"
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        sleep(HESITATION).await;
+        self.0.respond(request).await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let pieces = self.0.stream(request).await?;
+        Ok(ModelStream::new(Halting { pieces, wait: Box::pin(sleep(HESITATION)) }))
+    }
+}
+
+struct Halting {
+    pieces: ModelStream,
+    wait: Pin<Box<Sleep>>,
+}
+
+impl Stream for Halting {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        ready!(self.wait.as_mut().poll(context));
+        self.wait = Box::pin(sleep(HESITATION));
+        Pin::new(&mut self.pieces).poll_next(context)
+    }
+}
+
+/// A file of the folder with the records of other systems; `None` if it is not there.
+pub(crate) fn vectors(name: &str) -> Option<Value> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = env::var_os("TOOLKIT_VECTORS").unwrap_or_else(|| "../shared/vectors".into());
+    let path = workspace.join(folder).join(name);
+    let Ok(text) = fs::read_to_string(&path) else {
+        println!("{name}: skipped, not at {}", path.display());
+        return None;
+    };
+    Some(serde_json::from_str(&text).unwrap())
+}

@@ -1,0 +1,347 @@
+//! Agents together.
+
+use crate::support::{Nothing, agent, assert_sendable, kind, said, says, tools};
+use std::sync::Arc;
+use std::time::Duration;
+use toolkit_agent::{
+    Agent, AgentError, AgentTool, Conversation, HistoryTool, Limit, Limits, LoopAgent, ModelError,
+    ModelErrorKind, ModelRetry, ParallelAgent, RunEvent, RunOptions, ScriptedModel, SequentialAgent,
+    Sessions,
+};
+use toolkit_core::{
+    BuildProblem, CancellationToken, Dispatcher, ErrorKind, FunctionTool, RunContext, Session, Tool,
+    ToolCall, ToolContext, ToolName, ToolRegistry,
+};
+
+/// An agent with the agent `expert` as a tool, which has the model of this script.
+fn with_expert(expert: ScriptedModel, model: ScriptedModel) -> Agent {
+    let expert = agent(expert).name("expert").build().unwrap();
+    let mut tools = tools();
+    tools.register(AgentTool::new(expert).unwrap()).unwrap();
+    Agent::builder(model).name("root").tools(tools).retry(ModelRetry::never()).build().unwrap()
+}
+
+fn asks() -> ScriptedModel {
+    ScriptedModel::new().call("expert", r#"{"request": "Well?"}"#)
+}
+
+#[tokio::test]
+async fn an_agent_as_a_tool_has_a_conversation_of_its_own_and_shares_what_is_remembered() {
+    let expert = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("So it is.");
+    let team = with_expert(expert.clone(), asks().text("done"));
+    let mut conversation = Conversation::new("1");
+    let output = team.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(said(&output.messages)[2], r#"results: {"response":"So it is."}"#);
+    assert_eq!(said(&expert.requests()[0].messages), ["user: Well?"]);
+    assert_eq!(conversation.session().get("a"), Some("1".into()));
+    assert_eq!((output.model_calls, output.tool_calls), (4, 2));
+    assert_sendable(&conversation);
+}
+
+#[tokio::test]
+async fn its_events_are_told_under_its_name() {
+    let team = with_expert(ScriptedModel::new().text("Yes."), asks().text("done"));
+    let mut stream = team.run_stream("go");
+    let mut kinds = Vec::new();
+    while let Some(event) = stream.next().await {
+        kinds.push(kind(&event.unwrap()));
+    }
+    for told in ["agent_started expert", "model_asked expert", "text expert", "agent_ended expert"] {
+        assert!(kinds.iter().any(|kind| kind == told), "{told}: {kinds:?}");
+    }
+}
+
+#[tokio::test]
+async fn its_questions_count_and_its_failure_is_read() {
+    let limits = Limits::default().with_max_model_calls(2);
+    let expert = ScriptedModel::new().call("add", r#"{"a": 1, "b": 1}"#).text("never");
+    let mut conversation = Conversation::new("1");
+    let options = RunOptions::new().with_limits(limits);
+    let ended = with_expert(expert, asks()).run_with(&mut conversation, "go", options).await;
+    assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(2))));
+    let last = said(conversation.messages()).pop().unwrap();
+    assert_eq!(last, "results: Error running tool: exceeded 2 model calls; possible infinite loop");
+
+    let broken = ScriptedModel::new().error(ModelError::new(ModelErrorKind::Unauthorized, "no key"));
+    let output = with_expert(broken, asks().text("Then not.")).run("go").await.unwrap();
+    assert_eq!(said(&output.messages)[2], "results: Error running tool: no key");
+    assert_eq!(output.text, "Then not.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_cancelled_with_the_call() {
+    let expert = ScriptedModel::new().call("wait", r#"{"ms": 60000}"#).text("never");
+    let token = CancellationToken::new();
+    let options = RunOptions::new().with_cancellation(token.clone());
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        token.cancel();
+    });
+    let mut conversation = Conversation::new("1");
+    let team = with_expert(expert.clone(), asks());
+    let ended = team.run_with(&mut conversation, "go", options).await;
+    assert_eq!(ended, Err(AgentError::Cancelled));
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(expert.requests().len(), 1);
+    assert_eq!(
+        said(conversation.messages()).pop().unwrap(),
+        "results: Tool 'expert' was cancelled before it finished"
+    );
+}
+
+#[tokio::test]
+async fn a_program_may_call_an_agent_as_it_calls_any_tool() {
+    let expert =
+        ScriptedModel::new().call("set", r#"{"key": "user:a", "value": "1"}"#).text("Yes.").text("Again.");
+    let tool = AgentTool::new(agent(expert).name("The Expert").build().unwrap()).unwrap();
+    let tool = tool.with_description("Knows.");
+    assert_eq!((tool.definition().name.as_str(), &*tool.definition().description), ("the_expert", "Knows."));
+    let registry = ToolRegistry::from_tools([tool.with_name(ToolName::new("ask").unwrap())]).unwrap();
+    let session = Session::new("1");
+    let run = RunContext::new().with_session(session.clone());
+    let dispatcher = Dispatcher::new(registry.clone()).unwrap().with_run(run);
+    let results = dispatcher.dispatch([ToolCall::new("1", "ask", r#"{"request": "Well?"}"#)]).await;
+    assert_eq!(results[0].to_text(), r#"{"response":"Yes."}"#);
+    assert_eq!(session.get("user:a"), Some("1".into()));
+    let output = registry.call("ask", r#"{"request": "And?"}"#).await.unwrap();
+    assert_eq!(output.to_text(), r#"{"response":"Again."}"#);
+    let refused = registry.call("ask", r#"{"question": "And?"}"#).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn one_after_another_reads_what_was_said_before() {
+    let writer = agent(ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("3")).name("writer");
+    let reader_model = ScriptedModel::new().text("Right.");
+    let reader = agent(reader_model.clone()).name("reader");
+    let team = SequentialAgent::new("team", [writer.build().unwrap(), reader.build().unwrap()]);
+    let mut conversation = Conversation::new("1");
+    let output = Agent::from(team).run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!((output.text.as_str(), output.agent.as_str()), ("Right.", "reader"));
+    assert_eq!(
+        said(&reader_model.requests()[0].messages),
+        [
+            "user: go",
+            "user: [writer] called tool `add` with {\"a\": 1, \"b\": 2}\n[writer] tool `add` returned: 3\n\
+             [writer] said: 3"
+        ]
+    );
+    assert_sendable(&conversation);
+}
+
+#[tokio::test]
+async fn a_sequence_ends_when_one_escalates_and_so_does_the_loop_around_it() {
+    let first = agent(ScriptedModel::new().call("enough", "{}").text("It is enough.")).name("first");
+    let inner = SequentialAgent::new("inner", [first.build().unwrap(), says("second", "never")]);
+    let around = LoopAgent::new("around", [inner.into(), says("third", "never")]);
+    let outermost = SequentialAgent::new("outermost", [around.into(), says("last", "Done.")]);
+    let output = Agent::from(outermost).run("go").await.unwrap();
+    assert_eq!(said(&output.messages).last().unwrap(), "last: Done.");
+    assert_eq!(output.messages.len(), 5);
+    assert!(!output.escalate);
+}
+
+#[tokio::test]
+async fn a_loop_ends_after_its_iterations() {
+    for (iterations, expected) in [(None, 10), (Some(3), 3), (Some(0), 0)] {
+        let model = ScriptedModel::new().otherwise(|_| Ok(toolkit_agent::ModelResponse::text("more")));
+        let worker = agent(model.clone()).name("worker").build().unwrap();
+        let mut team = LoopAgent::new("team", [worker]);
+        if let Some(iterations) = iterations {
+            team = team.with_max_iterations(iterations);
+        }
+        Agent::from(team).run("go").await.unwrap();
+        assert_eq!(model.requests().len(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn side_by_side_sees_the_conversation_as_it_was_and_loses_no_change() {
+    let worker = |name: &str, key: &str, ms: u32| {
+        let model = ScriptedModel::new()
+            .call("wait", format!(r#"{{"ms": {ms}}}"#))
+            .call("set", format!(r#"{{"key": "{key}", "value": "{name}"}}"#))
+            .text(format!("{name} is done"));
+        (agent(model.clone()).name(name).build().unwrap(), model)
+    };
+    let ((slow, slow_model), (fast, fast_model)) =
+        (worker("slow", "user:slow", 300), worker("fast", "fast", 100));
+    let team = Agent::from(ParallelAgent::new("team", [slow, fast]));
+    let mut conversation = Conversation::new("1");
+    let started = tokio::time::Instant::now();
+    let output = team.run_in(&mut conversation, "go").await.unwrap();
+    assert_eq!(started.elapsed(), Duration::from_millis(300));
+    assert_eq!(output.text, "slow is done\n\nfast is done");
+    assert_eq!(
+        said(conversation.messages()),
+        [
+            "user: go",
+            "slow:  calls wait, set",
+            "results: waited 300, remembered",
+            "slow: slow is done",
+            "fast:  calls wait, set",
+            "results: waited 100, remembered",
+            "fast: fast is done",
+        ]
+    );
+    for model in [slow_model, fast_model] {
+        assert_eq!(said(&model.requests()[1].messages).len(), 3);
+    }
+    let session = conversation.session();
+    assert_eq!((session.get("user:slow"), session.get("fast")), (Some("slow".into()), Some("fast".into())));
+    assert_sendable(&conversation);
+    let saved: Conversation = serde_json::from_str(&serde_json::to_string(&conversation).unwrap()).unwrap();
+    assert!(saved.time_of(6).is_some());
+}
+
+#[tokio::test]
+async fn one_that_fails_does_not_stop_the_others() {
+    let broken = |name: &str| {
+        let model = ScriptedModel::new().error(ModelError::new(ModelErrorKind::Other, "out of order"));
+        agent(model).name(name).build().unwrap()
+    };
+    let panics = agent(ScriptedModel::new().answer(|_| panic!("on purpose"))).name("panics").build().unwrap();
+    let team = Agent::from(ParallelAgent::new("team", [broken("a"), says("b", "Fine."), panics]));
+    let mut stream = team.run_stream("go");
+    let mut failed = Vec::new();
+    let output = loop {
+        match stream.next().await.unwrap().unwrap() {
+            RunEvent::BranchFailed { agent, .. } => failed.push(agent),
+            RunEvent::Finished { output, .. } => break output,
+            _ => {}
+        }
+    };
+    assert_eq!((output.text.as_str(), failed), ("Fine.", vec!["a".to_owned(), "panics".to_owned()]));
+    let texts = said(&output.messages);
+    assert_eq!(texts[1..3], ["a: (No answer: out of order)", "b: Fine."]);
+
+    let all = Agent::from(ParallelAgent::new("team", [broken("a"), broken("b")])).run("go").await;
+    let Err(AgentError::Branches(failed)) = all else { panic!("{all:?}") };
+    assert_eq!(failed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_team_may_be_a_tool() {
+    let team = ParallelAgent::new("team", [says("a", "1"), says("b", "2")]);
+    let model = ScriptedModel::new().call("team", r#"{"request": "Numbers?"}"#).text("done");
+    let tools = ToolRegistry::from_tools([AgentTool::new(team).unwrap()]).unwrap();
+    let output = Agent::builder(model).tools(tools).run("go").await.unwrap();
+    assert_eq!(said(&output.messages)[2], r#"results: {"response":"1\n\n2"}"#);
+}
+
+fn back() -> ToolRegistry {
+    let back = FunctionTool::from_fn_with("back", "Goes back.", |_: Nothing, context: ToolContext| {
+        context.actions().transfer_to_agent("root");
+    });
+    ToolRegistry::from_tools([back.unwrap()]).unwrap()
+}
+
+#[tokio::test]
+async fn the_conversation_is_handed_over_and_back() {
+    let root = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "spec"}"#).text("Good bye.");
+    for by_tool in [true, false] {
+        let spec = if by_tool {
+            Agent::builder(ScriptedModel::new().call("back", "{}")).tools(back())
+        } else {
+            let model = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "root"}"#);
+            Agent::builder(model).transfer_to("root", "Talks to the customer.")
+        };
+        let spec = spec.name("spec").build().unwrap();
+        let model = if by_tool {
+            root.clone()
+        } else {
+            ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "spec"}"#).text("Good bye.")
+        };
+        let team = Agent::builder(model).name("root").sub_agent(spec).build().unwrap();
+        let output = team.run("go").await.unwrap();
+        assert_eq!(
+            (output.text.as_str(), output.agent.as_str(), output.model_calls),
+            ("Good bye.", "root", 3)
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_exist_does_not_take_over() {
+    let model = ScriptedModel::new()
+        .call("transfer_to_agent", r#"{"agent_name": "zz"}"#)
+        .call("transfer_to_agent", "{}")
+        .text("Alone, then.");
+    let team = Agent::builder(model).sub_agent(says("spec", "")).build().unwrap();
+    let output = team.run("go").await.unwrap();
+    assert_eq!(
+        said(&output.messages)[2],
+        "results: Unknown agent 'zz'. Available: ['spec'], agent_name is required"
+    );
+    let model = ScriptedModel::new().call("back", "{}");
+    let lost = Agent::builder(model).name("lost").tools(back()).run("go").await;
+    assert_eq!(lost, Err(AgentError::UnknownAgent("root".to_owned())));
+}
+
+#[tokio::test]
+async fn handing_over_for_ever_comes_to_the_limit() {
+    let to = |name: &'static str| {
+        ScriptedModel::new().otherwise(move |_| {
+            let arguments = format!(r#"{{"agent_name": "{name}"}}"#);
+            Ok(toolkit_agent::ModelResponse::calls([ToolCall::new("1", "transfer_to_agent", arguments)]))
+        })
+    };
+    let spec = Agent::builder(to("root")).name("spec").transfer_to("root", "").build().unwrap();
+    let team = Agent::builder(to("spec")).name("root").sub_agent(spec).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let ended = team.run_in(&mut conversation, "go").await;
+    assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(50))));
+    assert_eq!(conversation.messages().len(), 101);
+}
+
+#[tokio::test]
+async fn two_agents_of_one_name_are_refused() {
+    let twice =
+        Agent::builder(ScriptedModel::new()).sub_agent(says("a", "")).sub_agent(says("a", "")).build();
+    let problem = BuildProblem::Ambiguous { what: "agent", name: "a".to_owned() };
+    assert_eq!(twice.unwrap_err().problems(), std::slice::from_ref(&problem));
+    let own = Agent::builder(ScriptedModel::new()).name("a").sub_agent(says("a", "")).build();
+    assert_eq!(own.unwrap_err().to_string(), "two agents are named `a`; give each a name of its own");
+    let team = Agent::from(ParallelAgent::new("team", [says("a", "1"), says("a", "2")])).run("go").await;
+    assert!(matches!(team, Err(AgentError::Build(error)) if error.problems() == [problem]));
+    // One agent in two places is one agent.
+    let model = ScriptedModel::new().text("1").text("2");
+    let writer = Agent::builder(model).name("writer").build().unwrap();
+    let team = SequentialAgent::new("team", [writer.clone(), says("critic", "No."), writer]);
+    assert_eq!(Agent::from(team).run("go").await.unwrap().text, "2");
+}
+
+#[tokio::test]
+async fn history_is_searched_for_the_agent_and_the_user() {
+    let sessions = Sessions::default();
+    let long = "ä".repeat(300);
+    let model = ScriptedModel::new().text("Nice.").text(long.as_str()).text("Other.");
+    let helper = Agent::builder(model).name("helper").build().unwrap();
+    sessions.run(&helper, "ada", "1", "I like RED.\nVery.").await.unwrap();
+    sessions.run(&helper, "ada", "1", "And what is red?").await.unwrap();
+    sessions.run(&helper, "bob", "1", "I like red, too.").await.unwrap();
+
+    let search = async |user: &str, name: &str, arguments: &str| {
+        let model = ScriptedModel::new().call("search_history", arguments.to_owned()).text("done");
+        let tools = ToolRegistry::from_tools([HistoryTool::new(&sessions).unwrap()]).unwrap();
+        let agent = Agent::builder(model).name(name).tools(tools).build().unwrap();
+        let mut conversation = sessions.open(user, "search").await.unwrap();
+        let output = agent.run_in(&mut conversation, "go").await.unwrap();
+        let found = said(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned();
+        // Without the time, which is now.
+        found
+            .lines()
+            .map(|line| line.split_once("] ").map_or(line, |(_, line)| line).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let found = search("ada", "helper", r#"{"keyword": "red"}"#).await;
+    assert_eq!(found, ["User: I like RED. Very.", "User: And what is red?"]);
+    assert_eq!(search("ada", "other", r#"{"keyword": "red"}"#).await, ["No history found."]);
+    assert_eq!(search("ada", "other", r#"{"keyword": "red", "agent": "helper"}"#).await, found);
+    let latest = search("ada", "helper", r#"{"limit": 1}"#).await;
+    assert_eq!(latest, [format!("AI: {}...", "ä".repeat(200))]);
+    assert_eq!(search("eve", "helper", "{}").await, ["No history found."]);
+    let tool: Arc<dyn Tool> = Arc::new(HistoryTool::new(&sessions).unwrap());
+    let alone = tool.call("{}", &ToolContext::new(ToolName::new("search_history").unwrap())).await.unwrap();
+    assert_eq!(alone.to_text(), "No agent specified.");
+}
