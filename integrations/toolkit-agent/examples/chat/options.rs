@@ -81,7 +81,9 @@ impl Options {
                 }
                 Ok(Agent::builder(client.model(self.model_name())))
             }
+            #[cfg(not(feature = "openai"))]
             "chat" | "responses" => Err("run it with `--features openai`".to_owned()),
+            #[cfg(not(feature = "anthropic"))]
             "anthropic" => Err("run it with `--features anthropic`".to_owned()),
             other => Err(format!("the format `{other}` is not known\n{HELP}")),
         }
