@@ -176,7 +176,7 @@ impl LlmAgent {
         }))
     }
 
-    fn request(&self, conversation: &Conversation, dispatcher: &Dispatcher) -> ModelRequest {
+    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
         let instructions = match &self.instructions {
             Instructions::Text(text) => text.clone(),
             Instructions::Made(make) => {
@@ -188,11 +188,15 @@ impl LlmAgent {
         if let Some(Message::Assistant(_)) = messages.last() {
             messages.push(Message::user(GO_ON));
         }
-        ModelRequest::new(messages)
+        let mut request = ModelRequest::new(messages)
             .with_instructions(instructions)
             .with_tools(dispatcher.registry())
             .with_tool_use(self.tool_use.clone())
-            .with_options(self.options.clone())
+            .with_options(self.options.clone());
+        if let Some(form) = run.form() {
+            form.ask(&mut request);
+        }
+        request
     }
 
     /// What the model answers, or a callback for it.
@@ -203,7 +207,7 @@ impl LlmAgent {
         dispatcher: &Dispatcher,
         work: &mut Work<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let request = self.request(conversation, dispatcher);
+        let request = self.request(conversation, run, dispatcher);
         conversation.begin_turn(&self.name);
         let response = match within(run, self.callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,
@@ -223,6 +227,12 @@ impl LlmAgent {
     ) -> Result<Vec<ToolResult>, AgentError> {
         let mut message = response.message.clone();
         message.agent.clone_from(&self.name);
+        let more = work.not_in(&message.calls);
+        if !more.is_empty() {
+            // What was started has to be answered, and its native form says nothing of it.
+            message.calls.extend(more);
+            message.native = None;
+        }
         conversation.turn().message = message.clone();
         run.tell(|| RunEvent::Message { message: Box::new(message.clone()) });
         if !message.calls.is_empty() {

@@ -12,6 +12,7 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::{Budget, Limits};
 use crate::session::Sessions;
+use crate::structured::Form;
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ impl RunOptions {
 #[derive(Clone)]
 pub struct Run(Arc<Shared>);
 
+#[derive(Clone)]
 struct Shared {
     root: Agent,
     invocation_id: String,
@@ -85,6 +87,8 @@ struct Shared {
     /// What the calls of all turns have in common.
     context: RunContext,
     autosave: Option<Sessions>,
+    /// The form of the answer, if one is asked for.
+    form: Option<Form>,
 }
 
 impl Run {
@@ -99,22 +103,20 @@ impl Run {
             cancellation: options.cancellation,
             budget: Arc::new(Budget::new(limits)),
             events,
+            form: None,
         }))
+    }
+
+    /// The same run, whose answer has a form, or none.
+    pub(crate) fn with_form(&self, form: Option<Form>) -> Self {
+        Self(Arc::new(Shared { form, ..Shared::clone(&self.0) }))
     }
 
     /// The same run in a conversation that is not saved, with another agent at its root and something else that stops
     /// it: for an agent that is a tool.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
-        let Shared { invocation_id, budget, events, context, .. } = &*self.0;
-        Self(Arc::new(Shared {
-            root,
-            invocation_id: invocation_id.clone(),
-            cancellation,
-            budget: budget.clone(),
-            events: events.clone(),
-            context: context.clone(),
-            autosave: None,
-        }))
+        // What it answers is a result, not the answer.
+        Self(Arc::new(Shared { root, cancellation, autosave: None, form: None, ..Shared::clone(&self.0) }))
     }
 
     /// The same run in a copy of the conversation.
@@ -183,6 +185,11 @@ impl Run {
             None => pending().await,
         }
         self.0.budget.out_of_time()
+    }
+
+    /// The form of the answer, if one is asked for.
+    pub(crate) fn form(&self) -> Option<&Form> {
+        self.0.form.as_ref()
     }
 
     pub(crate) fn budget(&self) -> &Budget {

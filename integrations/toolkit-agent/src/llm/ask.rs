@@ -14,6 +14,7 @@ use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
+use tokio::task::coop::consume_budget;
 use tokio::time::sleep;
 use toolkit_core::ToolResult;
 
@@ -105,6 +106,8 @@ impl LlmAgent {
         }
         let mut stream = self.model.stream(request).await?;
         loop {
+            // However fast the pieces come: a run can be stopped between two.
+            consume_budget().await;
             match heard(&mut stream, work).await {
                 Heard::Result(result) => work.keep(result, conversation.turn()),
                 Heard::Piece(Some(piece)) => match piece? {

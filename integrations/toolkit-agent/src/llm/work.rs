@@ -33,19 +33,14 @@ impl<'a> Work<'a> {
         Self { run: run.clone(), agent, batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
     }
 
-    /// Those of a message's calls that were not started yet. Two with the same id are two.
+    /// The calls that were started, but are not among these.
+    pub(super) fn not_in(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
+        without(&self.calls, calls)
+    }
+
+    /// Those of a message's calls that were not started yet.
     pub(super) fn not_started(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
-        let mut started: Vec<&ToolCall> = self.calls.iter().collect();
-        let mut others = Vec::new();
-        for call in calls {
-            match started.iter().position(|known| known.id == call.id && known.name == call.name) {
-                Some(at) => {
-                    started.remove(at);
-                }
-                None => others.push(call.clone()),
-            }
-        }
-        others
+        without(calls, &self.calls)
     }
 
     /// Whether anything was started.
@@ -127,6 +122,7 @@ impl<'a> Work<'a> {
         self.batch.close();
     }
 
+    /// What happens next; a run that was stopped already waits for results only.
     async fn step(&mut self, may_stop: bool) -> Step {
         let run = self.run.clone();
         if !may_stop {
@@ -137,6 +133,22 @@ impl<'a> Work<'a> {
             Err(error) => Step::Stopped(error),
         }
     }
+}
+
+/// The calls without those others. A model may give several calls the same id; each is one of its own.
+fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
+    let mut others: Vec<&ToolCall> = others.iter().collect();
+    let is_new = |call: &&ToolCall| match others
+        .iter()
+        .position(|other| other.id == call.id && other.name == call.name)
+    {
+        Some(at) => {
+            others.swap_remove(at);
+            false
+        }
+        None => true,
+    };
+    calls.iter().filter(is_new).cloned().collect()
 }
 
 /// What happened next.

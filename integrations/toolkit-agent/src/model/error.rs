@@ -1,13 +1,14 @@
 //! Why a model has not answered.
 
 use super::ModelResponse;
+use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 use toolkit_core::WireError;
 
 /// Why a model has not answered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {
     /// What kind of failure.
@@ -15,15 +16,19 @@ pub struct ModelError {
     /// What the provider, or who spoke with it, said.
     pub message: String,
     /// The status of the HTTP response, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// How long the provider wants to be left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
     /// What had come before the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<ModelResponse>>,
 }
 
 /// The kinds of [`ModelError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {
     /// There were too many requests.

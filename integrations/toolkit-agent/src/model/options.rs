@@ -1,7 +1,11 @@
 //! How a model should answer.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use toolkit_core::{ApiFormat, schema_of, schemars::JsonSchema};
+
+/// Providers refuse longer names of forms.
+const LONGEST_NAME: usize = 64;
 
 /// How a model should answer. What is `None` is left to the provider.
 ///
@@ -11,22 +15,29 @@ use toolkit_core::{ApiFormat, schema_of, schemars::JsonSchema};
 /// let options = ModelOptions::new().with_temperature(0.2).with_max_output_tokens(2_000);
 /// assert_eq!(options.max_output_tokens, Some(2_000));
 /// ```
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ModelOptions {
     /// How freely it chooses its words, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// From which part of the probable words it chooses, up to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// How many tokens it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
     /// Texts at which it stops.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     /// What makes two answers alike, where the provider can.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The form of the final answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
     /// Fields of the request's body, in the words of one API; they go before all others.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
@@ -88,7 +99,7 @@ impl ModelOptions {
 }
 
 /// The form of an answer: JSON that a schema describes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
     /// What the form is called; letters, digits, `_` and `-`.
@@ -104,11 +115,11 @@ impl OutputFormat {
         Self { name: name.into(), schema }
     }
 
-    /// The form of a type.
+    /// The form of a type. It has the name of the type's schema, of which providers take 64 characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
-        let name: String =
-            T::schema_name().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let name: String = T::schema_name().chars().map(legal).take(LONGEST_NAME).collect();
         Self::new(name, schema_of::<T>())
     }
 

@@ -2,6 +2,7 @@
 
 use super::{ModelError, ModelResponse};
 use futures_core::Stream;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
@@ -10,7 +11,8 @@ use std::task::{Context, Poll};
 use toolkit_core::{CallId, ToolCall};
 
 /// A piece of an answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelDelta {
     /// More of the text.

@@ -93,9 +93,12 @@ pub(super) async fn one_after_another(
     run: &Run,
 ) -> Result<AgentEnd, AgentError> {
     let mut end = AgentEnd::new(name, "");
-    for agent in agents {
+    for (at, agent) in agents.iter().enumerate() {
         run.check_cancelled()?;
-        end = agent.take_part(conversation, run).await?;
+        let is_last = at + 1 == agents.len();
+        // The form of an answer is that of the last one.
+        let part = if is_last { run.clone() } else { run.with_form(None) };
+        end = agent.take_part(conversation, &part).await?;
         run.save(conversation).await?;
         if end.escalate {
             break;

@@ -1,0 +1,31 @@
+//! An agent: a model, its tools, an answer.
+//!
+//! Run with `cargo run -p toolkit-agent --example agent`. The model is scripted, so that nothing else is needed.
+
+#![allow(clippy::print_stdout)]
+
+use toolkit::prelude::*;
+use toolkit_agent::{Agent, ScriptedModel};
+
+/// Get the weather for a city.
+///
+/// :param city: The city, in English
+#[tool]
+async fn weather(city: String) -> String {
+    format!("{city}: clear, 21 °C")
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let model =
+        ScriptedModel::new().call("weather", r#"{"city": "Oslo"}"#).text("It is clear in Oslo, at 21 °C.");
+    let agent = Agent::builder(model)
+        .instructions("You answer in one sentence.")
+        .tools(ToolRegistry::from_tools(tools![weather])?)
+        .build()?;
+
+    let output = agent.run("What is the weather in Oslo?").await?;
+    println!("{}", output.text);
+    println!("{} questions to the model, {} calls", output.model_calls, output.tool_calls);
+    Ok(())
+}

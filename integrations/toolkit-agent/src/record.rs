@@ -1,0 +1,10 @@
+//! Conversations with real models, recorded to be given again without a network.
+
+mod difference;
+mod exchange;
+mod recorder;
+mod replay;
+mod secrets;
+
+pub use recorder::Recorder;
+pub use replay::Replay;

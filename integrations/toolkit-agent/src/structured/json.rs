@@ -1,0 +1,94 @@
+//! Finding JSON in what a model has written.
+
+use serde::de::IgnoredAny;
+use serde_json::StreamDeserializer;
+use serde_json::de::StrRead;
+
+/// How often something that looks like JSON may turn out to be none, so that a long text is not read again and
+/// again.
+const MOST_FAILURES: usize = 100;
+
+/// The JSON in a text, in the order in which it stands there: the whole text, or what stands in code fences and among
+/// other words. Only objects and arrays are seen among words.
+pub(super) fn find(text: &str) -> Vec<&str> {
+    let text = text.trim();
+    if is_json(text) {
+        return vec![text];
+    }
+    let fenced = text.split("```").skip(1).step_by(2).map(without_language);
+    let fenced: Vec<&str> = fenced.filter(|block| is_json(block)).collect();
+    if fenced.is_empty() { among_words(text) } else { fenced }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// The content of a code fence without the name of its language.
+fn without_language(block: &str) -> &str {
+    let content = match block.split_once('\n') {
+        Some((language, content)) if language.trim().chars().all(char::is_alphanumeric) => content,
+        _ => block,
+    };
+    // One that is written in a single line.
+    content.strip_prefix("json").unwrap_or(content).trim()
+}
+
+fn among_words(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut rest, mut failures) = (text, 0);
+    while failures < MOST_FAILURES
+        && let Some(start) = rest.find(['{', '['])
+    {
+        let begun = rest.get(start..).unwrap_or_default();
+        let mut values = StreamDeserializer::<_, IgnoredAny>::new(StrRead::new(begun));
+        let end = match values.next() {
+            Some(Ok(_)) => {
+                let end = values.byte_offset();
+                found.extend(begun.get(..end));
+                end
+            }
+            _ => {
+                failures += 1;
+                1
+            }
+        };
+        rest = begun.get(end..).unwrap_or_default();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<const N: usize>(text: &str, expected: [&str; N]) {
+        assert_eq!(find(text), expected, "{text}");
+    }
+
+    #[test]
+    fn json_is_found_wherever_it_stands() {
+        check(" {\"a\": 1}\n", [r#"{"a": 1}"#]);
+        check("42", ["42"]);
+        check("```json\n{\"a\": 1}\n```", [r#"{"a": 1}"#]);
+        check("Here:\n```\n[1, 2]\n```\nGood?", ["[1, 2]"]);
+        check("```json 42```", ["42"]);
+        check("It is {\"a\": {\"b\": 1}}, I think.", [r#"{"a": {"b": 1}}"#]);
+        check("<think>Maybe {\"a\": 0}?</think>{\"a\": 1}", [r#"{"a": 0}"#, r#"{"a": 1}"#]);
+        check("a set {x, y} and [1]", ["[1]"]);
+    }
+
+    #[test]
+    fn what_is_none_is_not_found() {
+        for text in ["", "no", "{", "[[[", "{\"a\": 1", "```json\n{\"a\": \n```"] {
+            check(text, []);
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_not_read_for_ever() {
+        // From each of its beginnings it would be hours.
+        check(&r#"{"a": "#.repeat(30_000), []);
+    }
+}

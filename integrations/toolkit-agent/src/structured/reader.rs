@@ -1,0 +1,122 @@
+//! Reading an answer as a type.
+
+use super::form::{Form, Native};
+use super::json;
+use crate::model::OutputFormat;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use toolkit_core::schemars::{self, JsonSchema};
+use toolkit_core::{
+    BuildError, ClosureTool, FunctionTool, Tool, ToolContext, ToolError, ToolParams, Violation, ViolationKind,
+};
+
+/// The name that the answer has for the model.
+const ANSWER: &str = "answer";
+
+/// Reads answers as values of a type.
+///
+/// An answer is read as the arguments of a tool are, so that all that is wrong with it is known at once, and what can
+/// be meant is understood.
+pub(super) struct Reader<T> {
+    tool: ClosureTool,
+    context: ToolContext,
+    /// The value that the tool was called with.
+    value: Arc<Mutex<Option<T>>>,
+    /// Whether the type is not written as an object and stands in one, because providers want one.
+    is_wrapped: bool,
+    format: OutputFormat,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(bound = "T: ToolParams")]
+struct Wrapped<T> {
+    answer: T,
+}
+
+impl<T: ToolParams + Send + 'static> Reader<T> {
+    pub(super) fn new() -> Result<Self, BuildError> {
+        let value = Arc::new(Mutex::new(None));
+        let keep = |value: &Arc<Mutex<Option<T>>>| {
+            let value = value.clone();
+            move |read: T| *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(read)
+        };
+        let plain = keep(&value);
+        let (tool, is_wrapped, mut format) = match FunctionTool::from_fn(ANSWER, "", plain) {
+            Ok(tool) => (tool, false, OutputFormat::of::<T>()),
+            Err(_) => {
+                let wrapped = keep(&value);
+                let tool = FunctionTool::from_fn(ANSWER, "", move |read: Wrapped<T>| wrapped(read.answer))?;
+                (tool, true, OutputFormat::new(ANSWER, Value::Null))
+            }
+        };
+        let definition = tool.definition();
+        let description = format.schema.get("description").cloned();
+        format.schema = definition.parameters.clone();
+        if let (Some(description), Value::Object(schema)) = (description, &mut format.schema) {
+            schema.insert("description".to_owned(), description);
+        }
+        let context = ToolContext::new(definition.name.clone());
+        Ok(Self { context, tool, value, is_wrapped, format })
+    }
+
+    pub(super) fn form(&self, native: Native) -> Form {
+        Form { format: self.format.clone(), native }
+    }
+
+    /// The value in an answer; what comes last is what is meant.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the model.
+    pub(super) async fn read(&self, text: &str) -> Result<T, String> {
+        let mut fault = None;
+        for candidate in json::find(text).into_iter().rev() {
+            match self.read_json(candidate).await {
+                Ok(value) => return Ok(value),
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+        Err(match fault {
+            Some(error) => told(&error),
+            None if text.trim().is_empty() => "it is empty".to_owned(),
+            None => match serde_json::from_str::<Value>(text.trim()) {
+                Err(error) => format!("it is not JSON: {error}"),
+                Ok(_) => "it is not JSON".to_owned(),
+            },
+        })
+    }
+
+    async fn read_json(&self, text: &str) -> Result<T, ToolError> {
+        let read = self.call(text).await;
+        // The value alone is meant as well, unless it is the object.
+        let is_object = || {
+            let members = serde_json::from_str::<serde_json::Map<String, Value>>(text);
+            members.is_ok_and(|members| members.contains_key(ANSWER))
+        };
+        if read.is_ok() || !self.is_wrapped || is_object() {
+            return read;
+        }
+        self.call(&format!(r#"{{"{ANSWER}":{text}}}"#)).await
+    }
+
+    async fn call(&self, arguments: &str) -> Result<T, ToolError> {
+        self.tool.call(arguments, &self.context).await?;
+        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        value.ok_or_else(|| ToolError::failed("nothing was read"))
+    }
+}
+
+/// What is wrong with an answer, in words that do not speak of arguments.
+fn told(error: &ToolError) -> String {
+    match error.violations() {
+        [] => error.message().to_owned(),
+        violations => violations.iter().map(|violation| format!("\n- {}", of_answer(violation))).collect(),
+    }
+}
+
+fn of_answer(violation: &Violation) -> String {
+    match violation.kind {
+        ViolationKind::Unknown => violation.to_string().replace("no such parameter", "no such member"),
+        _ => violation.to_string(),
+    }
+}

@@ -1,0 +1,167 @@
+//! Models that do anything.
+
+use super::tools::NAMES;
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_agent::{
+    AssistantMessage, ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest,
+    ModelResponse, ModelStream, Usage,
+};
+use toolkit_core::ToolCall;
+
+/// What a model does when it is asked.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Respond(ModelResponse),
+    Fail(ModelError),
+    /// The pieces of a stream, with so many milliseconds before each.
+    Pieces(Vec<Result<ModelDelta, ModelError>>, u64),
+    /// It never answers.
+    Hang,
+}
+
+pub(super) fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => response().prop_map(Step::Respond),
+        2 => error().prop_map(Step::Fail),
+        4 => (prop::collection::vec(piece(), 0..8), select(&[0_u64, 1, 40][..]))
+            .prop_map(|(pieces, pause)| Step::Pieces(pieces, pause)),
+        // A stream as it should be: the calls, then the whole.
+        4 => (response(), select(&[0_u64, 1, 40][..])).prop_map(|(response, pause)| {
+            let calls = response.message.calls.clone().into_iter().map(ModelDelta::Call);
+            let pieces = calls.chain([ModelDelta::Done(Box::new(response))]).map(Ok).collect();
+            Step::Pieces(pieces, pause)
+        }),
+        1 => Just(Step::Hang),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), Just(" \n".to_owned()), "\\PC{0,12}"]
+}
+
+fn call() -> impl Strategy<Value = ToolCall> {
+    let id = prop_oneof![
+        3 => select(&["a", "b"][..]).prop_map(str::to_owned),
+        1 => select(&["call 1/ü", ""][..]).prop_map(str::to_owned),
+        1 => "[a-z0-9]{8}",
+    ];
+    let name = prop_oneof![1 => Just("ok"), 1 => select(NAMES)];
+    let arguments = prop_oneof![
+        3 => Just("{}".to_owned()),
+        2 => (0..3_i64).prop_map(|n| format!(r#"{{"n": {n}}}"#)),
+        1 => select(&["", "null", "{", "[1]", r#"{"m": 1}"#, r#"{"n": "x"}"#, r#""{}""#, "\u{0}"][..])
+            .prop_map(str::to_owned),
+        1 => text(),
+    ];
+    (id, name, arguments).prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
+}
+
+fn response() -> impl Strategy<Value = ModelResponse> {
+    let finish = prop_oneof![
+        Just(FinishReason::Stop),
+        Just(FinishReason::ToolCalls),
+        Just(FinishReason::Length),
+        Just(FinishReason::Refused),
+        Just(FinishReason::Other("odd".to_owned())),
+    ];
+    (text(), prop::collection::vec(call(), 0..5), finish, 0..20_u64).prop_map(
+        |(text, calls, finish, tokens)| {
+            let mut response = ModelResponse::default().with_finish(finish).with_usage(Usage::new(tokens, 1));
+            response.message = AssistantMessage::text(text).with_calls(calls);
+            response
+        },
+    )
+}
+
+fn error() -> impl Strategy<Value = ModelError> {
+    let kinds = [
+        ModelErrorKind::RateLimited,
+        ModelErrorKind::Connection,
+        ModelErrorKind::InvalidRequest,
+        ModelErrorKind::InvalidResponse,
+    ];
+    (select(kinds.to_vec()), prop::option::of(0..5_000_u64), prop::option::of(response())).prop_map(
+        |(kind, wait, partial)| {
+            let mut error = ModelError::new(kind, "it broke");
+            error.retry_after = wait.map(Duration::from_millis);
+            error.partial = partial.map(Box::new);
+            error
+        },
+    )
+}
+
+fn piece() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
+    prop_oneof![
+        3 => text().prop_map(|text| Ok(ModelDelta::Text(text))),
+        1 => text().prop_map(|text| Ok(ModelDelta::Reasoning(text))),
+        1 => call().prop_map(|call| Ok(ModelDelta::CallStarted { id: call.id, name: call.name })),
+        4 => call().prop_map(|call| Ok(ModelDelta::Call(call))),
+        1 => response().prop_map(|response| Ok(ModelDelta::Done(Box::new(response)))),
+        1 => error().prop_map(Err),
+    ]
+}
+
+/// A model that follows a script.
+#[derive(Debug)]
+pub(super) struct Behaviour {
+    script: Mutex<VecDeque<Step>>,
+    forever: bool,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl Behaviour {
+    pub(super) fn new(script: Vec<Step>, forever: bool) -> Self {
+        Self { script: Mutex::new(script.into()), forever, requests: Mutex::default() }
+    }
+
+    pub(super) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    fn next(&self, request: ModelRequest) -> Step {
+        self.requests.lock().unwrap().push(request);
+        let mut script = self.script.lock().unwrap();
+        match script.pop_front() {
+            Some(step) => {
+                if self.forever {
+                    script.push_back(step.clone());
+                }
+                step
+            }
+            None => Step::Respond(ModelResponse::text("Done.")),
+        }
+    }
+}
+
+impl ChatModel for Behaviour {
+    fn name(&self) -> &str {
+        "behaviour"
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        self.stream(request).await?.collect().await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        match self.next(request) {
+            Step::Respond(response) => Ok(response.into()),
+            Step::Fail(error) => Err(error),
+            Step::Hang => std::future::pending().await,
+            Step::Pieces(pieces, 0) => Ok(ModelStream::from_pieces(pieces)),
+            Step::Pieces(pieces, pause) => {
+                let pieces =
+                    futures_util::stream::unfold(VecDeque::from(pieces), move |mut left| async move {
+                        let piece = left.pop_front()?;
+                        sleep(Duration::from_millis(pause)).await;
+                        Some((piece, left))
+                    });
+                Ok(ModelStream::new(pieces))
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Tools of all kinds.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_core::{FunctionTool, Tool, ToolError, ToolRegistry};
+
+/// How many calls have reached their tools.
+#[derive(Debug, Default)]
+pub(super) struct Executions(pub(super) AtomicU32);
+
+impl Executions {
+    fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What calls name. The last two are no tools.
+pub(super) const NAMES: &[&str] = &["ok", "fail", "panic", "nap", "late", "never", "ghost", "böse !"];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Number {
+    n: Option<i64>,
+}
+
+pub(super) fn registry(executions: &Arc<Executions>) -> ToolRegistry {
+    let counted = || {
+        let executions = executions.clone();
+        move || executions.count()
+    };
+    let nap = |count: Box<dyn Fn() + Send + Sync>, time: Duration| {
+        move |_: Number| {
+            count();
+            async move {
+                sleep(time).await;
+                "rested"
+            }
+        }
+    };
+    let (ok, fail, panic) = (counted(), counted(), counted());
+    let tools: Vec<Arc<dyn Tool>> = vec![
+        Arc::new(
+            FunctionTool::from_fn("ok", "Works.", move |number: Number| {
+                ok();
+                format!("{:?}", number.n)
+            })
+            .unwrap(),
+        ),
+        Arc::new(
+            FunctionTool::from_fn("fail", "Fails.", move |_: Number| {
+                fail();
+                Err::<(), _>(ToolError::failed("it does not work"))
+            })
+            .unwrap(),
+        ),
+        Arc::new(
+            FunctionTool::from_fn("panic", "Panics.", move |number: Number| {
+                panic();
+                if number.n != Some(i64::MIN) {
+                    std::panic::panic_any("oh");
+                }
+            })
+            .unwrap(),
+        ),
+        Arc::new(
+            FunctionTool::from_fn("nap", "Rests.", nap(Box::new(counted()), Duration::from_millis(30)))
+                .unwrap(),
+        ),
+        Arc::new(
+            FunctionTool::from_fn("late", "Too late.", nap(Box::new(counted()), Duration::from_secs(9)))
+                .unwrap()
+                .with_timeout(Duration::from_millis(50)),
+        ),
+        Arc::new(
+            FunctionTool::from_fn("never", "Never ends.", nap(Box::new(counted()), Duration::MAX)).unwrap(),
+        ),
+    ];
+    let mut registry = ToolRegistry::new();
+    for tool in tools {
+        registry.register(tool).unwrap();
+    }
+    registry
+}

@@ -1,0 +1,229 @@
+//! Answers of a form.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use toolkit_agent::{
+    Agent, AgentError, Conversation, FinishReason, FormOptions, Limit, Limits, Message, ModelError,
+    ModelRequest, ModelResponse, RunOptions, ScriptedModel,
+};
+use toolkit_core::{ApiFormat, FunctionTool, ToolParams, ToolRegistry};
+
+/// A recipe for the kitchen.
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Recipe {
+    title: String,
+    #[schemars(range(min = 1, max = 12))]
+    persons: u8,
+    steps: Vec<Step>,
+    note: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Step {
+    text: String,
+    minutes: u32,
+}
+
+fn soup() -> Recipe {
+    let steps = vec![Step { text: "boil".to_owned(), minutes: 10 }];
+    Recipe { title: "Soup".to_owned(), persons: 2, steps, note: None }
+}
+
+const SOUP: &str = r#"{"title": "Soup", "persons": 2, "steps": [{"text": "boil", "minutes": 10}]}"#;
+
+async fn answer<T: ToolParams + Send + 'static>(model: &ScriptedModel) -> Result<T, AgentError> {
+    Agent::builder(model.clone()).instructions("You cook.").build()?.run_as("What is for dinner?").await
+}
+
+/// The last words to the model.
+fn told(model: &ScriptedModel) -> String {
+    model.requests().last().unwrap().messages.last().unwrap().to_text()
+}
+
+#[tokio::test]
+async fn an_answer_is_read_whatever_stands_around_it() {
+    for text in [
+        SOUP.to_owned(),
+        format!("```json\n{SOUP}\n```"),
+        format!("Here you are: {SOUP} Enjoy!"),
+        format!("<think>{{\"title\": 1}}</think>\n{SOUP}"),
+        SOUP.replace("10", "\"10\"").replace(": 2", ": 2.0"),
+    ] {
+        let model = ScriptedModel::new().text(text.as_str());
+        assert_eq!(answer::<Recipe>(&model).await, Ok(soup()), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_the_form_twice() {
+    let model = ScriptedModel::new().text(SOUP);
+    answer::<Recipe>(&model).await.unwrap();
+    let request = model.requests().remove(0);
+    assert!(request.instructions.starts_with("You cook.\n\n"), "{}", request.instructions);
+    assert!(request.instructions.contains(r#""minutes""#), "{}", request.instructions);
+    let format = request.options.output.clone().unwrap();
+    assert_eq!(format.name, "Recipe");
+    assert_eq!(format.schema["description"], "A recipe for the kitchen.");
+    for api in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Google] {
+        let body = Value::from(toolkit_agent::wire::request_body(api, "m", &request, false));
+        let places = [
+            "/response_format/json_schema/schema",
+            "/text/format/schema",
+            "/output_config/format/schema",
+            "/generationConfig/responseJsonSchema",
+        ];
+        let schema = places.into_iter().find_map(|place| body.pointer(place)).unwrap();
+        assert_eq!(schema["type"], "object", "{api:?}");
+        assert!(schema["properties"]["steps"].is_object(), "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_fault_is_told_at_once() {
+    let model = ScriptedModel::new()
+        .text(r#"{"titel": "Soup", "persons": 40, "steps": [{"text": "boil", "minutes": "few"}]}"#)
+        .text(SOUP);
+    assert_eq!(answer::<Recipe>(&model).await, Ok(soup()));
+    let told = told(&model);
+    for fault in [
+        "`titel`: there is no such member; did you mean `title`?",
+        "`persons`: ",
+        "`steps[0].minutes`: expected integer",
+        "`title`: required, but missing",
+    ] {
+        assert!(told.contains(fault), "{fault}\n{told}");
+    }
+    assert!(!told.contains("argument"), "{told}");
+}
+
+#[tokio::test]
+async fn after_three_answers_it_is_an_error() {
+    let model = ScriptedModel::new().text("no").text("{}").text("[]").text(SOUP);
+    let error = answer::<Recipe>(&model).await.unwrap_err();
+    assert!(matches!(&error, AgentError::InvalidOutput(reason) if reason.contains("object")), "{error}");
+    assert_eq!(model.remaining(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_object_stands_in_one() {
+    let list = || Ok(vec![1_i64, 2]);
+    for text in ["[1, 2]", r#"{"answer": [1, 2]}"#, "The answer: [1, 2].", "```\n[1, 2]\n```"] {
+        let model = ScriptedModel::new().text(text);
+        assert_eq!(answer::<Vec<i64>>(&model).await, list(), "{text}");
+        let format = model.requests()[0].options.output.clone().unwrap();
+        assert_eq!(format.schema["properties"]["answer"]["type"], "array");
+    }
+    let model = ScriptedModel::new().text(r#"[1, "two"]"#).text("[1, 2]");
+    assert_eq!(answer::<Vec<i64>>(&model).await, list());
+    assert!(told(&model).contains("`answer[1]`: expected integer"), "{}", told(&model));
+
+    assert_eq!(answer::<u8>(&ScriptedModel::new().text("```json\n42\n```")).await, Ok(42));
+    assert_eq!(answer::<String>(&ScriptedModel::new().text(r#""Soup""#)).await, Ok("Soup".to_owned()));
+    let map = answer::<BTreeMap<String, u8>>(&ScriptedModel::new().text(r#"{"a": 1}"#)).await;
+    assert_eq!(map, Ok(BTreeMap::from([("a".to_owned(), 1)])));
+    let value = answer::<Value>(&ScriptedModel::new().text(r#"{"a": [1]}"#)).await;
+    assert_eq!(value, Ok(json!({"a": [1]})));
+}
+
+#[tokio::test]
+async fn tools_are_called_before_the_answer() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Look {}
+    let look = FunctionTool::from_fn("look", "Looks into the fridge.", |_: Look| "leek").unwrap();
+    let model = ScriptedModel::new().call("look", "{}").text("Soup!").text(SOUP);
+    let agent =
+        Agent::builder(model.clone()).tools(ToolRegistry::from_tools([look]).unwrap()).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let (recipe, output) = agent
+        .run_as_with::<Recipe>(
+            &mut conversation,
+            "What is for dinner?",
+            RunOptions::new(),
+            FormOptions::new(),
+        )
+        .await
+        .unwrap();
+    assert_eq!(recipe, soup());
+    assert_eq!((output.model_calls, output.tool_calls), (3, 1));
+    assert_eq!(output.messages, conversation.messages());
+    assert_eq!(output.messages.len(), 6);
+    assert!(told(&model).contains("it is not JSON"), "{}", told(&model));
+    // Held to the form from its first word, a model would make the answer up.
+    let is_native = |request: &ModelRequest| request.options.output.is_some();
+    assert_eq!(model.requests().iter().map(is_native).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[tokio::test]
+async fn a_program_may_say_whether_the_provider_is_told() {
+    for native in [true, false] {
+        let model = ScriptedModel::new().text("no").text(SOUP);
+        let agent = Agent::builder(model.clone()).build().unwrap();
+        let (options, form) = (RunOptions::new(), FormOptions::new().with_native(native));
+        agent.run_as_with::<Recipe>(&mut Conversation::new("1"), "Cook.", options, form).await.unwrap();
+        assert!(model.requests().iter().all(|request| request.options.output.is_some() == native));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_refuses_the_form_is_asked_without() {
+    let model = ScriptedModel::new()
+        .error(ModelError::from_status(400, "response_format is not supported"))
+        .text("{}")
+        .text(SOUP);
+    assert_eq!(answer::<Recipe>(&model).await, Ok(soup()));
+    let native = |at: usize| model.requests()[at].options.output.is_some();
+    assert_eq!([native(0), native(1), native(2)], [true, false, false]);
+    assert!(model.requests()[1].instructions.contains("schema"));
+
+    let error = ModelError::from_status(400, "no such model");
+    let model = ScriptedModel::new().error(error.clone()).error(error.clone());
+    assert_eq!(answer::<Recipe>(&model).await, Err(AgentError::Model(error)));
+}
+
+#[tokio::test]
+async fn limits_are_those_of_all_attempts() {
+    let model = ScriptedModel::new().otherwise(|_| Ok(ModelResponse::text("no")));
+    let agent = Agent::builder(model.clone()).build().unwrap();
+    let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(2));
+    let form = FormOptions::new().with_attempts(9).with_native(false);
+    let mut conversation = Conversation::new("1");
+    let ended = agent.run_as_with::<Recipe>(&mut conversation, "Cook.", options, form).await;
+    assert_eq!(ended.unwrap_err(), AgentError::Limit(Limit::ModelCalls(2)));
+    assert!(model.requests().iter().all(|request| request.options.output.is_none()));
+}
+
+#[tokio::test]
+async fn who_refuses_is_not_asked_again() {
+    let refusal = ModelResponse::text("I will not cook that.").with_finish(FinishReason::Refused);
+    let model = ScriptedModel::new().response(refusal).text(SOUP);
+    let error = answer::<Recipe>(&model).await.unwrap_err();
+    assert!(matches!(&error, AgentError::InvalidOutput(reason) if reason.contains("not cook")), "{error}");
+    assert_eq!(model.remaining(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_told_so() {
+    let cut = ModelResponse::text(r#"{"title": "So"#).with_finish(FinishReason::Length);
+    let model = ScriptedModel::new().response(cut).text(SOUP);
+    assert_eq!(answer::<Recipe>(&model).await, Ok(soup()));
+    assert!(told(&model).contains("be shorter"), "{}", told(&model));
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_after_it() {
+    let model = ScriptedModel::new().text(SOUP).text("With bread.");
+    let agent = Agent::builder(model.clone()).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    let recipe: Recipe = agent.run_as_in(&mut conversation, "Cook.").await.unwrap();
+    assert_eq!(recipe, soup());
+    agent.run_in(&mut conversation, "And with it?").await.unwrap();
+    let last = model.requests().pop().unwrap();
+    assert!(last.options.output.is_none() && last.instructions.is_empty());
+    assert_eq!(last.messages[1], {
+        let Message::Assistant(mut said) = Message::assistant(SOUP) else { unreachable!() };
+        said.agent = "agent".to_owned();
+        Message::Assistant(said)
+    });
+}

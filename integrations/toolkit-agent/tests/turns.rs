@@ -1,0 +1,105 @@
+//! The turns of a loop where models, tools and callers behave badly.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::time::Duration;
+use tokio::time::Instant;
+use toolkit_agent::{
+    Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
+    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
+};
+use toolkit_core::{CancellationToken, FunctionTool, ToolCall, ToolRegistry, ToolResult};
+
+#[derive(Deserialize, JsonSchema)]
+struct Number {
+    n: i64,
+}
+
+fn agent(model: &ScriptedModel) -> AgentBuilder {
+    let double = FunctionTool::from_fn("double", "Doubles.", |number: Number| number.n * 2).unwrap();
+    Agent::builder(model.clone()).tools(ToolRegistry::from_tools([double]).unwrap())
+}
+
+fn call(n: i64) -> ToolCall {
+    ToolCall::new("same", "double", format!(r#"{{"n": {n}}}"#))
+}
+
+fn results(messages: &[Message]) -> Vec<String> {
+    let given = messages.iter().filter_map(|message| match message {
+        Message::Tool(given) => Some(given.results.iter().map(ToolResult::to_text)),
+        _ => None,
+    });
+    given.flatten().map(std::borrow::Cow::into_owned).collect()
+}
+
+#[tokio::test]
+async fn calls_with_one_id_are_calls_of_their_own() {
+    let calls = || ModelResponse::calls([call(1), call(2)]);
+    let pieces = [
+        Ok(ModelDelta::Call(call(1))),
+        Ok(ModelDelta::Call(call(2))),
+        Ok(ModelDelta::Done(Box::new(calls()))),
+    ];
+    for (model, streaming) in [
+        (ScriptedModel::new().response(calls()), false),
+        (ScriptedModel::new().response(calls()), true),
+        (ScriptedModel::new().pieces(pieces), true),
+    ] {
+        let agent = agent(&model.text("done")).streaming(streaming);
+        let output = agent.run("Go.").await.unwrap();
+        assert_eq!(results(&output.messages), ["2", "4"]);
+        assert_eq!(output.tool_calls, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_the_end_of_a_stream_forgets_is_answered() {
+    let pieces = [
+        Ok(ModelDelta::Call(call(3))),
+        Ok(ModelDelta::Done(Box::new(ModelResponse::text("I have called.")))),
+    ];
+    let model = ScriptedModel::new().pieces(pieces).text("done");
+    let output = agent(&model).run("Go.").await.unwrap();
+    assert_eq!(output.text, "done");
+    assert_eq!(results(&output.messages), ["6"]);
+}
+
+#[tokio::test]
+async fn a_call_beyond_the_limit_has_its_event() {
+    let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
+    let agent = agent(&model).limits(Limits::default().with_max_tool_calls(1)).build().unwrap();
+    let mut events = agent.run_stream("Go.");
+    let mut told = Vec::new();
+    while let Some(event) = events.next().await {
+        if let RunEvent::Result { result, .. } = event.unwrap() {
+            told.push((result.position, result.outcome.is_ok()));
+        }
+    }
+    told.sort_unstable();
+    assert_eq!(told, [(0, true), (1, false)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_ends_with_the_time_of_the_run() {
+    let busy = || ModelError::from_status(429, "busy").with_retry_after(Duration::from_secs(20));
+    let model = ScriptedModel::new().error(busy()).text("late");
+    let limits = Limits::default().with_max_duration(Duration::from_secs(2));
+    let begun = Instant::now();
+    let ended = agent(&model).retry(ModelRetry::new(2)).limits(limits).run("Go.").await;
+    assert_eq!(ended, Err(AgentError::Limit(Limit::Duration(Duration::from_secs(2)))));
+    assert!(begun.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callback_that_waits_can_be_cancelled() {
+    let model = ScriptedModel::new().text("never");
+    let agent = agent(&model).before_model_async(|_| std::future::pending()).build().unwrap();
+    let token = CancellationToken::new();
+    let options = RunOptions::new().with_cancellation(token.clone());
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        token.cancel();
+    });
+    let mut conversation = Conversation::new("1");
+    assert_eq!(agent.run_with(&mut conversation, "Go.", options).await, Err(AgentError::Cancelled));
+}
