@@ -38,6 +38,8 @@ pub struct StreamEnd {
     /// The response, as if it had come whole: what [`ApiFormat::assistant_messages`] and
     /// [`ApiFormat::parse_calls`] take. The calls in it have the ids that they had in the events.
     pub response: Value,
+    /// Whether the provider said that this is all. If not, the connection ended before the response did.
+    pub is_complete: bool,
 }
 
 /// Puts a streamed response together and yields each call the moment it is complete, so that it can be
@@ -77,6 +79,9 @@ pub(super) trait Accumulate: Send {
 
     /// The server said that no event follows, in a way that is no event of the format.
     fn done(&mut self) {}
+
+    /// Whether the server said that it has said all.
+    fn is_complete(&self) -> bool;
 
     /// Completes what is open, adds it to `events`, and returns the response as if it had come whole.
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
@@ -144,8 +149,9 @@ impl StreamAccumulator {
         let last = self.bytes.finish().map(|data| self.take_data(&data));
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
         events.append(&mut self.unsaid);
+        let is_complete = self.inner.is_complete();
         let response = self.inner.finish(&mut events);
-        StreamEnd { events, response }
+        StreamEnd { events, response, is_complete }
     }
 }
 
