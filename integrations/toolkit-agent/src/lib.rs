@@ -1,6 +1,8 @@
 //! Agents.
 
 mod agent;
+#[cfg(feature = "_http")]
+pub mod clients;
 mod conversation;
 mod error;
 mod event;
