@@ -17,7 +17,7 @@
 
 mod cases;
 mod clients;
-mod server;
+pub(crate) mod server;
 mod speech;
 
 use cases::{Case, Outcome, cases};

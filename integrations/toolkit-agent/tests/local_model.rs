@@ -5,6 +5,8 @@
 //!
 //! A wrong answer of the model is counted; only what the provider, the wire or the loop do wrong is a failure.
 
+#![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+
 use std::env;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,7 +43,11 @@ const TASKS: [Task; 10] = [
         &["5", "10"],
     ),
     // One after another.
-    task("Multiply 6 by 7, and add 10 to the result. Use the tools.", &["multiply 6 7", "add 42 10"], &["52"]),
+    task(
+        "Multiply 6 by 7, and add 10 to the result. Use the tools.",
+        &["multiply 6 7", "add 42 10"],
+        &["52"],
+    ),
     task("Add 1 and 2, then multiply the sum by 5. Use the tools.", &["add 1 2", "multiply 3 5"], &["15"]),
 ];
 
@@ -96,10 +102,14 @@ fn tools() -> Result<(ToolRegistry, Ran), BuildError> {
                 format!("{millions} million people live in {country}")
             },
         )?,
-        FunctionTool::from_fn("convert_currency", "Convert money", move |Money { amount, from, to }: Money| {
-            convert(format!("convert_currency {amount} {from} {to}"));
-            format!("{} {to}", amount * 0.9)
-        })?,
+        FunctionTool::from_fn(
+            "convert_currency",
+            "Convert money",
+            move |Money { amount, from, to }: Money| {
+                convert(format!("convert_currency {amount} {from} {to}"));
+                format!("{} {to}", amount * 0.9)
+            },
+        )?,
     ])?;
     Ok((tools, ran))
 }
@@ -155,7 +165,10 @@ fn protocol_error(ended: &Result<RunOutput, AgentError>) -> Option<String> {
 async fn ten_tasks_over_three_apis() {
     let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
     let mut errors = Vec::new();
-    println!("| API | asked | called right | solved | model calls | tool calls | seconds |\n|{}", " --- |".repeat(7));
+    println!(
+        "| API | asked | called right | solved | model calls | tool calls | seconds |\n|{}",
+        " --- |".repeat(7)
+    );
     for api in [Api::Chat, Api::Responses, Api::Messages] {
         for streaming in [false, true] {
             let (mut right, mut solved, mut model_calls, mut tool_calls) = (0, 0, 0, 0);

@@ -17,7 +17,8 @@ use std::fmt;
 /// Bedrock, Vertex AI, Cohere, Ollama, Mistral, DeepSeek or xAI. The key of each is in its own environment variable.
 ///
 /// The name of a model says whose it is, if need be with a namespace before it: `claude-sonnet-4-5`,
-/// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`.
+/// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment
+/// goes to the provider that it is for: with a base URL of one's own, the key has to be given, too.
 ///
 /// What reaches the provider is what `genai` can express. The exact clients, [`OpenAi`](crate::clients::OpenAi),
 /// [`Anthropic`](crate::clients::Anthropic) and [`Google`](crate::clients::Google), can do more:

@@ -10,7 +10,7 @@ use genai::chat::{
 };
 use serde_json::{Map, Value};
 use toolkit_core as core;
-use toolkit_core::{ApiFormat, Content, Media, MediaData, ToolResult, WireNames};
+use toolkit_core::{ApiFormat, Content, Media, MediaData, ToolOutput, ToolResult, WireNames};
 
 /// The names that every provider accepts.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
@@ -104,7 +104,7 @@ fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     });
     let mut messages = vec![ChatMessage::tool(texts.collect::<Vec<_>>())];
     let contents = results.iter().filter_map(|result| result.outcome.as_ref().ok());
-    let media = contents.flat_map(|output| output.content()).map(part);
+    let media = contents.flat_map(ToolOutput::content).map(part);
     let media: Vec<_> = media.filter(|part| matches!(part, ContentPart::Binary(_))).collect();
     if !media.is_empty() {
         messages.push(ChatMessage::user(media));
