@@ -3,6 +3,8 @@
 //! It needs a server that speaks all three, as llama.cpp's does, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
 //! `cargo test -p toolkit-agent --features anthropic,openai --test local_model -- --ignored --nocapture`.
 //!
+//! `TOOLKIT_LOCAL_TASKS=1,6,9` does only these, for models that are slow.
+//!
 //! A wrong answer of the model is counted; only what the provider, the wire or the loop do wrong is a failure.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
@@ -50,6 +52,14 @@ const TASKS: [Task; 10] = [
     ),
     task("Add 1 and 2, then multiply the sum by 5. Use the tools.", &["add 1 2", "multiply 3 5"], &["15"]),
 ];
+
+/// The tasks to do, with their numbers.
+fn tasks() -> Vec<(usize, &'static Task)> {
+    let wanted = env::var("TOOLKIT_LOCAL_TASKS").unwrap_or_default();
+    let wanted: Vec<usize> = wanted.split(',').filter_map(|number| number.trim().parse().ok()).collect();
+    let numbered = TASKS.iter().enumerate().map(|(at, task)| (at + 1, task));
+    numbered.filter(|(number, _)| wanted.is_empty() || wanted.contains(number)).collect()
+}
 
 type Ran = Arc<Mutex<Vec<String>>>;
 
@@ -165,15 +175,17 @@ fn protocol_error(ended: &Result<RunOutput, AgentError>) -> Option<String> {
 async fn ten_tasks_over_three_apis() {
     let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
     let mut errors = Vec::new();
-    println!(
-        "| API | asked | called right | solved | model calls | tool calls | seconds |\n|{}",
-        " --- |".repeat(7)
-    );
+    let tasks = tasks();
+    let mut table = vec![
+        "| API | asked | tasks | called right | solved | model calls | tool calls | seconds |".to_owned(),
+    ];
+    table.push(format!("|{}", " --- |".repeat(8)));
     for api in [Api::Chat, Api::Responses, Api::Messages] {
         for streaming in [false, true] {
             let (mut right, mut solved, mut model_calls, mut tool_calls) = (0, 0, 0, 0);
             let started = Instant::now();
-            for task in &TASKS {
+            let how = if streaming { "streamed" } else { "whole" };
+            for (number, task) in &tasks {
                 let (tools, ran) = tools().unwrap();
                 let agent = api
                     .agent(&url)
@@ -185,25 +197,27 @@ async fn ten_tasks_over_three_apis() {
                     .build()
                     .unwrap();
                 let ended = agent.run(task.prompt).await;
-                let how = if streaming { "streamed" } else { "whole" };
                 errors.extend(
                     protocol_error(&ended).map(|error| format!("{api:?}, {how}, `{}`: {error}", task.prompt)),
                 );
                 let ran = ran.lock().unwrap().clone();
                 let is_right = task.tools.iter().all(|call| ran.iter().any(|done| done == call));
                 right += usize::from(is_right);
+                let mut is_solved = false;
                 if let Ok(output) = ended {
-                    let is_said = task.answer.iter().all(|part| output.text.contains(part));
-                    solved += usize::from(is_right && is_said);
+                    is_solved = is_right && task.answer.iter().all(|part| output.text.contains(part));
                     model_calls += output.model_calls;
                     tool_calls += output.tool_calls;
                 }
+                solved += usize::from(is_solved);
+                println!("{api:?}, {how}, task {number}: called {ran:?}, solved: {is_solved}");
             }
-            let how = if streaming { "streamed" } else { "whole" };
-            let seconds = started.elapsed().as_secs();
-            println!("| {api:?} | {how} | {right} | {solved} | {model_calls} | {tool_calls} | {seconds} |");
+            let (count, seconds) = (tasks.len(), started.elapsed().as_secs());
+            table.push(format!(
+                "| {api:?} | {how} | {count} | {right} | {solved} | {model_calls} | {tool_calls} | {seconds} |"
+            ));
         }
     }
-    println!("{} protocol errors", errors.len());
+    println!("\n{}\n\n{} protocol errors", table.join("\n"), errors.len());
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }

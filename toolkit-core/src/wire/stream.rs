@@ -160,3 +160,57 @@ impl fmt::Debug for StreamAccumulator {
         f.debug_struct("StreamAccumulator").field("format", &self.format).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each API sends, and the event in which it says that it is all.
+    const SAID: [(ApiFormat, &str, &str); 4] = [
+        (
+            ApiFormat::OpenAiChat,
+            r#"{"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": null}]}"#,
+            r#"{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}"#,
+        ),
+        (
+            ApiFormat::OpenAiResponses,
+            r#"{"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "delta": "a"}"#,
+            r#"{"type": "response.completed", "response": {"id": "r", "status": "completed"}}"#,
+        ),
+        (
+            ApiFormat::Anthropic,
+            r#"{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}"#,
+            r#"{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}"#,
+        ),
+        (
+            ApiFormat::Google,
+            r#"{"candidates": [{"content": {"parts": [{"text": "a"}]}}]}"#,
+            r#"{"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}"#,
+        ),
+    ];
+
+    fn is_complete(format: ApiFormat, events: &[&str]) -> bool {
+        let mut stream = format.accumulator();
+        for event in events {
+            for said in stream.push_bytes(format!("data: {event}\n\n").as_bytes()) {
+                assert!(said.is_ok(), "{format:?}: {said:?}");
+            }
+        }
+        stream.finish().is_complete
+    }
+
+    #[test]
+    fn an_end_that_was_not_said_is_no_end() {
+        for (format, piece, end) in SAID {
+            assert!(!is_complete(format, &[]), "{format:?}");
+            assert!(!is_complete(format, &[piece]), "{format:?}");
+            assert!(is_complete(format, &[piece, end]), "{format:?}");
+        }
+        let (chat, piece, _) = SAID[0];
+        assert!(is_complete(chat, &[piece, "[DONE]"]));
+        let refused = r#"{"promptFeedback": {"blockReason": "SAFETY"}}"#;
+        let mut stream = ApiFormat::Google.accumulator();
+        let _ = stream.push_bytes(format!("data: {refused}\n\n").as_bytes());
+        assert!(stream.finish().is_complete);
+    }
+}
