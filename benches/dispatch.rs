@@ -77,7 +77,11 @@ one_call!(c_create_order, C);
 #[divan::bench_group]
 mod on_the_way {
     use super::*;
-    use toolkit::{Callbacks, Deduplicate, Next, PermissionRule, Permissions, Retry, ToolRequest};
+    use std::time::Duration;
+    use toolkit::{
+        AttemptLimit, Callbacks, Deduplicate, Next, PermissionRule, Permissions, RateLimit, Retry,
+        ToolRequest,
+    };
 
     fn one(bencher: Bencher<'_, '_>, prepare: impl Fn(Dispatcher) -> Dispatcher) {
         let dispatcher = prepare(Dispatcher::new(support::registry()).unwrap());
@@ -121,11 +125,82 @@ mod on_the_way {
     }
 
     #[divan::bench]
+    fn attempt_limit(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(AttemptLimit::new(3)));
+    }
+
+    #[divan::bench]
+    fn rate_limit(bencher: Bencher<'_, '_>) {
+        let nanosecond = Duration::from_nanos(1);
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(RateLimit::new().for_all(9, nanosecond).for_tool("*", 9, nanosecond))
+        });
+    }
+
+    /// Of a tool that is not kept.
+    #[cfg(feature = "cache")]
+    #[divan::bench]
+    fn cache_of_others(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(toolkit::Cache::new(9).for_tool("other-*")));
+    }
+
+    #[cfg(feature = "cache")]
+    #[divan::bench]
+    fn cache_hit(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| dispatcher.with_middleware(toolkit::Cache::new(9).for_tool("*")));
+    }
+
+    /// A layer of tower that does nothing.
+    #[cfg(feature = "tower")]
+    #[divan::bench]
+    fn tower_layer(bencher: Bencher<'_, '_>) {
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(toolkit::Layered::new(tower::layer::util::Identity::new()))
+        });
+    }
+
+    #[divan::bench]
     fn permissions(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
             let rule = PermissionRule::allow().for_tool("*");
             dispatcher.with_middleware(Permissions::new().rule(rule))
         });
+    }
+}
+
+/// A hundred thousand calls that do next to nothing, on two worker threads.
+#[divan::bench_group(sample_count = 10, sample_size = 1)]
+mod hundred_thousand_in_batches {
+    use super::*;
+    use divan::counter::ItemsCount;
+    use tokio::runtime::Builder;
+
+    const COUNT: usize = 100_000;
+
+    fn dispatch_all(bencher: Bencher<'_, '_>, batch: usize, prepare: impl Fn(Dispatcher) -> Dispatcher) {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let dispatcher = prepare(Dispatcher::new(support::registry()).unwrap());
+        let batches = || -> Vec<Vec<ToolCall>> {
+            (0..COUNT / batch).map(|_| (0..batch).map(|_| A.to_call(A.tool)).collect()).collect()
+        };
+        bencher.counter(ItemsCount::new(COUNT)).with_inputs(batches).bench_local_values(|batches| {
+            runtime.block_on(async {
+                for calls in batches {
+                    assert_eq!(dispatcher.dispatch(calls).await.len(), batch);
+                }
+            });
+        });
+    }
+
+    #[divan::bench(args = [1, 10, 1_000])]
+    fn dispatcher(bencher: Bencher<'_, '_>, batch: usize) {
+        dispatch_all(bencher, batch, |dispatcher| dispatcher);
+    }
+
+    /// With a listener that does nothing.
+    #[divan::bench(args = [1, 10, 1_000])]
+    fn heard(bencher: Bencher<'_, '_>, batch: usize) {
+        dispatch_all(bencher, batch, |dispatcher| dispatcher.with_listener(|_| ()));
     }
 }
 

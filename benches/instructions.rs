@@ -48,6 +48,8 @@ enum Work {
     Registry(Call),
     RegistryAsync(Call),
     Dispatcher(Call),
+    /// With a listener that does nothing.
+    DispatcherHeard(Call),
     /// A tool among this many.
     LookUp(usize),
     /// The definitions of this many tools as text.
@@ -96,6 +98,10 @@ impl Case {
                 let dispatcher = Dispatcher::new(support::registry()).unwrap();
                 repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
             }
+            Work::DispatcherHeard(call) => {
+                let dispatcher = Dispatcher::new(support::registry()).unwrap().with_listener(|_| ());
+                repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
+            }
             Work::LookUp(tools) => {
                 let registry = registry_of(tools);
                 let name = format!("add_{}", tools / 2);
@@ -125,6 +131,7 @@ const CASES: &[Case] = &[
     Case::new("add/registry", Work::Registry(A), Some("add/map_boxed"), Target::OfFloor(1.0, -1)),
     Case::new("add/registry_async", Work::RegistryAsync(A), Some("add/map_boxed"), Target::OfFloor(1.15, 0)),
     Case::new("add/dispatcher", Work::Dispatcher(A), Some("add/map_boxed"), Target::None),
+    Case::new("add/dispatcher_heard", Work::DispatcherHeard(A), Some("add/dispatcher"), Target::None),
     Case::new("search_web/match", Work::Match(B), None, Target::None),
     Case::new("search_web/map_boxed", Work::MapBoxed(B), None, Target::None),
     Case::new(

@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for format in ApiFormat::ALL {
         println!("== {format}");
         let wanted = ToolUse::from(ToolChoice::Required).with_parallel(false);
-        let mut request = format.encode_tool_use(&wanted, &registry.wire_names(format));
+        let mut request = format.encode_tool_use(&wanted, &registry.wire_names(format)).fields;
         let tools = registry.definitions(format);
         request.insert("tools".to_owned(), tools.to_value());
         println!("request:  {}", Value::Object(request));

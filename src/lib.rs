@@ -26,9 +26,11 @@
 //! | --- | --- |
 //! | a function becomes a tool | [`#[tool]`](macro@tool) makes a [`FunctionTool`], [`FunctionTool::from_fn`] takes a closure, `DynamicTool` (feature `jsonschema`) a schema known only at run time; anything else that implements [`Tool`] is one too |
 //! | tools are collected | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`] |
+//! | tools of others join | a [`ToolProvider`] answers calls of tools that something else has; [`AdaptedTool`] and [`RegistryView`] show tools under other names and with other arguments |
 //! | the model is told | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`] |
+//! | it need not be told of all | [`ToolRegistry::with_tool_search`] leaves tools marked `defer` out, and has the model search for them |
 //! | the model asks | [`ApiFormat::parse_calls`] reads [`ToolCall`]s out of its response |
-//! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order; [`Middleware`] stands in between |
+//! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order; [`Middleware`] stands in between: [`Permissions`], [`Retry`], [`Deduplicate`], [`RateLimit`], [`AttemptLimit`], [`Callbacks`], `Cache` (feature `cache`), layers of `tower` (feature `tower`), closures |
 //! | the model is answered | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] make the messages |
 //!
 //! # Who reads which error

@@ -5,7 +5,9 @@
 //! valid call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter.
 //! And every call is written as a response of each provider, whole and as a stream cut at random places,
 //! read, and dispatched: what the tools say may not differ.
-//! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name.
+//! Last, the tools of all files are searched with the questions, and have to be found as often as in the past.
+//! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name,
+//! `-- search` only searches.
 
 #[path = "bfcl/chance.rs"]
 mod chance;
@@ -13,6 +15,8 @@ mod chance;
 mod provider;
 #[path = "bfcl/question.rs"]
 mod question;
+#[path = "bfcl/search.rs"]
+mod search;
 #[path = "bfcl/spoil.rs"]
 mod spoil;
 #[path = "bfcl/wire.rs"]
@@ -80,6 +84,9 @@ fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
         passed += tally.agree + tally.caught + tally.wire.arrived();
         failed += tally.differ + (tally.spoiled - tally.caught);
         failed += tally.wire.expected() - tally.wire.arrived();
+    }
+    if filters.is_empty() || filters.iter().any(|filter| *filter == "search") {
+        failed += search::check(&files(&folder)?, &mut say)?;
     }
     say(format!("\n{passed} passed, {failed} failed"))?;
     Ok(failed)

@@ -16,10 +16,16 @@ mod vectors;
 mod calls;
 #[path = "conformance/definitions.rs"]
 mod definitions;
+#[path = "conformance/discovery.rs"]
+mod discovery;
 #[path = "conformance/docstrings.rs"]
 mod docstrings;
+#[path = "conformance/execute.rs"]
+mod execute;
 #[path = "conformance/formats.rs"]
 mod formats;
+#[path = "conformance/handled.rs"]
+mod handled;
 #[path = "conformance/kosong.rs"]
 mod kosong;
 #[path = "conformance/lifecycle.rs"]
@@ -54,7 +60,7 @@ use vectors::Context;
 /// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
-const FILES: [(&str, Check); 18] = [
+const FILES: [(&str, Check); 20] = [
     ("normalize_names.json", names::normalize_names),
     ("update_namespace_0.11.2.json", names::update_namespace),
     ("update_namespace_0.19.0.json", names::update_namespace),
@@ -67,12 +73,14 @@ const FILES: [(&str, Check); 18] = [
     ("schemas_toolregistry.json", definitions::schemas_toolregistry),
     ("toolops_lifecycle.json", lifecycle::toolops_lifecycle),
     ("toolcalls_toolregistry.json", calls::toolcalls_toolregistry),
+    ("toolcalls_toolregistry.json", execute::execute),
     ("openjiuwen.json", shapes::openjiuwen),
     ("kosong.json", kosong::kosong),
     ("schemas_toolregistry.json", think::think),
     ("schemas_toolregistry.json", schemas::schemas),
     ("schema_diff_toolregistry.json", schemas::schema_diff),
     ("toolregistry_0.11.2_seed_era.json", registry::seed_era),
+    ("discovery_toolregistry.json", discovery::discovery),
 ];
 
 fn main() -> ExitCode {

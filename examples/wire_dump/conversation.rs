@@ -36,7 +36,8 @@ impl Conversation {
             Some(tool) => ToolChoice::Tool(tool.name.as_str().to_owned()),
             None => ToolChoice::Auto,
         };
-        let mut request = format.encode_tool_use(&ToolUse::from(choice).with_parallel(true), &names);
+        let wanted = ToolUse::from(choice).with_parallel(true).with_kinds_of(&self.tools);
+        let mut request = format.encode_tool_use(&wanted, &names).fields;
         request.insert("tools".to_owned(), definitions.to_value());
         let history = match format {
             ApiFormat::OpenAiResponses => "input",
@@ -48,12 +49,13 @@ impl Conversation {
     }
 
     fn history(&self, format: ApiFormat, names: &WireNames) -> Vec<Value> {
+        let history = format.history(names);
         let turns = self.turns.iter().filter(|turn| !turn.calls.is_empty());
         turns
             .flat_map(|turn| {
                 let mut messages = vec![message(format, "user", &turn.asks)];
-                messages.extend(format.encode_calls(&turn.calls, names));
-                messages.extend(format.encode_results(&turn.results));
+                messages.extend(history.encode_calls(&turn.calls));
+                messages.extend(history.encode_results(&turn.results));
                 messages.push(message(format, "assistant", "Done."));
                 messages
             })

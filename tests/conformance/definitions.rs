@@ -1,7 +1,7 @@
 //! Definitions in the neutral form, to each provider and back.
 
-use serde_json::{Value, json};
-use toolkit_core::{ApiFormat, ToolDefinition, ToolName, WireError};
+use serde_json::{Map, Value, json};
+use toolkit_core::{ApiFormat, ToolDefinition, ToolKind, ToolName, WireError};
 
 use crate::formats::{encoded, for_each_provider, format, parts, schema_of, theirs};
 use crate::meaning;
@@ -28,6 +28,8 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
             definition.map_or("kept".to_owned(), |definition| meaning(format, &definition)),
         ))
     })?;
+    let missing = rows(file, "definitions")?.iter().flat_map(|row| missing(&row["ir"]));
+    report.section(&json!({"missing": missing.collect::<Vec<_>>()}), "missing", &["missing"], is_meant)?;
     let back_again = for_each_provider(file, "definitions", "roundtrip")?;
     report.section(&json!({"roundtrip": back_again["definitions"]}), "roundtrip", &["answer"], |row| {
         let Ok(format) = format(text(row, "provider")?) else {
@@ -46,9 +48,9 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
 
 /// `schemas_toolregistry.json`, of which the tools as a request carries them.
 pub(crate) fn schemas_toolregistry(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
-    let rows = for_each_provider(file, "schemas", "get_schema")?;
+    let by_provider = for_each_provider(file, "schemas", "get_schema")?;
     let outputs = ["answer", "flatten_schema", "tool_parameters", "schema_hash"];
-    report.section(&rows, "schemas", &outputs, |row| {
+    report.section(&by_provider, "schemas", &outputs, |row| {
         let format = format(text(row, "provider")?)?;
         let name = ToolName::new("t").map_err(|error| error.to_string())?;
         let definition = ToolDefinition::new(name, "d", entry(row, "parameters")?.clone());
@@ -66,7 +68,10 @@ pub(crate) fn schemas_toolregistry(file: &Value, report: &mut Report<'_>) -> Res
         let definition = ToolDefinition::new(name, "d", entry(row, "parameters")?.clone());
         Ok(Answers::values("kept", meaning(format, &definition)))
     };
-    report.section(&json!({"meaning": rows["schemas"]}), "meaning", &outputs, meanings)
+    report.section(&json!({"meaning": by_provider["schemas"]}), "meaning", &outputs, meanings)?;
+    let schemas = rows(file, "schemas")?.iter();
+    let missing = schemas.flat_map(|row| missing(&json!({"name": "t", "parameters": row["parameters"]})));
+    report.section(&json!({"missing": missing.collect::<Vec<_>>()}), "missing", &["missing"], is_meant)
 }
 
 /// The rows in each of our formats.
@@ -92,6 +97,27 @@ fn meaning(format: ApiFormat, definition: &ToolDefinition) -> String {
         Some(value) if report.losses.is_empty() => format!("different for {value}, as {ours}"),
         _ => "kept".to_owned(),
     }
+}
+
+/// A row for each of our formats with the keywords of a function's schema that are nowhere in the schema of
+/// a request: each of them has to be meant.
+fn missing(ir: &Value) -> Vec<Value> {
+    let Ok(definition) = ToolDefinition::from_ir(ir) else { return Vec::new() };
+    if definition.kind != ToolKind::Function {
+        return Vec::new();
+    }
+    let keywords = meaning::keywords(&definition.parameters, &Value::Null);
+    let row = |format: ApiFormat| {
+        let ours = meaning::keywords(&schema_of(format, &encoded(format, &definition).0), &Value::Null);
+        let missing = keywords.difference(&ours).map(|keyword| (keyword.clone(), json!("missing")));
+        json!({"provider": format.name(), "parameters": definition.parameters, "keywords": keywords,
+            "missing": missing.collect::<Map<_, _>>()})
+    };
+    ApiFormat::ALL.map(row).into()
+}
+
+fn is_meant(row: &Value) -> Result<Answers, String> {
+    Ok(Answers::values(json!({}), entry(row, "missing")?.clone()))
 }
 
 fn provider_name(row: &Value) -> Result<Answers, String> {

@@ -1,15 +1,19 @@
-//! Schemas without references, and streams that are put together.
+//! Schemas without references, streams that are put together, and calls that are handed over.
 
 use serde_json::{Value, json};
 use toolkit_core::{ApiFormat, SchemaDialect, StreamEvent};
 
 use crate::formats::theirs;
+use crate::handled;
 use crate::meaning;
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{entry, rows, text};
 
-/// `kosong.json`, as far as providers go.
+/// `kosong.json`
 pub(crate) fn kosong(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
+    handled::handle(file, report)?;
+    #[cfg(feature = "jsonschema")]
+    handled::schemas(file, report)?;
     let schemas = json!({"deref_and_types": rows(file, "deref_and_types")?});
     report.section(&schemas, "deref_and_types", &["deref", "ensure_property_types"], |row| {
         let schema = entry(row, "schema")?;

@@ -89,7 +89,7 @@ fn choice_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
         (Some("tool"), Some(name)) => ToolChoice::Tool(name.to_owned()),
         _ => ToolChoice::Auto,
     };
-    let fields = format.encode_tool_use(&ToolUse::from(choice), &WireNames::default());
+    let fields = format.encode_tool_use(&ToolUse::from(choice), &WireNames::default()).fields;
     Ok(Ok(fields.get(choice_field(format).0).cloned().unwrap_or_default()))
 }
 
@@ -111,7 +111,7 @@ fn config_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     let parallel = ir.get("disable_parallel").and_then(Value::as_bool).map(|disabled| !disabled);
     let mut wanted = ToolUse::default();
     wanted.parallel = parallel;
-    let fields = format.encode_tool_use(&wanted, &WireNames::default());
+    let fields = format.encode_tool_use(&wanted, &WireNames::default()).fields;
     // Anthropic has it within the choice.
     let within = fields.get("tool_choice").and_then(|choice| choice.get("disable_parallel_tool_use"));
     let mut config: Map<String, Value> = fields

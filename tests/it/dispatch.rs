@@ -104,8 +104,8 @@ async fn results_come_in_the_order_of_the_calls() {
             "Error parsing JSON arguments: EOF while parsing an object at line 1 column 1; the arguments must be one JSON object",
             "Error validating JSON arguments: `n`: expected integer, got string \"x\"",
             "Error running tool: no luck",
-            "Tool 'batch-panics' panicked: ouch",
-            "Tool 'batch-panics_later' panicked: later",
+            "Tool 'batch-panics' panicked",
+            "Tool 'batch-panics_later' panicked",
             "9",
         ]
     );
@@ -331,7 +331,7 @@ fn a_runtime_without_a_timer_is_reported() {
         for result in results {
             let error = result.outcome.expect_err("there is no timer");
             assert_eq!(error.kind(), ErrorKind::Panicked);
-            assert!(error.message().contains("timers are disabled"), "{error}");
+            assert!(error.details().is_some_and(|text| text.contains("timers are disabled")), "{error:#}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Failures in the words of the program, and tools that ask for another try.
 
-use toolkit::ErrorKind;
 use toolkit::prelude::*;
+use toolkit::{ErrorKind, FunctionTool};
 
 /// Wants a date of this century.
 #[tool(register = false)]
@@ -12,14 +12,28 @@ fn book(year: u32) -> Result<u32, ToolError> {
 /// Fails far down.
 #[tool(register = false)]
 fn fetch() -> Result<(), Unreachable> {
-    Err(Unreachable(std::io::Error::other("10.0.0.7:5432 refused the password hunter2")))
+    fetch_with("10.0.0.7:5432 refused the password hunter2")
 }
 
-/// Panics.
+fn fetch_with(cause: &str) -> Result<(), Unreachable> {
+    Err(Unreachable(std::io::Error::other(cause)))
+}
+
+/// Panics over an error.
 #[tool(register = false)]
 async fn panics() {
     tokio::task::yield_now().await;
-    panic!("ouch");
+    fetch_with("the password is hunter2").unwrap();
+}
+
+/// An error that tells its causes when it is asked for all, as those of `anyhow` do.
+#[derive(Debug)]
+struct Chain;
+
+impl std::fmt::Display for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if f.alternate() { "no connection: the password is hunter2" } else { "no connection" })
+    }
 }
 
 #[derive(Debug)]
@@ -36,6 +50,9 @@ impl std::error::Error for Unreachable {
         Some(&self.0)
     }
 }
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
 
 fn dispatcher() -> Dispatcher {
     Dispatcher::new(ToolRegistry::from_tools(tools![book, fetch, panics]).unwrap()).unwrap()
@@ -55,7 +72,7 @@ async fn the_model_reads_hints_and_no_causes() {
         [
             "Try again: the year must be 2000 or later",
             "Error running tool: the database cannot be reached",
-            "Tool 'panics' panicked: ouch",
+            "Tool 'panics' panicked",
             "Tool `bok` not found; did you mean `book`?",
         ]
     );
@@ -68,6 +85,32 @@ async fn the_program_knows_the_causes() {
     let results = dispatcher().dispatch([ToolCall::new("1", "fetch", "")]).await;
     let details = results[0].error().and_then(ToolError::details).unwrap();
     assert!(details.ends_with("refused the password hunter2"), "{details}");
+}
+
+#[tokio::test]
+async fn what_is_for_the_programmer_is_kept_from_the_model() {
+    let nothing = |_: Nothing| Err::<(), _>(Chain);
+    let boxed = |_: Nothing| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Err(Unreachable(std::io::Error::other("the password is hunter2")).into())
+    };
+    let tools = [
+        FunctionTool::from_fn("chain", "", nothing).unwrap(),
+        FunctionTool::from_fn("boxed", "", boxed).unwrap(),
+    ];
+    let registry =
+        ToolRegistry::from_tools(tools).unwrap() + ToolRegistry::from_tools(tools![panics]).unwrap();
+    let dispatcher = Dispatcher::new(registry).unwrap();
+    for (tool, text) in [
+        ("chain", "Error running tool: no connection"),
+        ("boxed", "Error running tool: the database cannot be reached"),
+        ("panics", "Tool 'panics' panicked"),
+    ] {
+        let results = dispatcher.dispatch([ToolCall::new("1", tool, "{}")]).await;
+        let error = results[0].error().unwrap();
+        assert_eq!((error.message(), error.to_string().as_str()), (text, text));
+        assert!(!error.brief().contains("hunter2"));
+        assert!(error.details().is_some_and(|details| details.contains("hunter2")), "{error:#}");
+    }
 }
 
 #[tokio::test]

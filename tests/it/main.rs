@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agreement;
+mod argument_views;
 mod arguments;
 mod closures;
 mod constraints;
@@ -13,20 +14,32 @@ mod live;
 mod live_registry;
 mod metadata;
 mod middleware;
+#[cfg(feature = "cache")]
+mod middleware_cache;
 mod middleware_context;
+mod middleware_limits;
 mod names;
+mod one_result;
+mod open_batch;
 mod output_schemas;
 mod outputs;
+mod providers;
 mod recorded;
 mod registry;
 mod registry_changes;
+mod registry_views;
 mod round_trip;
+mod said;
 mod scheduling;
+mod schema_diff;
 mod schemas;
+mod search;
 mod state;
 mod strict;
 mod testing;
 mod think;
 mod tool_context;
 mod tool_macro;
+#[cfg(feature = "tower")]
+mod tower_services;
 mod truncation;

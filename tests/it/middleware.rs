@@ -163,7 +163,7 @@ async fn whatever_a_middleware_does_every_call_has_its_result() {
         handle.cancel();
     };
     let (results, ()) = tokio::join!(batch, cancel);
-    let panicked = "Tool 'mw-double' panicked: no";
+    let panicked = "Tool 'mw-double' panicked";
     let cancelled = "Tool 'mw-double' was cancelled before it finished";
     assert_eq!(texts(&results), [panicked, panicked, cancelled, "2", "2"]);
     assert_eq!(script.taken().len(), 3);
@@ -413,4 +413,34 @@ async fn without_somebody_to_ask_the_answer_is_no() {
     let permissions = Permissions::new().rule(rule);
     let decided = permissions.decide(double::tool().definition(), &value).clone();
     assert!(matches!(decided, Permission::Deny(_)), "all conditions must be met");
+}
+
+#[test]
+fn a_rule_that_overrules_a_stricter_one_is_found() {
+    let tool = |tags: &[&str]| {
+        double::tool().with_metadata(|metadata| metadata.with_tags(tags)).definition().clone()
+    };
+    let both = tool(&["privileged", "network"]);
+    let one = tool(&["network"]);
+    let allow = || PermissionRule::allow().for_tag(ToolTag::Network);
+    let deny = || PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged);
+    let ask = || PermissionRule::ask("it may cost").for_tag(ToolTag::Network);
+    for (rules, expected) in [
+        (vec![allow(), deny()], true),
+        (vec![ask(), deny()], true),
+        (vec![allow(), ask()], true),
+        (vec![deny(), allow()], false),
+        // Exceptions come first on purpose, and the rule for all else comes last.
+        (vec![PermissionRule::allow().for_tool("mw-double"), deny()], false),
+        (vec![allow().when(|_, _| true), deny()], false),
+        (vec![allow(), PermissionRule::deny("nothing else")], false),
+        // An exception for some calls does not make the order of the others right.
+        (vec![allow().when(|_, _| true), allow(), deny()], true),
+    ] {
+        let permissions = rules.into_iter().fold(Permissions::new(), Permissions::rule);
+        let overruled = permissions.overruled([&both]);
+        assert_eq!(!overruled.is_empty(), expected, "{permissions:?}");
+    }
+    let trap = Permissions::new().rule(allow()).rule(deny());
+    assert!(trap.overruled([&one]).is_empty(), "only one of the rules is for it");
 }

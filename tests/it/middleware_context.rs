@@ -26,9 +26,34 @@ fn look(context: &ToolContext) -> String {
     format!("{has_time} {:?}", context.reason())
 }
 
+/// Waits at its first attempt until the second has begun, and writes then.
+#[tool(register = false, blocking, timeout = "400ms", retries = 1, idempotent)]
+fn late(context: &ToolContext) -> Result<(), String> {
+    let attempts = context.extension::<Arc<Mutex<usize>>>().ok_or("no counter")?;
+    let next = |least: usize| {
+        while *attempts.lock().unwrap() < least {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        *attempts.lock().unwrap() += 1;
+    };
+    let is_first = *attempts.lock().unwrap() == 0;
+    if is_first {
+        next(0);
+        next(2);
+        context.session().set("attempt 1", true);
+        assert_eq!(context.session().get("attempt 1"), None, "the call has left it behind");
+        next(3);
+    } else {
+        next(1);
+        context.session().set("attempt 2", true);
+        next(4);
+    }
+    Ok(())
+}
+
 fn dispatcher(session: &Session) -> Dispatcher {
     let run = RunContext::new().with_session(session.clone()).with_extension(Arc::new(Mutex::new(0_usize)));
-    let registry = ToolRegistry::from_tools(tools![note, look]).expect("no collisions");
+    let registry = ToolRegistry::from_tools(tools![note, look, late]).expect("no collisions");
     Dispatcher::new(registry).expect("complete").with_run(run)
 }
 
@@ -43,6 +68,15 @@ async fn only_the_attempt_that_succeeds_writes() {
     let results = dispatcher.dispatch([ToolCall::new("1", "note", r#"{"attempts": 3}"#)]).await;
     assert!(!results[0].is_error(), "{:?}", results[0]);
     assert_eq!(keys(&session), [3]);
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_left_behind_writes_to_nothing() {
+    let session = Session::new("s");
+    let dispatcher = dispatcher(&session).with_middleware(Retry::new());
+    let results = dispatcher.dispatch([ToolCall::new("1", "late", "{}")]).await;
+    assert!(!results[0].is_error(), "{:?}", results[0]);
+    assert_eq!(keys(&session), [2]);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use toolkit::serde_json::{Map, Value, json};
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName, WireNames};
+use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName, ToolSource, WireNames};
 
 /// A schema as tools have them, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
@@ -46,11 +46,17 @@ fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
 }
 
 fn definition() -> impl Strategy<Value = ToolDefinition> {
-    ("[a-z][a-z0-9_.-]{0,70}", "[ -~äß日]{0,20}", object(schema()), any::<(bool, bool)>()).prop_map(
-        |(name, description, parameters, (defer, has_examples))| {
+    ("[a-z][a-z0-9_.-]{0,70}", "[ -~äß日]{0,20}", object(schema()), any::<[bool; 4]>()).prop_map(
+        |(name, description, parameters, [defer, has_examples, has_meta, is_mcp])| {
             let mut metadata = ToolMetadata::default().with_defer(defer);
             if has_examples {
                 metadata = metadata.with_input_examples([json!({"city": "Oslo"})]);
+            }
+            if has_meta {
+                metadata = metadata.with_meta("owner/1", "team a");
+            }
+            if is_mcp {
+                metadata.source = ToolSource::Mcp;
             }
             ToolDefinition::new(ToolName::new(&name).unwrap(), description, parameters)
                 .with_metadata(metadata)
@@ -72,6 +78,8 @@ proptest! {
             prop_assert_eq!(names.unspell(back.name.as_str()), definition.name.as_str());
             prop_assert_eq!(&back.description, &definition.description);
             prop_assert!(lost("/parameters") || back.parameters == definition.parameters, "{format}: {}", back.parameters);
+            prop_assert!(lost("/metadata/owner~11") || back.metadata.meta == definition.metadata.meta, "{format}");
+            prop_assert!(lost("/type") || back.metadata.source == definition.metadata.source, "{format}");
             prop_assert!(lost("/defer") || back.metadata.defer == definition.metadata.defer, "{format}");
             prop_assert!(
                 lost("/input_examples") || back.metadata.input_examples == definition.metadata.input_examples,

@@ -5,6 +5,7 @@
 //! wrong is the text read a second time, slowly and thoroughly, to coerce what can be meant and to
 //! report everything else.
 
+mod canonical;
 mod decode;
 mod default;
 #[cfg(feature = "jsonschema")]
@@ -17,11 +18,13 @@ mod param;
 mod place;
 mod whole;
 
+pub(crate) use canonical::canonical_arguments;
 pub(crate) use decode::{Rules, decode};
 pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
-pub(crate) use members::arguments_value;
+pub(crate) use explain::unknown;
+pub(crate) use members::{Member, arguments_value, with_members, with_object};
 pub(crate) use param::Param;
 pub(crate) use param::parameters_schema;
 pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};

@@ -1,6 +1,7 @@
 //! What a running tool may know about its call.
 
 mod actions;
+mod attempts;
 mod deadline;
 mod draft;
 mod run;
@@ -8,6 +9,7 @@ mod session;
 mod state;
 
 pub use actions::{StateDelta, ToolActions};
+pub(crate) use attempts::Attempts;
 pub use draft::{ActionsView, SessionView};
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionStore};
@@ -35,6 +37,15 @@ pub struct ToolContext {
     draft: Draft,
 }
 
+/// What a dispatcher knows about a call before it runs.
+pub(crate) struct AboutCall {
+    pub(crate) call_id: CallId,
+    pub(crate) cancellation: Option<CancellationToken>,
+    /// How the model spells the tool's name, if otherwise; messages use that spelling.
+    pub(crate) called_as: Option<Box<str>>,
+    pub(crate) reason: Option<String>,
+}
+
 #[derive(Debug, Clone, Default)]
 struct Rare {
     /// How the model spells the tool's name, if otherwise.
@@ -58,6 +69,27 @@ impl ToolContext {
             deadline: Deadline::default(),
             draft: Draft::default(),
         }
+    }
+
+    /// The context of a call of a dispatcher. It is made at once, because moving it costs.
+    #[inline]
+    pub(crate) fn of_call(
+        tool_name: ToolName,
+        about: AboutCall,
+        state: Option<Arc<State>>,
+        run: Option<Arc<RunContext>>,
+        teller: Option<&Teller>,
+    ) -> Self {
+        let AboutCall { call_id, cancellation, called_as, reason } = about;
+        let rare = match (&called_as, &reason, &run, teller) {
+            (None, None, None, None) => None,
+            _ => {
+                let teller = teller.cloned();
+                Some(Box::new(Rare { called_as, reason, run, extensions: None, teller }))
+            }
+        };
+        let (deadline, draft) = (Deadline::default(), Draft::default());
+        Self { tool_name, call_id: Some(call_id), cancellation, state, rare, deadline, draft }
     }
 
     /// Sets the provider's id of the call.
@@ -113,20 +145,6 @@ impl ToolContext {
 
     fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
-    }
-
-    /// How the model spells the name; its messages use that spelling.
-    pub(crate) fn called_as(mut self, spelling: Option<Box<str>>) -> Self {
-        if spelling.is_some() {
-            self.rare_mut().called_as = spelling;
-        }
-        self
-    }
-
-    /// Sets who tells what happens to the call.
-    pub(crate) fn told_by(mut self, teller: Teller) -> Self {
-        self.rare_mut().teller = Some(teller);
-        self
     }
 
     /// Who tells what happens to the call, if anybody listens.

@@ -7,11 +7,19 @@ mod finish;
 mod gates;
 mod handle;
 mod open;
+mod pending;
+#[cfg(feature = "tower")]
+mod service;
+mod span;
 mod stream;
+mod sync;
 mod turns;
 
 pub use handle::BatchHandle;
 pub use open::OpenBatch;
+pub use pending::PendingResult;
+#[cfg(feature = "tower")]
+pub use service::{DispatchFuture, DispatchService};
 pub use stream::ToolResultStream;
 
 use crate::call::ToolCall;
@@ -24,6 +32,7 @@ use crate::tool::Tool;
 use batch::{Batch, Task};
 use finish::Finish;
 use gates::Gates;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -149,7 +158,7 @@ impl Dispatcher {
     ///
     /// Dropping the future stops the calls that still run.
     pub async fn dispatch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolResult> {
-        self.run_all(calls.into_iter().collect(), None).await
+        self.run(calls, None).await
     }
 
     /// Like [`dispatch`](Self::dispatch), with a handle that stops all calls or one. Every call that is stopped
@@ -159,7 +168,7 @@ impl Dispatcher {
         calls: impl IntoIterator<Item = ToolCall>,
         handle: impl Into<BatchHandle>,
     ) -> Vec<ToolResult> {
-        self.run_all(calls.into_iter().collect(), Some(handle.into())).await
+        self.run(calls, Some(handle.into())).await
     }
 
     /// Starts the calls and gives their results as they come, first done first.
@@ -185,24 +194,31 @@ impl Dispatcher {
         self.start(calls.into_iter().collect(), Some(handle.into()))
     }
 
-    async fn run_all(&self, mut calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> Vec<ToolResult> {
-        let mut batch = Batch::new(self, &calls, handle);
-        if calls.len() <= 1 {
-            // A task of its own would cost more than most tools.
-            return match calls.pop() {
-                Some(call) => {
-                    let (identity, run) = batch.prepare(call);
-                    let results = vec![identity.result(run.await)];
-                    self.finish.apply_changes(&results);
-                    results
-                }
-                None => Vec::new(),
-            };
+    async fn run(
+        &self,
+        calls: impl IntoIterator<Item = ToolCall>,
+        handle: Option<BatchHandle>,
+    ) -> Vec<ToolResult> {
+        match one_or_all(calls) {
+            Ok(only) => self.run_one(only, handle).await,
+            Err(calls) => self.run_all(calls, handle).await,
         }
+    }
+
+    /// Runs the call here: a task of its own would cost more than most tools.
+    async fn run_one(&self, call: ToolCall, handle: Option<BatchHandle>) -> Vec<ToolResult> {
+        let (identity, work) = Batch::new(self, slice::from_ref(&call), handle).prepare(call);
+        let results = vec![identity.result(work.run().await)];
+        self.finish.apply_changes(&results);
+        results
+    }
+
+    async fn run_all(&self, calls: Vec<ToolCall>, handle: Option<BatchHandle>) -> Vec<ToolResult> {
+        let mut batch = Batch::new(self, &calls, handle);
         let mut tasks = Vec::with_capacity(calls.len());
         for call in calls {
-            let (identity, run) = batch.prepare(call);
-            tasks.push((identity, Task::spawn(run)));
+            let (identity, work) = batch.prepare(call);
+            tasks.push((identity, Task::spawn(work)));
         }
         drop(batch);
         let mut results = Vec::with_capacity(tasks.len());
@@ -220,8 +236,8 @@ impl Dispatcher {
         let mut stream = ToolResultStream::new(calls.len(), self.finish.clone());
         let mut batch = Batch::new(self, &calls, handle);
         for call in calls {
-            let (identity, run) = batch.prepare(call);
-            stream.spawn(identity, run);
+            let (identity, work) = batch.prepare(call);
+            stream.spawn(identity, work);
         }
         stream
     }
@@ -232,5 +248,15 @@ impl Dispatcher {
             (Some(wanted), Some(hard)) => Some(wanted.min(hard)),
             (wanted, hard) => wanted.or(hard),
         }
+    }
+}
+
+/// The only call, or all if there is not just one.
+fn one_or_all(calls: impl IntoIterator<Item = ToolCall>) -> Result<ToolCall, Vec<ToolCall>> {
+    let mut calls = calls.into_iter();
+    let Some(first) = calls.next() else { return Err(Vec::new()) };
+    match calls.next() {
+        None => Ok(first),
+        Some(second) => Err([first, second].into_iter().chain(calls).collect()),
     }
 }

@@ -33,7 +33,9 @@ pub use context::{
     ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
     ToolActions, ToolContext,
 };
-pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, ToolResultStream};
+pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, PendingResult, ToolResultStream};
+#[cfg(feature = "tower")]
+pub use dispatch::{DispatchFuture, DispatchService};
 pub use error::{
     BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
 };
@@ -41,10 +43,14 @@ pub use event::{
     CallEnd, CallStatus, EventCall, ExecutionLog, Lagged, LogEntry, LogFilter, LogStatistics, ToolEvent,
     ToolEventKind, ToolEvents, ToolStatistics,
 };
+#[cfg(feature = "cache")]
+pub use middleware::Cache;
 pub use middleware::{
-    Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Question,
-    Retry, ToolRequest,
+    Approval, AttemptLimit, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule,
+    Permissions, Question, RateLimit, Retry, ToolRequest,
 };
+#[cfg(feature = "tower")]
+pub use middleware::{Layered, Onward, Passage};
 pub use name::{
     MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,
     namespace_prefix, normalize, strip_namespace,
@@ -54,8 +60,9 @@ pub use output::{
     OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy, stored,
 };
 pub use registry::{
-    Admission, Collision, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents, RegistrySource,
-    TagMatch, ToolFilter, ToolRegistry,
+    Admission, Collision, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents,
+    RegistrySource, RegistryView, SearchOptions, SearchWeights, TagMatch, ToolFilter, ToolMatch,
+    ToolRegistry,
 };
 pub use result::ToolResult;
 pub use schema::{
@@ -65,13 +72,15 @@ pub use schema::{
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    AdaptedTool, ClosureTool, Deferred, FunctionTool, Immediate, Locality, TextFormat, Tool, ToolAnswer,
-    ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolSource, ToolTag, Toolset, UnknownArguments,
+    AdaptedTool, ArgumentTransform, ClosureTool, Deferred, FunctionTool, Immediate, Locality, ProvidedTool,
+    TextFormat, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolProvider,
+    ToolSource, ToolTag, Toolset, UnknownArguments,
 };
 pub use wire::openjiuwen;
 pub use wire::{
-    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, LimitExceeded, NotStrict,
-    StreamAccumulator, StreamEnd, StreamEvent, StrictTools, UnknownApiFormat,
+    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolUse,
+    HistoryWriter, LimitExceeded, NotStrict, StreamAccumulator, StreamEnd, StreamEvent, StrictTools,
+    UnknownApiFormat,
 };
 
 pub use tokio_util::sync::CancellationToken;

@@ -1,16 +1,29 @@
 //! What stands between a call and the tool: it may change the call, answer it, or let it through.
 
+mod attempt_limit;
+#[cfg(feature = "cache")]
+mod cache;
 mod callbacks;
 mod deduplicate;
+mod pattern;
 mod permissions;
+mod rate_limit;
 mod request;
 mod retry;
+#[cfg(feature = "tower")]
+mod tower;
 
+pub use attempt_limit::AttemptLimit;
+#[cfg(feature = "cache")]
+pub use cache::Cache;
 pub use callbacks::Callbacks;
 pub use deduplicate::Deduplicate;
 pub use permissions::{Approval, Permission, PermissionRule, Permissions, Question};
+pub use rate_limit::RateLimit;
 pub use request::ToolRequest;
 pub use retry::Retry;
+#[cfg(feature = "tower")]
+pub use tower::{Layered, Onward, Passage};
 
 use crate::error::ToolError;
 use crate::output::ToolOutput;

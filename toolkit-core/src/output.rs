@@ -11,6 +11,8 @@ mod truncate;
 
 pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
+#[cfg(feature = "tower")]
+pub(crate) use convert::failed;
 pub use convert::{
     ByConversion, ByDisplay, ByError, BySerialize, Failure, Infallible, Output, Unconvertible,
 };

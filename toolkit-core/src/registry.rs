@@ -7,6 +7,8 @@ mod filter;
 mod live;
 mod merge;
 mod namespaces;
+mod registry_view;
+mod search;
 mod source;
 mod switches;
 mod think;
@@ -14,18 +16,22 @@ mod views;
 
 pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
-pub use live::{Admission, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
+pub use live::{Admission, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
+pub use registry_view::RegistryView;
+pub use search::{SearchOptions, SearchWeights, ToolMatch};
 pub use source::RegistrySource;
 
+use crate::call::RawArguments;
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::name::{ToolName, WireNames};
 use crate::output::ToolOutput;
-use crate::tool::{Tool, ToolDefinition, Toolset, start};
+use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
 use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
 use enable::Disabled;
 use foldhash::fast::RandomState;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -55,6 +61,7 @@ pub struct ToolRegistry {
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     think: bool,
+    search: Option<Arc<SearchOptions>>,
     /// Collisions found by `+` and `+=`, which cannot return them.
     problems: Vec<BuildProblem>,
     views: Views,
@@ -93,6 +100,15 @@ impl ToolRegistry {
     /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
         self.merge(Self::from_tools(toolset.tools())?)
+    }
+
+    /// Adds the tools that a [provider](ToolProvider) has now. If these change, register them anew, for instance with
+    /// [`replace_namespace`](Self::replace_namespace).
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
+    pub fn register_provider(&mut self, provider: impl ToolProvider) -> Result<(), BuildError> {
+        self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
 
     /// Sets how long a call may run if neither its tool nor the dispatcher says.
@@ -139,6 +155,7 @@ impl ToolRegistry {
             }));
         }
         problems.extend(self.reserved_parameters());
+        problems.extend(self.reserved_names());
         BuildError::unless_empty(problems)
     }
 
@@ -166,7 +183,8 @@ impl ToolRegistry {
     /// spelling of the name (see [`WireNames`](crate::WireNames)) is understood too.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name).or_else(|| self.tools.get(self.views.original(self, name)?))
+        let by_spelling = || self.tools.get(self.views.original(self, name)?);
+        self.tools.get(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
     }
 
     /// The tools in the order of their names, without [disabled](Self::disabled) ones, as everywhere where nothing
@@ -228,9 +246,12 @@ impl ToolRegistry {
     /// # Errors
     /// [`ToolError`]: no such tool, wrong arguments, or whatever the tool did instead of returning.
     pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
-        let Some(tool) = self.get(name) else { return Err(self.not_found(name)) };
+        let (tool, arguments) = match self.tools.get(name) {
+            Some(tool) => (tool, Cow::Borrowed(arguments)),
+            None => self.resolve_otherwise(name, arguments)?,
+        };
         let definition = tool.definition();
-        let (arguments, reason) = self.part_reason(definition, arguments);
+        let (arguments, reason) = self.part_reason(definition, &arguments);
         let context = ToolContext::new(definition.name.clone()).lent(self.state.as_ref()).with_reason(reason);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {
@@ -238,6 +259,25 @@ impl ToolRegistry {
             Err(running) => running,
         };
         running.await
+    }
+
+    /// The tool that a call means, and what it is called with.
+    ///
+    /// # Errors
+    /// What the model reads if there is no such tool.
+    #[inline]
+    pub(crate) fn resolve(&self, name: &str, arguments: RawArguments) -> Result<Resolved<'_>, ToolError> {
+        if let Some(tool) = self.tools.get(name) {
+            return Ok(Resolved { tool, arguments, called_as: None });
+        }
+        let (tool, inner) = self.resolve_otherwise(name, arguments.as_str())?;
+        Ok(match inner {
+            Cow::Owned(inner) => Resolved { tool, arguments: inner.into(), called_as: None },
+            Cow::Borrowed(_) => {
+                let is_own = tool.definition().name.as_str() == name;
+                Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) }
+            }
+        })
     }
 
     /// The error for a name that cannot be called: no tool has it, or the tool is disabled.
@@ -249,11 +289,17 @@ impl ToolRegistry {
         }
         // The model knows the tools under names that every provider accepts.
         let names = self.wire_names(ApiFormat::OpenAiChat);
-        ToolError::not_found(
-            name,
-            self.iter_definitions().map(|definition| names.spell(definition.name.as_str())),
-        )
+        let own = self.iter_definitions().map(|definition| names.spell(definition.name.as_str()));
+        ToolError::not_found(name, own.chain(self.search_names().iter().copied()))
     }
+}
+
+/// What a call means.
+pub(crate) struct Resolved<'a> {
+    pub(crate) tool: &'a Arc<dyn Tool>,
+    pub(crate) arguments: RawArguments,
+    /// How the model spells the name of the tool, if otherwise.
+    pub(crate) called_as: Option<Box<str>>,
 }
 
 impl fmt::Debug for ToolRegistry {

@@ -32,6 +32,7 @@ pub(crate) use tidy::keep_notes;
 pub use tidy::tidy;
 #[cfg(feature = "jsonschema")]
 pub(crate) use validate::{CompiledSchema, SchemaFault};
+pub(crate) use walk::each_schema;
 
 /// Marks an `enum` that is a constraint, not the list of a type's variants, until the schema is tidied.
 const ONE_OF: &str = "x-one-of";

@@ -2,6 +2,8 @@
 
 mod adapted;
 mod answer;
+mod argument;
+mod arguments;
 mod closure;
 mod definition;
 #[cfg(feature = "jsonschema")]
@@ -10,12 +12,14 @@ mod function;
 mod future;
 mod ir;
 mod metadata;
+mod provider;
 mod run;
 mod think;
 mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use answer::{Deferred, Immediate, ToolAnswer};
+pub use argument::ArgumentTransform;
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -23,11 +27,14 @@ pub use dynamic::DynamicTool;
 pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
-pub(crate) use run::{Running, panic_text, start};
+pub use provider::{ProvidedTool, ToolProvider};
+pub(crate) use run::{Running, go_on, panic_text, start};
 pub(crate) use think::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
 pub use toolset::Toolset;
 
+use crate::args::arguments_value;
 use crate::context::{StateNeed, ToolContext};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Something that a model can call.
@@ -73,6 +80,12 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// What a call works on, if the tool has a [lane](ToolMetadata::lane): the value that these arguments have for
+    /// it. A text and the value that it spells are one, as for the tool. `None` if they cannot be read.
+    fn lane_value(&self, arguments: &str) -> Option<String> {
+        lane_value(self.definition(), |name| self.parameter_named(name).map(str::to_owned), arguments)
+    }
+
     /// The types of [state](crate::ToolRegistry::with_state) that the tool cannot do without.
     fn state_needs(&self) -> &[StateNeed] {
         &[]
@@ -92,7 +105,26 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).parameter_named(name)
     }
 
+    fn lane_value(&self, arguments: &str) -> Option<String> {
+        (**self).lane_value(arguments)
+    }
+
     fn state_needs(&self) -> &[StateNeed] {
         (**self).state_needs()
     }
+}
+
+fn lane_value(
+    definition: &ToolDefinition,
+    parameter: impl Fn(&str) -> Option<String>,
+    arguments: &str,
+) -> Option<String> {
+    let lane = definition.metadata.lane.as_deref()?;
+    // The tool refuses what cannot be read.
+    let arguments = arguments_value(arguments, parameter).ok()?;
+    Some(match arguments.get(lane) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => "null".to_owned(),
+    })
 }

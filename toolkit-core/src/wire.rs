@@ -20,12 +20,16 @@ mod path;
 mod sse;
 mod stream;
 mod strict;
+mod tool_use;
+mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools};
 pub(crate) use definitions::{Fragment, Renderer};
 pub use limits::LimitExceeded;
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
 pub use strict::NotStrict;
+pub use tool_use::EncodedToolUse;
+pub use writer::HistoryWriter;
 
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
@@ -171,10 +175,20 @@ impl ApiFormat {
     /// The fields of a request that say how the model may use its tools: `tool_choice` and
     /// `parallel_tool_calls`, or what the API has in their place.
     ///
-    /// What an API has no words for is said as nearly as it can be: a set of allowed tools as the
-    /// choice without the set, calls one at a time not at all.
+    /// What an API has no words for is said as nearly as it can be, and reported: a set of allowed tools as
+    /// the choice without the set, calls one at a time not at all.
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, ToolChoice, ToolUse, WireNames};
+    ///
+    /// let wanted = ToolUse::from(ToolChoice::Required).with_parallel(false);
+    /// let anthropic = ApiFormat::Anthropic.encode_tool_use(&wanted, &WireNames::default());
+    /// assert_eq!(anthropic.fields["tool_choice"]["disable_parallel_tool_use"], true);
+    /// let google = ApiFormat::Google.encode_tool_use(&wanted, &WireNames::default());
+    /// assert_eq!(google.losses[0].path, "/parallel");
+    /// ```
     #[must_use]
-    pub fn encode_tool_use(self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    pub fn encode_tool_use(self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
         self.api().encode_tool_use(wanted, names)
     }
 
@@ -229,7 +243,7 @@ impl ApiFormat {
     /// # Errors
     /// [`WireError`] if the payload is not what the format says.
     pub fn assistant_messages(self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        self.api().assistant_messages(payload)
+        self.history(&WireNames::default()).assistant_messages(payload)
     }
 
     /// A message of the user, for a history that is made rather than received.
@@ -251,7 +265,7 @@ impl ApiFormat {
     /// rather than received: [`encode_calls`](Self::encode_calls), and the text before the calls.
     #[must_use]
     pub fn encode_assistant(self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        self.api().encode_assistant(text, calls, names)
+        self.history(names).encode_assistant(text, calls)
     }
 
     /// The messages of a model that asks for these calls, for a history that is made rather than received.
@@ -260,7 +274,7 @@ impl ApiFormat {
     /// by [`assistant_messages`](Self::assistant_messages).
     #[must_use]
     pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        self.api().encode_calls(calls, names)
+        self.history(names).encode_calls(calls)
     }
 
     /// The messages that answer the calls, in the order of the results.
@@ -268,9 +282,20 @@ impl ApiFormat {
     /// A result is the text of its output, with the [message](crate::ToolOutput::message) on a line of
     /// its own, or the message of its error. What the provider takes in no tool message (images,
     /// sounds and files in Chat Completions) is named there and follows in a message after them.
+    ///
+    /// The results are all those of a turn, in the order of its calls: where two calls have one id, the
+    /// second result gets another, as the second call does. Names are written as the results have them, which
+    /// is as the model's calls had them. Results of calls that were [made](Self::encode_calls) rather
+    /// than received are written by a [`history`](Self::history) with the same names.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
-        self.api().encode_results(results)
+        self.history(&WireNames::default()).encode_results(results)
+    }
+
+    /// Writes calls and results with the names of the request, and with the ids that the strictest server takes.
+    #[must_use]
+    pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
+        HistoryWriter::new(self, names)
     }
 
     /// Reads results back: one message, one item, or a list of them. What is no result is left out.

@@ -106,7 +106,8 @@ async fn every_fault_passes_or_is_told() {
     for (client, case) in all.filter(|(client, case)| client.is_bounded || !case.only_bounded) {
         for streaming in [false, true] {
             let checked = check(client, streaming, case);
-            // Those that only wait can do so side by side; others are done one after another, for one at a time.
+            // Those that only wait do so side by side; the others come one after another, so that none is late
+            // because of them.
             match case.takes_time {
                 true => drop(waiting.spawn(checked)),
                 false => wrong.extend(checked.await),
@@ -205,8 +206,8 @@ async fn a_cut_stream_of_calls_goes_on_where_it_can() {
     for client in clients().into_iter().filter(|client| client.streams_calls) {
         for cut in [Cut::BeforeTheFirstCall, Cut::InArguments, Cut::AfterTheFirstCall] {
             for silent in [false, true] {
-                // Gemini's calls come whole, so there is nothing in the middle of one.
-                let goes_on = client.calls_at_once && (matches!(cut, Cut::AfterTheFirstCall));
+                // Where a call runs before the answer is complete, the model goes on from its result.
+                let goes_on = client.calls_at_once && matches!(cut, Cut::AfterTheFirstCall);
                 let speech = client.speech;
                 let broken = reply(move |_| {
                     let mut steps = speech.cut_calls(cut);

@@ -221,7 +221,7 @@ pub(super) fn given_twice(name: &str) -> Violation {
 }
 
 /// `names` are those of the parameters.
-pub(super) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
+pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
         ([meant, ..], _) => format!("there is no such parameter; did you mean `{meant}`?"),

@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// A member of an object: its name and its value, unread.
-pub(super) type Member<'a> = (String, &'a RawValue);
+pub(crate) type Member<'a> = (String, &'a RawValue);
 
 enum Members<'a> {
-    Object(Vec<Member<'a>>),
+    /// The text of the object, and its members.
+    Object(&'a str, Vec<Member<'a>>),
     /// A JSON text within a JSON string, as some models write it.
     String(String),
     Absent,
@@ -20,13 +21,24 @@ enum Members<'a> {
 
 /// Hands on the members of the arguments. Nothing and `null` are no members, and an object may be
 /// written into a string.
-pub(super) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
+pub(crate) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
+    with_object(text, |_, members| read(members))
+}
+
+/// Hands on the text of the object that the arguments are, too; its members are parts of it.
+///
+/// # Errors
+/// The arguments are not a JSON object, nor absent, nor an object in a string.
+pub(crate) fn with_object<T>(
+    text: &str,
+    read: impl FnOnce(&str, &[Member<'_>]) -> T,
+) -> Result<T, ToolError> {
     match read_members(text)? {
-        Members::Object(members) => Ok(read(&members)),
-        Members::Absent => Ok(read(&[])),
+        Members::Object(object, members) => Ok(read(object, &members)),
+        Members::Absent => Ok(read("{}", &[])),
         Members::String(inner) => match read_members(&inner) {
-            Ok(Members::Object(members)) => Ok(read(&members)),
-            Ok(Members::Absent) => Ok(read(&[])),
+            Ok(Members::Object(object, members)) => Ok(read(object, &members)),
+            Ok(Members::Absent) => Ok(read("{}", &[])),
             _ => Err(not_an_object(text)),
         },
         Members::Other => Err(not_an_object(text)),
@@ -59,7 +71,9 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
     let value: &RawValue = serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let value = value.get();
     match value.as_bytes().first() {
-        Some(b'{') => object(value).map(Members::Object).map_err(|error| not_json(&error)),
+        Some(b'{') => {
+            members_of(value).map(|members| Members::Object(value, members)).map_err(|error| not_json(&error))
+        }
         Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(|error| not_json(&error)),
         Some(b'n') => Ok(Members::Absent),
         _ => Ok(Members::Other),
@@ -78,7 +92,7 @@ pub(super) fn said(error: &serde_json::Error) -> String {
 }
 
 /// The members in the order of the text, doubled names included.
-fn object(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {
+pub(super) fn members_of(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {
     struct InOrder;
 
     impl<'de> Visitor<'de> for InOrder {

@@ -1,6 +1,7 @@
 //! Which tools the model may or must call, and how many at once.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Which tools the model may or must call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,6 +42,10 @@ pub struct ToolUse {
     /// Whether the model may ask for several calls at once; `None` leaves it to the provider, which
     /// nearly always means yes.
     pub parallel: Option<bool>,
+    /// Which of the tools named by the choice take free text ([`ToolKind::Custom`](crate::ToolKind::Custom)):
+    /// the APIs of OpenAI refuse a choice that takes them for functions.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub custom: BTreeSet<String>,
 }
 
 impl ToolUse {
@@ -52,8 +57,24 @@ impl ToolUse {
     }
 }
 
+impl ToolUse {
+    /// Adds names of tools that take [free text](Self::custom); those that the choice does not name are
+    /// left out.
+    #[must_use]
+    pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        let named = match &self.choice {
+            ToolChoice::Tool(name) => std::slice::from_ref(name),
+            ToolChoice::Allowed { names, .. } => names,
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => &[],
+        };
+        let custom: BTreeSet<String> = names.into_iter().map(Into::into).collect();
+        self.custom.extend(named.iter().filter(|name| custom.contains(*name)).cloned());
+        self
+    }
+}
+
 impl From<ToolChoice> for ToolUse {
     fn from(choice: ToolChoice) -> Self {
-        Self { choice, parallel: None }
+        Self { choice, ..Self::default() }
     }
 }

@@ -27,6 +27,12 @@ impl ToolContext {
     #[inline]
     pub(crate) fn begin(&self, deadline: Option<time::Instant>) {
         self.draft.begin();
+        self.limit_to(deadline);
+    }
+
+    /// Sets until when the attempt has to be done that has begun.
+    #[inline]
+    pub(crate) fn limit_to(&self, deadline: Option<time::Instant>) {
         if let Some(end) = deadline {
             let set = self.deadline.0.get_or_init(|| Box::new(Mutex::new(end)));
             *set.lock().unwrap_or_else(PoisonError::into_inner) = end;

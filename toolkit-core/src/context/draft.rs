@@ -3,48 +3,74 @@
 use super::actions::ToolActions;
 use super::{RunContext, ToolContext};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What a call has written, made when it first writes. Clones share it.
 #[derive(Debug, Default)]
-pub(super) struct Draft(OnceLock<Arc<Mutex<Option<ToolActions>>>>);
+pub(super) struct Draft {
+    shared: OnceLock<Arc<Mutex<Page>>>,
+    /// The attempt that writes here, and whoever has a clone from it; 0 is whoever stands around all attempts.
+    attempt: AtomicU64,
+}
+
+/// What the newest attempt has written; `None` when the call has ended.
+#[derive(Debug)]
+struct Page {
+    attempt: u64,
+    actions: Option<ToolActions>,
+}
 
 impl Draft {
-    /// Begins a new attempt: what an earlier one has written is void.
+    /// Begins a new attempt: what an earlier one has written is void, and so is what it still writes, such as a
+    /// thread that was left behind.
     #[inline]
     pub(super) fn begin(&self) {
-        if let Some(shared) = self.0.get() {
-            *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(ToolActions::default());
+        if let Some(shared) = self.shared.get() {
+            let mut page = lock(shared);
+            let attempt = page.attempt + 1;
+            *page = Page { attempt, actions: Some(ToolActions::default()) };
+            self.attempt.store(attempt, Ordering::Relaxed);
         }
     }
 
-    /// What was written. Whoever writes from now on, such as a thread that the call has left behind, writes
-    /// to nothing.
+    /// What was written. Whoever writes from now on writes to nothing.
     pub(super) fn close(&self) -> ToolActions {
-        let Some(shared) = self.0.get() else { return ToolActions::default() };
-        shared.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        let Some(shared) = self.shared.get() else { return ToolActions::default() };
+        lock(shared).actions.take().unwrap_or_default()
     }
 
-    fn shared(&self) -> &Arc<Mutex<Option<ToolActions>>> {
-        self.0.get_or_init(|| Arc::new(Mutex::new(Some(ToolActions::default()))))
+    fn shared(&self) -> &Arc<Mutex<Page>> {
+        self.shared
+            .get_or_init(|| Arc::new(Mutex::new(Page { attempt: 0, actions: Some(ToolActions::default()) })))
     }
 
     fn write(&self, change: impl FnOnce(&mut ToolActions)) {
-        if let Some(actions) = &mut *self.shared().lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(actions) = self.own(&mut lock(self.shared())) {
             change(actions);
         }
     }
 
     /// The value that was written under a key, `Some(None)` if it was removed.
     fn read(&self, key: &str) -> Option<Option<Value>> {
-        let shared = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.as_ref()?.state_delta.get(key).cloned()
+        self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
     }
+
+    /// What there is on the page, if it is still that of this attempt.
+    fn own<'a>(&self, page: &'a mut Page) -> Option<&'a mut ToolActions> {
+        let attempt = self.attempt.load(Ordering::Relaxed);
+        page.actions.as_mut().filter(|_| attempt == 0 || attempt == page.attempt)
+    }
+}
+
+fn lock(page: &Mutex<Page>) -> MutexGuard<'_, Page> {
+    page.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Clone for Draft {
     fn clone(&self) -> Self {
-        Self(OnceLock::from(self.shared().clone()))
+        let attempt = self.attempt.load(Ordering::Relaxed).into();
+        Self { shared: OnceLock::from(self.shared().clone()), attempt }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all calls of one run of an agent have in common.
 
 use super::actions::StateDelta;
+use super::attempts::Attempts;
 use super::session::{Scope, Session, SessionStore};
 use super::state::State;
 use crate::call::CallId;
@@ -38,7 +39,8 @@ impl Listener {
 /// What all calls of one run of an agent have in common: who runs, in which session, who listens.
 ///
 /// Give it to a [`Dispatcher`](crate::Dispatcher::with_run); tools ask their
-/// [`ToolContext`](crate::ToolContext) for it. Clones share what is remembered under `temp:`.
+/// [`ToolContext`](crate::ToolContext) for it. Clones share what is remembered under `temp:`, and
+/// what an [`AttemptLimit`](crate::AttemptLimit) counts.
 ///
 /// ```
 /// use toolkit_core::{RunContext, Session};
@@ -57,6 +59,7 @@ pub struct RunContext {
     session: Option<Session>,
     temp: SessionStore,
     extensions: State,
+    attempts: Attempts,
     listener: Option<Listener>,
 }
 
@@ -143,6 +146,11 @@ impl RunContext {
             session.apply(delta);
         }
         self.temp.apply(delta, |key| Scope::Temp.own(key));
+    }
+
+    /// How often in a row the model has called each tool wrongly.
+    pub(crate) fn attempts(&self) -> &Attempts {
+        &self.attempts
     }
 
     pub(super) fn listener(&self) -> Option<&Listener> {

@@ -1,15 +1,17 @@
 //! The calls of one batch on their way to their results.
 
 use super::execution::{Execution, is_scheduled, ordered};
+use super::finish::Finish;
+use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use super::{BatchHandle, Dispatcher};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{RunContext, ToolActions, ToolContext};
+use crate::context::{AboutCall, RunContext, State, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{Ending, EventCall, Teller};
 use crate::middleware::{Stack, ToolRequest};
 use crate::output::ToolOutput;
-use crate::registry::ToolRegistry;
+use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, panic_text, start};
 use std::borrow::Cow;
@@ -30,7 +32,8 @@ pub(super) struct Batch<'a> {
     /// The position of the next call.
     position: usize,
     number: Option<Arc<u64>>,
-    turns: Turns,
+    /// Made when a call has to wait for its turn: an empty map is not for free.
+    turns: Option<Turns>,
     /// Who tells of the calls that are still to be prepared; nobody if nobody listens.
     endings: IntoIter<Ending>,
 }
@@ -41,6 +44,14 @@ struct Plan {
     turns: Vec<Turn>,
     middleware: Stack,
     batch: Arc<u64>,
+}
+
+/// Who is told how a call ends.
+struct End {
+    ending: Option<Ending>,
+    span: CallSpan,
+    /// Whether they are told what the output says.
+    contents: bool,
 }
 
 /// What came of a call, and how long the tool ran.
@@ -60,8 +71,8 @@ impl<'a> Batch<'a> {
 
     fn empty(dispatcher: Cow<'a, Dispatcher>, size: usize, handle: Option<BatchHandle>) -> Self {
         let registry = dispatcher.registry.snapshot();
-        let (turns, endings) = (Turns::default(), Vec::new().into_iter());
-        Self { dispatcher, registry, handle, size, position: 0, number: None, turns, endings }
+        let endings = Vec::new().into_iter();
+        Self { dispatcher, registry, handle, size, position: 0, number: None, turns: None, endings }
     }
 
     /// Tells of calls that are prepared next, if anybody listens.
@@ -78,9 +89,12 @@ impl<'a> Batch<'a> {
         let run = finish.run();
         let announce = |(position, call): (usize, &ToolCall)| {
             let position = self.position + position;
-            let definition = self.registry.get(&call.name).map(|tool| tool.definition());
-            let (arguments, reason) = match definition {
-                Some(definition) => self.registry.part_reason(definition, call.arguments.as_str()),
+            let resolved = self.registry.resolve(&call.name, call.arguments.clone()).ok();
+            let definition = resolved.as_ref().map(|resolved| resolved.tool.definition());
+            let (arguments, reason) = match &resolved {
+                Some(Resolved { tool, arguments, .. }) => {
+                    self.registry.part_reason(tool.definition(), arguments.as_str())
+                }
                 None => (call.arguments.as_str().into(), None),
             };
             let call = EventCall {
@@ -107,18 +121,17 @@ impl<'a> Batch<'a> {
 
     /// Looks the tool up now, so that a later change of the registry makes no difference, and
     /// returns the call ready to run.
-    pub(super) fn prepare(
-        &mut self,
-        call: ToolCall,
-    ) -> (Identity, impl Future<Output = Ended> + Send + 'static + use<>) {
+    pub(super) fn prepare(&mut self, call: ToolCall) -> (Identity, Work) {
         let every_call_planned = self.dispatcher.every_call_planned;
-        let finish = self.dispatcher.finish.clone();
         let position = self.position;
         self.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let resolved = match self.registry.get(&name) {
-            Some(tool) => Ok((tool.clone(), self.dispatcher.limit(&self.registry, &**tool))),
-            None => Err(finish.failure(&name, self.registry.not_found(&name))),
+        let (resolved, arguments, called_as) = match self.registry.resolve(&name, arguments) {
+            Ok(Resolved { tool, arguments, called_as }) => {
+                let limit = self.dispatcher.limit(&self.registry, &**tool);
+                (Ok((tool.clone(), limit)), arguments, called_as)
+            }
+            Err(error) => (Err(self.dispatcher.finish.failure(&name, error)), RawArguments::default(), None),
         };
         let (arguments, reason) = match &resolved {
             Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
@@ -130,47 +143,15 @@ impl<'a> Batch<'a> {
             }
             _ => None,
         };
+        let contents = self.dispatcher.hub.tells_contents();
+        let tool = resolved.as_ref().ok().map(|(tool, _)| &**tool);
+        let span = CallSpan::new(tool, &name, &id, contents.then(|| arguments.as_str()));
+        let end = End { ending: self.endings.next(), span, contents };
         let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
-        let (call_id, told) = (id.clone(), reason.clone());
-        let state = self.registry.state().cloned();
-        let respelled = resolved.as_ref().is_ok_and(|(tool, _)| tool.definition().name.as_str() != name);
-        let spelling = respelled.then(|| name.as_str().into());
-        let ending = self.endings.next();
-        let run = async move {
-            let started = Instant::now();
-            let (tool, limit) = match resolved {
-                Ok(resolved) => resolved,
-                Err(error) => return Ended::without_run(position, error).told(ending),
-            };
-            let mut context = ToolContext::new(tool.definition().name.clone())
-                .with_call_id(call_id)
-                .with_reason(told)
-                .called_as(spelling)
-                .lent(state.as_ref());
-            if let Some(token) = cancellation {
-                context = context.with_cancellation(token);
-            }
-            if let Some(run) = finish.run() {
-                context = context.with_run(run);
-            }
-            if let Some(ending) = &ending {
-                context = context.told_by(ending.teller().clone());
-            }
-            let (outcome, duration) = match plan {
-                Some(plan) => plan.carry_out(arguments, &context, position).await,
-                None => {
-                    let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
-                        Ok(outcome) => outcome,
-                        Err(running) => running.await,
-                    };
-                    (outcome, started.elapsed())
-                }
-            };
-            let actions = context.end(outcome.is_ok());
-            let outcome = finish.outcome(&*tool, &context, outcome);
-            Ended { position, outcome, actions, duration }.told(ending)
-        };
-        (Identity { position, call_id: id, name, reason, extras }, run)
+        let about = AboutCall { call_id: id.clone(), cancellation, called_as, reason: reason.clone() };
+        let (state, finish) = (self.registry.state().cloned(), self.dispatcher.finish.clone());
+        let work = Work { position, resolved, arguments, plan, about, state, finish, end };
+        (Identity { position, call_id: id, name, reason, extras }, work)
     }
 
     #[cold]
@@ -178,7 +159,8 @@ impl<'a> Batch<'a> {
         let batch = self.number();
         // Nobody comes before the only call.
         let ordered = (self.size > 1).then(|| ordered(&**tool, arguments));
-        let turns = ordered.into_iter().flatten().map(|resource| self.turns.next(resource)).collect();
+        let all_turns = self.turns.get_or_insert_default();
+        let turns = ordered.into_iter().flatten().map(|resource| all_turns.next(resource)).collect();
         let Dispatcher { gates, max_concurrency, middleware, .. } = &*self.dispatcher;
         let execution = Execution {
             tool: tool.clone(),
@@ -189,6 +171,53 @@ impl<'a> Batch<'a> {
             ran: AtomicU64::new(0),
         };
         Box::new(Plan { execution: Arc::new(execution), turns, middleware: middleware.clone(), batch })
+    }
+}
+
+/// A call that is ready to run.
+pub(super) struct Work {
+    position: usize,
+    resolved: Result<(Arc<dyn Tool>, Option<Duration>), ToolError>,
+    arguments: RawArguments,
+    plan: Option<Box<Plan>>,
+    about: AboutCall,
+    state: Option<Arc<State>>,
+    finish: Arc<Finish>,
+    end: End,
+}
+
+impl Work {
+    /// Runs the call. It can be dropped at any time, and no panic comes out.
+    #[inline]
+    pub(super) fn run(self) -> impl Future<Output = Ended> + Send + 'static {
+        let span = self.end.span.clone();
+        span.around(self.run_in_span())
+    }
+
+    #[inline]
+    async fn run_in_span(self) -> Ended {
+        let Self { position, resolved, arguments, plan, about, state, finish, end } = self;
+        let started = Instant::now();
+        let (tool, limit) = match resolved {
+            Ok(resolved) => resolved,
+            Err(error) => return Ended::without_run(position, error).told(end),
+        };
+        let teller = end.ending.as_ref().map(Ending::teller);
+        let context =
+            ToolContext::of_call(tool.definition().name.clone(), about, state, finish.run(), teller);
+        let (outcome, duration) = match plan {
+            Some(plan) => plan.carry_out(arguments, &context, position).await,
+            None => {
+                let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
+                    Ok(outcome) => outcome,
+                    Err(running) => running.await,
+                };
+                (outcome, started.elapsed())
+            }
+        };
+        let actions = context.end(outcome.is_ok());
+        let outcome = finish.outcome(&*tool, &context, outcome);
+        Ended { position, outcome, actions, duration }.told(end)
     }
 }
 
@@ -248,7 +277,8 @@ impl Ended {
 
     /// The same, after whoever listens was told.
     #[inline]
-    fn told(self, ending: Option<Ending>) -> Self {
+    fn told(self, End { ending, span, contents }: End) -> Self {
+        span.end(&self.outcome, contents);
         if let Some(ending) = ending {
             ending.tell(&self.outcome, self.duration);
         }
@@ -279,8 +309,8 @@ impl Identity {
 pub(super) struct Task(JoinHandle<Ended>);
 
 impl Task {
-    pub(super) fn spawn(run: impl Future<Output = Ended> + Send + 'static) -> Self {
-        Self(tokio::spawn(Box::pin(run)))
+    pub(super) fn spawn(work: Work) -> Self {
+        Self(tokio::spawn(Box::pin(work.run())))
     }
 
     pub(super) async fn join(&mut self) -> Result<Ended, JoinError> {

@@ -1,13 +1,12 @@
 //! Running one call under the limits of its tool and its dispatcher.
 
 use super::gates::{Gates, Permit, Resource};
-use crate::args::arguments_value;
+use super::span::in_current;
 use crate::context::ToolContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::middleware::{Answer, Execute, ToolRequest};
 use crate::output::ToolOutput;
-use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, panic_text, start};
-use serde_json::Value;
+use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, go_on, panic_text, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -78,21 +77,23 @@ impl Execution {
         let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
         let given_up = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(given_up.clone());
+        // Here, because the thread may come to it when another attempt has begun.
+        inner.begin(None);
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
-        let mut thread = Thread(runtime.spawn_blocking(move || {
+        let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
             // Who waits may have gone.
             let _ = began.send(Instant::now());
             // The limit is kept outside, where it can be, and the tool may ask for it.
-            inner.begin(timeout.and_then(|limit| time::Instant::now().checked_add(limit)));
-            let outcome = match start(&*tool, &arguments, &inner, None) {
+            inner.limit_to(timeout.and_then(|limit| time::Instant::now().checked_add(limit)));
+            let outcome = match go_on(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),
             };
             drop(permits);
             outcome
-        }));
+        })));
         let guard = given_up.drop_guard();
         // The pool has a limit of its own, and waiting for it does not count.
         let started = beginning.await.unwrap_or_else(|_| Instant::now());
@@ -166,16 +167,9 @@ pub(super) fn ordered(tool: &dyn Tool, arguments: &str) -> impl Iterator<Item = 
     exclusive.into_iter().chain(lane(tool, arguments))
 }
 
-/// The lane of a call: the value of the parameter that the tool names. Text and the value that it spells are one,
-/// as for the tool.
+/// The lane of a call: the value of the parameter that the tool names.
 fn lane(tool: &dyn Tool, arguments: &str) -> Option<Resource> {
     let parameter = tool.definition().metadata.lane.as_deref()?;
-    // The tool refuses what cannot be read.
-    let arguments = arguments_value(arguments, |name| tool.parameter_named(name).map(str::to_owned)).ok()?;
-    let value = match arguments.get(parameter) {
-        Some(Value::String(text)) => text.as_str().into(),
-        Some(value) => value.to_string().into(),
-        None => "null".into(),
-    };
-    Some(Resource::Lane { parameter: parameter.into(), value })
+    let value = tool.lane_value(arguments)?;
+    Some(Resource::Lane { parameter: parameter.into(), value: value.into() })
 }

@@ -1,11 +1,12 @@
 //! What calls share: each resource has a gate that lets so many in at once, fair between batches.
 
+use super::sync::{Mutex, MutexGuard};
 use foldhash::fast::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 

@@ -1,6 +1,6 @@
 //! The results of a batch in the order in which the calls end.
 
-use super::batch::{Ended, Identity};
+use super::batch::{Ended, Identity, Work};
 use super::finish::{Changes, Finish};
 use crate::result::ToolResult;
 use futures_core::Stream;
@@ -40,8 +40,8 @@ impl ToolResultStream {
         }
     }
 
-    pub(super) fn spawn(&mut self, identity: Identity, run: impl Future<Output = Ended> + Send + 'static) {
-        let task = self.running.spawn(Box::pin(run));
+    pub(super) fn spawn(&mut self, identity: Identity, work: Work) {
+        let task = self.running.spawn(Box::pin(work.run()));
         self.waiting.push(Some((task.id(), identity)));
     }
 

@@ -51,6 +51,13 @@ pub enum BuildProblem {
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
     },
+    /// A tool has the name of one that the registry [adds itself](crate::ToolRegistry::with_tool_search).
+    ReservedName {
+        /// The name.
+        tool: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
     /// A tool has a name that is not legal.
     IllegalName {
         /// What is wrong with it, and a legal spelling.
@@ -65,6 +72,17 @@ pub enum BuildProblem {
         /// Where in the schema, as in `#/properties/city/type`; `#` is the whole.
         path: String,
         /// What is wrong there, and what would be right.
+        message: String,
+        /// Where the tool is defined, if that is known.
+        defined_at: Option<Location>,
+    },
+    /// An argument of a tool cannot be shown as it was to be.
+    InvalidTransform {
+        /// The name of the tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+        /// What stands against it, and what would be right.
         message: String,
         /// Where the tool is defined, if that is known.
         defined_at: Option<Location>,
@@ -134,12 +152,26 @@ impl fmt::Display for BuildProblem {
                     place(*defined_at)
                 )
             }
+            Self::ReservedName { tool, defined_at } => {
+                write!(
+                    f,
+                    "tool `{tool}` must have another name (defined at {}): the tool search has a tool of that name",
+                    place(*defined_at)
+                )
+            }
             Self::IllegalName { error, defined_at } => {
                 write!(f, "{error} (defined at {})", place(*defined_at))
             }
             Self::InvalidSchema { tool, path, message, defined_at } => {
                 let place = place(*defined_at);
                 write!(f, "the schema of tool `{tool}` is wrong at `{path}`: {message} (defined at {place})")
+            }
+            Self::InvalidTransform { tool, argument, message, defined_at } => {
+                let place = place(*defined_at);
+                write!(
+                    f,
+                    "argument `{argument}` of tool `{tool}` cannot be changed so: {message} (defined at {place})"
+                )
             }
             Self::Unknown { what, name, nearest } if nearest.is_empty() => {
                 write!(f, "there is no {what} `{name}`")

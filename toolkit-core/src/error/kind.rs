@@ -30,6 +30,10 @@ pub enum ErrorKind {
     Denied,
     /// The tool is there, but switched off.
     Disabled,
+    /// The tool is called too often; later is soon enough.
+    RateLimited,
+    /// The model has called the tool wrongly too often, and should stop trying.
+    Exhausted,
 }
 
 impl ErrorKind {
@@ -48,6 +52,8 @@ impl ErrorKind {
             Self::Panicked => "panicked",
             Self::Denied => "denied",
             Self::Disabled => "disabled",
+            Self::RateLimited => "rate_limited",
+            Self::Exhausted => "exhausted",
         }
     }
 }

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// How many violations or names one message lists.
 const LISTED: usize = 16;
 
+/// How a tool asks for another try.
+const TRY_AGAIN: &str = "Try again: ";
+
 /// Why a call has no output: a text for the model that says what to do next, a brief one for the
 /// user, and the kind for the program.
 ///
@@ -36,6 +39,9 @@ struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
+    /// How many violations were only counted.
+    #[serde(default)]
+    more: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<String>,
     #[serde(default)]
@@ -55,6 +61,7 @@ impl ToolError {
             brief: message.clone(),
             message,
             violations: Vec::new(),
+            more: 0,
             details: None,
             retryable: false,
             earlier: Vec::new(),
@@ -139,22 +146,21 @@ impl ToolError {
 
     /// The same with violations that were only counted.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
-        let total = violations.len() + more;
-        let mut message = "Error validating JSON arguments: ".to_owned();
-        if let [only] = violations.as_slice() {
-            message.push_str(&only.to_string());
-        } else {
-            message.push_str(&format!("{total} problems"));
-            for violation in violations.iter().take(LISTED) {
-                message.push_str(&format!("\n- {violation}"));
-            }
-            if let Some(more @ 1..) = total.checked_sub(LISTED) {
-                message.push_str(&format!("\n- and {more} more"));
-            }
-        }
+        let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
         error.0.violations = violations;
+        error.0.more = more;
         error
+    }
+
+    /// Tells the violations in other words, or not: `None` leaves one out. A message that does not list them stays.
+    pub(crate) fn map_violations(mut self, change: impl FnMut(Violation) -> Option<Violation>) -> Self {
+        let lists_them = self.0.message == listed(&self.0.violations, self.0.more);
+        self.0.violations = self.0.violations.into_iter().filter_map(change).collect();
+        if lists_them {
+            self.0.message = listed(&self.0.violations, self.0.more);
+        }
+        self
     }
 
     /// The tool ran and failed, for the reason given. Where `{:#}` says more of it than `{}`, that becomes the
@@ -183,7 +189,7 @@ impl ToolError {
     /// ```
     #[must_use]
     pub fn retry(hint: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::Retry, format!("Try again: {hint}")).with_brief("Tool asks for another try")
+        Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")
     }
 
     /// The tool's value cannot be written as JSON, for the reason given.
@@ -214,11 +220,13 @@ impl ToolError {
         Self::new(ErrorKind::Cancelled, format!("Tool '{tool}' was cancelled before it finished"))
     }
 
-    /// The tool panicked with this text.
+    /// The tool panicked with this text, which is a [detail](Self::details): it was written for the programmer, and
+    /// may hold whatever an error of a foreign type shows for debugging.
     #[must_use]
     pub fn panicked(tool: &str, text: &str) -> Self {
-        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked: {text}"))
+        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked"))
             .with_brief("Tool runtime error")
+            .with_details(text)
     }
 
     /// A policy or a person refused the call, for the reason given.
@@ -241,6 +249,36 @@ impl ToolError {
         let brief = format!("Tool '{tool}' is disabled");
         let message = if reason.is_empty() { brief.clone() } else { format!("{brief}: {reason}") };
         Self::new(ErrorKind::Disabled, message).with_brief(brief)
+    }
+
+    /// The tool is called too often, and may be called again after `wait`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use toolkit_core::ToolError;
+    ///
+    /// let error = ToolError::rate_limited("search", Duration::from_millis(11_500));
+    /// assert_eq!(error.message(), "Tool 'search' is called too often; call it again in 12 seconds");
+    /// ```
+    #[must_use]
+    pub fn rate_limited(tool: &str, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let unit = if seconds == 1 { "second" } else { "seconds" };
+        let brief = format!("Tool '{tool}' is called too often");
+        Self::new(ErrorKind::RateLimited, format!("{brief}; call it again in {seconds} {unit}"))
+            .with_brief(brief)
+    }
+
+    /// The same failure, after which the model should stop trying: it was the last of so many in a row.
+    #[must_use]
+    pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
+        let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
+        let times = if attempts == 1 { "time" } else { "times" };
+        let stop = format!("Tool '{tool}' was called wrongly {attempts} {times} in a row; stop calling it");
+        self.0.message = format!("{stop}. The last time: {message}");
+        self.0.kind = ErrorKind::Exhausted;
+        self.0.retryable = false;
+        self
     }
 
     /// The kind of failure.
@@ -288,7 +326,7 @@ impl ToolError {
         &self.0.earlier
     }
 
-    /// Every fault of the arguments; empty unless the kind is [`ErrorKind::InvalidArguments`].
+    /// Every fault of the arguments; empty unless arguments were wrong.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
@@ -325,6 +363,23 @@ impl fmt::Debug for ToolError {
 }
 
 impl std::error::Error for ToolError {}
+
+fn listed(violations: &[Violation], more: usize) -> String {
+    let total = violations.len() + more;
+    let mut message = "Error validating JSON arguments: ".to_owned();
+    if let [only] = violations {
+        message.push_str(&only.to_string());
+        return message;
+    }
+    message.push_str(&format!("{total} problems"));
+    for violation in violations.iter().take(LISTED) {
+        message.push_str(&format!("\n- {violation}"));
+    }
+    if let Some(more @ 1..) = total.checked_sub(LISTED) {
+        message.push_str(&format!("\n- and {more} more"));
+    }
+    message
+}
 
 /// `` `a` ``, or `` `a` or `b` ``.
 pub(crate) fn one_of(names: &[&str]) -> String {

@@ -1,7 +1,7 @@
 //! The calls that have ended, the latest of them.
 
 use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, ToolError};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -212,7 +212,7 @@ impl LogFilter {
         }
         fits(self.tool.as_ref(), Some(&call.tool))
             && fits(self.status.as_ref(), Some(&end.status))
-            && fits(self.error.as_ref(), end.error.as_ref().map(|error| error.kind()).as_ref())
+            && fits(self.error.as_ref(), end.error.as_ref().map(ToolError::kind).as_ref())
             && fits(self.invocation_id.as_ref(), call.invocation_id.as_ref())
             && fits(self.batch.as_ref(), Some(&call.batch))
             && self.since.is_none_or(|since| *time >= since)

@@ -3,7 +3,6 @@
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{ErrorKind, ToolError};
 use crate::output::ToolOutput;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::OnceCell;
@@ -42,7 +41,7 @@ impl Deduplicate {
     }
 
     /// Where the outcome of the call is, or will be.
-    fn outcome(&self, request: &ToolRequest, arguments: Value) -> Arc<OnceCell<Outcome>> {
+    fn outcome(&self, request: &ToolRequest, arguments: String) -> Arc<OnceCell<Outcome>> {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let address = Arc::as_ptr(token) as usize;
@@ -50,15 +49,15 @@ impl Deduplicate {
             batches.retain(|_, (batch, _)| batch.strong_count() > 0);
         }
         let (_, calls) = batches.entry(address).or_insert_with(|| (Arc::downgrade(token), Calls::new()));
-        let key = (request.definition().name.as_str().to_owned(), canonical(arguments));
+        let key = (request.definition().name.as_str().to_owned(), arguments);
         calls.entry(key).or_default().clone()
     }
 }
 
 impl Middleware for Deduplicate {
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
-        let arguments = match request.arguments_value() {
-            Ok(arguments) if request.definition().metadata.idempotent != Some(false) => arguments,
+        let arguments = match request.canonical_arguments() {
+            Some(arguments) if request.definition().metadata.idempotent != Some(false) => arguments,
             _ => return next.run(request).await,
         };
         let cell = self.outcome(&request, arguments);
@@ -91,10 +90,4 @@ fn repeated(outcome: Outcome) -> Outcome {
             Err(ToolError::with_message(error, message))
         }
     }
-}
-
-/// The text of a value, the same for the same members in any order.
-fn canonical(mut value: Value) -> String {
-    value.sort_all_objects();
-    value.to_string()
 }

@@ -1,7 +1,9 @@
 //! Who may call what: rules, and a person who is asked.
 
+use super::pattern::fits;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::ToolError;
+use crate::name::ToolName;
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::fmt;
@@ -45,7 +47,8 @@ pub enum Approval {
     Refused(String),
 }
 
-type Condition = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
+type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
+type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 type Handler = dyn Fn(Question) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
 /// One rule of [`Permissions`]. It holds for all calls until conditions narrow it; all of them have to be met.
@@ -60,12 +63,15 @@ type Handler = dyn Fn(Question) -> Pin<Box<dyn Future<Output = Approval> + Send>
 /// ```
 pub struct PermissionRule {
     permission: Permission,
-    conditions: Vec<Box<Condition>>,
+    of_tool: Vec<Box<OfTool>>,
+    of_call: Vec<Box<OfCall>>,
+    /// Whether it is for one tool, which nobody writes by accident.
+    names_one: bool,
 }
 
 impl PermissionRule {
     fn new(permission: Permission) -> Self {
-        Self { permission, conditions: Vec::new() }
+        Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
     }
 
     /// Calls may run.
@@ -88,17 +94,19 @@ impl PermissionRule {
 
     /// Narrows the rule to tools whose name fits the pattern, where `*` is any text.
     #[must_use]
-    pub fn for_tool(self, pattern: impl Into<String>) -> Self {
+    pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
         let pattern = pattern.into();
-        self.when(move |definition, _| fits(definition.name.as_str(), &pattern))
+        self.names_one |= !pattern.contains('*');
+        self.of_tool.push(Box::new(move |definition| fits(definition.name.as_str(), &pattern)));
+        self
     }
 
     /// Narrows the rule to tools with the tag. Two tags can also be said by the tool's hints:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
     #[must_use]
-    pub fn for_tag(self, tag: impl Into<ToolTag>) -> Self {
+    pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         let tag = tag.into();
-        self.when(move |definition, _| {
+        self.of_tool.push(Box::new(move |definition| {
             let metadata = &definition.metadata;
             let hint = match &tag {
                 ToolTag::ReadOnly => metadata.read_only,
@@ -106,7 +114,8 @@ impl PermissionRule {
                 _ => None,
             };
             hint.unwrap_or_else(|| metadata.tags.contains(&tag))
-        })
+        }));
+        self
     }
 
     /// Narrows the rule to calls of which this is true. The arguments go by the names of the parameters; they are
@@ -116,12 +125,35 @@ impl PermissionRule {
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.conditions.push(Box::new(condition));
+        self.of_call.push(Box::new(condition));
         self
     }
 
     fn holds(&self, definition: &ToolDefinition, arguments: &Value) -> bool {
-        self.conditions.iter().all(|condition| condition(definition, arguments))
+        self.may_hold(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
+    }
+
+    /// Whether the rule holds for some call of the tool, as far as the tool tells.
+    fn may_hold(&self, definition: &ToolDefinition) -> bool {
+        self.of_tool.iter().all(|condition| condition(definition))
+    }
+
+    /// Whether the rule is an exception that somebody thought of: for one tool, or for some arguments.
+    fn is_narrow(&self) -> bool {
+        self.names_one || !self.of_call.is_empty()
+    }
+
+    /// Whether the rule is for whatever no other is for.
+    fn is_for_all(&self) -> bool {
+        self.of_tool.is_empty() && self.of_call.is_empty()
+    }
+
+    fn strictness(&self) -> u8 {
+        match self.permission {
+            Permission::Allow => 0,
+            Permission::Ask(_) => 1,
+            Permission::Deny(_) => 2,
+        }
     }
 }
 
@@ -129,7 +161,8 @@ impl PermissionRule {
 ///
 /// The rules are tried in their order, and the first that holds decides; without one, the call is
 /// [denied](Self::otherwise). So put what forbids before what allows: with `allow` for read-only tools first, a
-/// `deny` for privileged ones that comes after does not hold for a tool that is both.
+/// `deny` for privileged ones that comes after does not hold for a tool that is both. [`overruled`](Self::overruled)
+/// finds such tools.
 ///
 /// If somebody has to be asked, the [handler](Self::with_handler) is, for as long as its
 /// [time limit](Self::with_patience) says. Meanwhile the call holds no place among those that run. A call that may not
@@ -217,6 +250,35 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
+    /// The tools for which a rule decides though a stricter one that comes later is for them, too: perhaps the order
+    /// is not what was meant. Look at it in a test. Rules for one tool by its name or for some arguments are taken
+    /// as meant, and so are rules for all calls that come last.
+    ///
+    /// ```
+    /// use toolkit_core::{PermissionRule, Permissions, ToolDefinition, ToolMetadata, ToolName, ToolTag};
+    ///
+    /// let allow = || PermissionRule::allow().for_tag(ToolTag::ReadOnly);
+    /// let deny = || PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged);
+    /// let metadata = ToolMetadata::default().with_tags(["read_only", "privileged"]);
+    /// let schema = serde_json::json!({"type": "object"});
+    /// let secrets = ToolDefinition::new(ToolName::new("secrets")?, "Shows.", schema).with_metadata(metadata);
+    /// let trap = Permissions::new().rule(allow()).rule(deny());
+    /// assert_eq!(trap.overruled([&secrets])[0].as_str(), "secrets");
+    /// assert!(Permissions::new().rule(deny()).rule(allow()).overruled([&secrets]).is_empty());
+    /// # Ok::<(), toolkit_core::NameError>(())
+    /// ```
+    #[must_use]
+    pub fn overruled<'a>(&self, tools: impl IntoIterator<Item = &'a ToolDefinition>) -> Vec<&'a ToolName> {
+        let is_overruled = |definition: &ToolDefinition| {
+            let mut rules = self.rules.iter().filter(|rule| rule.may_hold(definition));
+            let first = rules.find(|rule| !rule.is_narrow());
+            first.is_some_and(|first| {
+                rules.any(|later| !later.is_for_all() && later.strictness() > first.strictness())
+            })
+        };
+        tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
+    }
+
     async fn ask(&self, question: Question) -> Approval {
         let Some(handler) = &self.handler else {
             return self.unanswered.clone();
@@ -259,26 +321,11 @@ fn denied(request: &ToolRequest, reason: &str) -> ToolError {
     ToolError::denied(request.context().known_name(), reason)
 }
 
-/// Whether a text fits a pattern in which `*` is any text.
-fn fits(text: &str, pattern: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
-    let Some(mut text) = text.strip_prefix(start) else { return false };
-    let mut parts = rest.split('*');
-    let last = parts.next_back().unwrap_or_default();
-    for part in parts {
-        match text.split_once(part) {
-            Some((_, after)) => text = after,
-            None => return false,
-        }
-    }
-    text.ends_with(last)
-}
-
 impl fmt::Debug for PermissionRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PermissionRule")
             .field("permission", &self.permission)
-            .field("conditions", &self.conditions.len())
+            .field("conditions", &(self.of_tool.len() + self.of_call.len()))
             .finish()
     }
 }
@@ -290,29 +337,5 @@ impl fmt::Debug for Permissions {
             .field("otherwise", &self.otherwise)
             .field("patience", &self.patience)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_are_any_text() {
-        for (text, pattern, expected) in [
-            ("fs-read", "fs-read", true),
-            ("fs-read", "fs-*", true),
-            ("fs-read", "*", true),
-            ("fs-read", "*-read", true),
-            ("fs-read", "f*r*d", true),
-            ("fs-read", "fs-read*", true),
-            ("fs-read", "fs", false),
-            ("fs-read", "*write", false),
-            ("fs-read", "fs-read*d", false),
-            ("aa", "a*a", true),
-            ("a", "a*a", false),
-        ] {
-            assert_eq!(fits(text, pattern), expected, "{text} {pattern}");
-        }
     }
 }

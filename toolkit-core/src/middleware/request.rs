@@ -1,6 +1,6 @@
 //! A call on its way through the middleware.
 
-use crate::args::arguments_value;
+use crate::args::{arguments_value, canonical_arguments};
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -61,6 +61,11 @@ impl ToolRequest {
         *self.batch
     }
 
+    #[cfg(feature = "cache")]
+    pub(super) fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
+    }
+
     pub(super) fn batch_token(&self) -> &Arc<u64> {
         &self.batch
     }
@@ -77,7 +82,19 @@ impl ToolRequest {
     /// # Errors
     /// The arguments are not a JSON object.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
-        arguments_value(self.arguments(), |name| self.tool.parameter_named(name).map(str::to_owned))
+        arguments_value(self.arguments(), |name| self.parameter_named(name))
+    }
+
+    /// The arguments as one text, the same for the same arguments however they are written: compact JSON whose
+    /// members are sorted and go by the names of the parameters. Numbers stay as they are, digit by
+    /// digit. `None` if the arguments are not a JSON object.
+    #[must_use]
+    pub fn canonical_arguments(&self) -> Option<String> {
+        canonical_arguments(self.arguments(), |name| self.parameter_named(name))
+    }
+
+    fn parameter_named(&self, name: &str) -> Option<String> {
+        self.tool.parameter_named(name).map(str::to_owned)
     }
 
     /// Replaces the arguments by JSON text, or by a [`Value`] written as text. The tool checks them as it would

@@ -261,7 +261,7 @@ const MOST_CAUSES: usize = 8;
 
 /// The author of a tool chose the error's own text; its causes come from further down, and may hold addresses
 /// or secrets that the model, and whoever it talks to, should not read.
-pub(super) fn failed(error: &dyn Error) -> ToolError {
+pub(crate) fn failed(error: &dyn Error) -> ToolError {
     ToolError::failed_with(&error.to_string(), with_causes(error))
 }
 

@@ -2,9 +2,11 @@
 
 mod admission;
 mod events;
+mod view;
 
 pub use admission::Admission;
 pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
+pub use view::LiveView;
 
 use super::ToolRegistry;
 use crate::error::BuildError;

@@ -1,8 +1,8 @@
 //! Namespaces: putting tools into one, taking one out, flattening the last one.
 
-use super::ToolRegistry;
+use super::{Collision, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
-use crate::name::{NameError, Separator, ToolName};
+use crate::name::{NameError, Separator, ToolName, normalize};
 use crate::tool::{AdaptedTool, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -72,6 +72,54 @@ impl ToolRegistry {
         Ok(part)
     }
 
+    /// Puts these tools in the place of those of a namespace, as when a server says that its tools have changed.
+    /// Tools that are gone are taken out, those of a known name replaced (where one is
+    /// [overridden](Self::override_tool), in the background), all others added. What was said about
+    /// tools, the namespace or tags stays.
+    ///
+    /// ```
+    /// use toolkit_core::{FunctionTool, Separator, ToolRegistry};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Nothing {}
+    ///
+    /// let tool = |name| FunctionTool::from_fn(name, "", |_: Nothing| 1);
+    /// let mut registry = ToolRegistry::new();
+    /// registry.replace_namespace("shop", [tool("buy")?, tool("sell")?], Separator::Dash)?;
+    /// registry.replace_namespace("shop", [tool("buy")?, tool("rent")?], Separator::Dash)?;
+    /// assert_eq!(registry.names().collect::<Vec<_>>(), ["shop-buy", "shop-rent"]);
+    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] with every name that would not be legal or be there twice; the registry is then as before.
+    pub fn replace_namespace<T: Tool + 'static>(
+        &mut self,
+        namespace: &str,
+        tools: impl IntoIterator<Item = T>,
+        separator: Separator,
+    ) -> Result<(), BuildError> {
+        let mut coming = Self::from_tools(tools)?;
+        coming.rename_all(|name| inside(name, namespace, separator))?;
+        let namespace = normalize(namespace);
+        let mut changed = self.clone();
+        let earlier = changed.names_where(|tool| tool.definition().name.namespace() == Some(&namespace));
+        let earlier: Vec<String> = earlier.into_iter().map(str::to_owned).collect();
+        for name in earlier.iter().filter(|name| coming.get_any(name).is_none()) {
+            changed.remove(name);
+        }
+        let overridden: Vec<String> = changed.overridden().map(str::to_owned).collect();
+        for name in overridden {
+            // What stands in its place stays; the new one is restored.
+            if let Some(tool) = coming.get_any(&name).cloned() {
+                coming.remove(&name);
+                changed.overridden.insert(name.into(), tool);
+            }
+        }
+        changed.merge_with(coming, Collision::Replace)?;
+        *self = changed;
+        Ok(())
+    }
+
     /// Removes the namespace from all names if there is only one left. Returns whether it did.
     ///
     /// # Errors
@@ -126,6 +174,12 @@ impl ToolRegistry {
         *self = renamed;
         Ok(())
     }
+}
+
+/// The name of the same tool in this namespace, whatever separators the tool's own name has.
+pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
+    let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
+    ToolName::qualified(namespace, method, separator)
 }
 
 /// The tool under a name, which may be its own.

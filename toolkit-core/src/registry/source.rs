@@ -1,10 +1,10 @@
 //! Where a dispatcher takes its tools from.
 
-use super::{LiveRegistry, ToolRegistry};
+use super::{LiveRegistry, LiveView, ToolRegistry};
 use std::sync::Arc;
 
 /// Where a [`Dispatcher`](crate::Dispatcher) takes its tools from: a registry that stays as it is, or a
-/// [live](LiveRegistry) one. It is made by `into()` of either, or of an `Arc` of the first.
+/// [live](LiveRegistry) one, or a [view](LiveView) of that. It is made by `into()` of any of these, or of an `Arc` of the first.
 #[derive(Debug, Clone)]
 pub struct RegistrySource(Source);
 
@@ -12,6 +12,7 @@ pub struct RegistrySource(Source);
 enum Source {
     Fixed(Arc<ToolRegistry>),
     Live(LiveRegistry),
+    View(LiveView),
 }
 
 impl RegistrySource {
@@ -21,6 +22,7 @@ impl RegistrySource {
         match &self.0 {
             Source::Fixed(registry) => registry.clone(),
             Source::Live(live) => live.snapshot(),
+            Source::View(view) => view.snapshot(),
         }
     }
 }
@@ -46,5 +48,17 @@ impl From<LiveRegistry> for RegistrySource {
 impl From<&LiveRegistry> for RegistrySource {
     fn from(live: &LiveRegistry) -> Self {
         live.clone().into()
+    }
+}
+
+impl From<LiveView> for RegistrySource {
+    fn from(view: LiveView) -> Self {
+        Self(Source::View(view))
+    }
+}
+
+impl From<&LiveView> for RegistrySource {
+    fn from(view: &LiveView) -> Self {
+        view.clone().into()
     }
 }

@@ -31,6 +31,7 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_think(mut self, think: bool) -> Self {
         self.think = think;
+        self.views = self.views.renewed();
         self
     }
 

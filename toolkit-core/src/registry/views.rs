@@ -1,6 +1,7 @@
 //! What is computed from the tools of a registry when it is first asked for.
 
 use super::ToolRegistry;
+use super::search::{Catalog, Index, SearchOptions};
 use crate::name::WireNames;
 use crate::tool::{Tool, ToolDefinition, published};
 use crate::wire::{ApiFormat, DefinitionOptions, Definitions, Fragment, Renderer};
@@ -17,6 +18,11 @@ pub(super) struct Views {
     rendered: Mutex<Renderings>,
     /// Those of the registry before it changed.
     earlier: Renderings,
+    index: OnceLock<Arc<Index>>,
+    /// That of the registry before it changed.
+    earlier_index: Option<Arc<Index>>,
+    catalog: OnceLock<Arc<Catalog>>,
+    search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
 type Renderings = HashMap<(ApiFormat, DefinitionOptions), Arc<Rendering>>;
@@ -44,7 +50,8 @@ impl Views {
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
         earlier.extend(self.rendered().clone());
-        Self { earlier, ..Self::default() }
+        let earlier_index = self.index.get().or(self.earlier_index.as_ref()).cloned();
+        Self { earlier, earlier_index, ..Self::default() }
     }
 
     pub(super) fn sorted(&self, registry: &ToolRegistry) -> &[Arc<dyn Tool>] {
@@ -67,8 +74,37 @@ impl Views {
         self.names[format as usize].get_or_init(|| {
             // Disabled tools too: a spelling must not change because another tool is switched off.
             let names = registry.every_definition().map(|definition| definition.name.as_str());
-            WireNames::new(format.name_rule(), names)
+            WireNames::new(format.name_rule(), names.chain(registry.search_names().iter().copied()))
         })
+    }
+
+    /// The words of the tools. Only tools that the registry did not have before it changed are read.
+    pub(super) fn index(&self, registry: &ToolRegistry) -> &Arc<Index> {
+        self.index.get_or_init(|| Arc::new(Index::new(self.sorted(registry), self.earlier_index.as_deref())))
+    }
+
+    pub(super) fn catalog(&self, registry: &ToolRegistry, options: &SearchOptions) -> &Arc<Catalog> {
+        self.catalog.get_or_init(|| {
+            let names = self.names(registry, ApiFormat::OpenAiChat).clone();
+            Arc::new(Catalog::new(self.index(registry).clone(), names, options.clone(), registry.think))
+        })
+    }
+
+    /// The tools of the search, in the order of their names.
+    pub(super) fn search_tools(&self, registry: &ToolRegistry, options: &SearchOptions) -> &[Arc<dyn Tool>] {
+        self.search_tools.get_or_init(|| self.catalog(registry, options).clone().tools())
+    }
+
+    /// The tools that the model is told of, in the order of their names.
+    fn told(&self, registry: &ToolRegistry, options: &DefinitionOptions) -> Cow<'_, [Arc<dyn Tool>]> {
+        let tools = self.sorted(registry);
+        if options.list_deferred || registry.search.is_none() {
+            return Cow::Borrowed(tools);
+        }
+        let listed = tools.iter().filter(|tool| !tool.definition().metadata.defer);
+        let mut told: Vec<Arc<dyn Tool>> = listed.chain(registry.search_tools()).cloned().collect();
+        told.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+        Cow::Owned(told)
     }
 
     pub(super) fn definitions(
@@ -89,7 +125,7 @@ impl Views {
 
     fn render(&self, registry: &ToolRegistry, key: &(ApiFormat, DefinitionOptions)) -> Rendering {
         let (format, options) = key;
-        let tools = self.sorted(registry);
+        let tools = self.told(registry, options);
         let published: Vec<Cow<'_, ToolDefinition>> =
             tools.iter().map(|tool| published(tool.definition(), options.think)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
@@ -117,6 +153,10 @@ impl Clone for Views {
             names: self.names.clone(),
             rendered: Mutex::new(self.rendered().clone()),
             earlier: self.earlier.clone(),
+            index: self.index.clone(),
+            earlier_index: self.earlier_index.clone(),
+            catalog: self.catalog.clone(),
+            search_tools: self.search_tools.clone(),
         }
     }
 }

@@ -22,7 +22,7 @@ use plain::Plain;
 use refs::Refs;
 use root::Root;
 use rules::Rules;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::fmt;
 use subset::Subset;
 
@@ -88,7 +88,7 @@ impl SchemaDialect {
     /// is said in the description, and reported. Property names, and what stands in `default`, `enum`,
     /// `const` and `examples`, are never taken for keywords.
     ///
-    /// - [`JsonSchema`](Self::JsonSchema) changes nothing.
+    /// - [`JsonSchema`](Self::JsonSchema) changes nothing but a root that does not say that it is an object.
     /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) change nothing else.
     /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property, and `null` stands for those that
     ///   may be left out.
@@ -115,8 +115,12 @@ impl SchemaDialect {
     /// Writes a schema, and says whether it then forbids what it allowed before.
     pub(crate) fn judge(self, schema: &Value) -> Judged {
         if self == Self::JsonSchema {
-            let converted = ConvertedSchema { schema: schema.clone(), losses: Vec::new() };
-            return Judged { converted, narrowed: None };
+            return match typed(schema) {
+                Some(schema) => {
+                    Judged { converted: ConvertedSchema { schema, losses: Vec::new() }, narrowed: None }
+                }
+                None => Self::OpenAi.judge(schema),
+            };
         }
         let refs = Refs::new(schema);
         // A schema that gets too large when its references are followed keeps them, where it can.
@@ -152,6 +156,28 @@ impl SchemaDialect {
         };
         let (losses, narrowed) = losses.into_parts();
         (Judged { converted: ConvertedSchema { schema, losses }, narrowed }, left > 0 && tree.is_complete)
+    }
+}
+
+/// The schema as it is, but for its root's type, which is that of arguments; `None` if that would allow none.
+fn typed(schema: &Value) -> Option<Value> {
+    let Value::Object(fields) = schema else {
+        return (*schema == Value::Bool(true)).then(|| json!({"type": "object"}));
+    };
+    let is_object = |kind: &Value| kind == "object";
+    match fields.get("type") {
+        Some(kind) if is_object(kind) => Some(schema.clone()),
+        Some(Value::Array(kinds)) if kinds.iter().any(is_object) => {
+            let mut fields = fields.clone();
+            fields.insert("type".to_owned(), "object".into());
+            Some(fields.into())
+        }
+        Some(_) => None,
+        None => {
+            let mut typed = Map::from_iter([("type".to_owned(), json!("object"))]);
+            typed.extend(fields.clone());
+            Some(typed.into())
+        }
     }
 }
 

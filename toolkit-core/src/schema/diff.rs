@@ -1,6 +1,7 @@
 //! How two versions of a schema differ, and whether who knows the older one notices.
 
 mod compare;
+mod disjoint;
 mod keywords;
 
 use serde_json::Value;

@@ -1,13 +1,15 @@
 //! A tool that is shown otherwise than it shows itself.
 
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata};
+use super::arguments::Arguments;
+use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, lane_value};
 use crate::context::{StateNeed, ToolContext};
+use crate::error::BuildError;
 use crate::name::ToolName;
 use std::fmt;
 use std::sync::Arc;
 
-/// A tool under another name, with another description or other metadata. The tool itself is shared, and its
-/// arguments are read as before.
+/// A tool under another name, with another description, other metadata or [other arguments](Self::with_arguments).
+/// The tool itself is shared.
 ///
 /// ```
 /// use toolkit_core::{AdaptedTool, FunctionTool, Tool, ToolName, ToolRegistry};
@@ -24,6 +26,7 @@ use std::sync::Arc;
 pub struct AdaptedTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
+    arguments: Option<Arguments>,
 }
 
 impl AdaptedTool {
@@ -36,7 +39,7 @@ impl AdaptedTool {
     /// Like [`new`](Self::new), with a tool that is shared already.
     #[must_use]
     pub fn of(tool: Arc<dyn Tool>) -> Self {
-        Self { definition: tool.definition().clone(), tool }
+        Self { definition: tool.definition().clone(), tool, arguments: None }
     }
 
     /// Replaces the name.
@@ -60,6 +63,38 @@ impl AdaptedTool {
         self.definition.metadata = change(self.definition.metadata);
         self
     }
+
+    /// Shows some of the arguments otherwise, see [`ArgumentTransform`]. The schema changes accordingly, and a call's
+    /// arguments are rewritten before the tool reads them; all that is not changed stays as the model wrote it.
+    /// Messages about arguments use the names that the model knows, and say nothing about values that it does
+    /// not give. A hidden argument cannot be given, whatever the model writes.
+    ///
+    /// What looks at the arguments before the tool does, such as [`Permissions`](crate::Permissions), sees them as
+    /// the model wrote them. The [lane](ToolMetadata::lane) stays what it is for the tool: calls of the tool and
+    /// of its views wait for each other.
+    ///
+    /// # Errors
+    /// [`BuildError`] with everything that cannot be: an argument that the tool does not have, with the nearest
+    /// names; a name that another argument has; a value that the argument's schema refuses; an
+    /// argument without a value that the tool cannot do without.
+    pub fn with_arguments(
+        self,
+        changes: impl IntoIterator<Item = ArgumentTransform>,
+    ) -> Result<Self, BuildError> {
+        let changes = changes.into_iter().collect();
+        // A view of a view: the names are those of the first.
+        let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
+        let (arguments, schema) = Arguments::new(&view.definition, changes)?;
+        view.definition.parameters = schema;
+        if arguments.differ() {
+            // The free text of a custom tool is its argument `input`.
+            view.definition.kind = ToolKind::Function;
+        }
+        let examples = &mut view.definition.metadata.input_examples;
+        *examples = std::mem::take(examples).into_iter().map(|example| arguments.as_shown(example)).collect();
+        view.arguments = Some(arguments);
+        Ok(view)
+    }
 }
 
 impl Tool for AdaptedTool {
@@ -68,11 +103,29 @@ impl Tool for AdaptedTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        self.tool.call(arguments, context)
+        match &self.arguments {
+            Some(changed) => changed.call(&*self.tool, arguments, context),
+            None => self.tool.call(arguments, context),
+        }
     }
 
     fn parameter_named(&self, name: &str) -> Option<&str> {
-        self.tool.parameter_named(name)
+        match &self.arguments {
+            Some(changed) => changed.parameter_named(&*self.tool, name),
+            None => self.tool.parameter_named(name),
+        }
+    }
+
+    fn lane_value(&self, arguments: &str) -> Option<String> {
+        if self.definition.metadata.lane != self.tool.definition().metadata.lane {
+            // A lane of the view's own.
+            let parameter = |name: &str| self.parameter_named(name).map(str::to_owned);
+            return lane_value(&self.definition, parameter, arguments);
+        }
+        match &self.arguments {
+            Some(changed) => changed.lane_value(&*self.tool, arguments),
+            None => self.tool.lane_value(arguments),
+        }
     }
 
     fn state_needs(&self) -> &[StateNeed] {

@@ -24,6 +24,18 @@ pub(crate) fn start<'a>(
     context: &'a ToolContext,
     limit: Option<Duration>,
 ) -> Result<Outcome, Running<'a>> {
+    context.begin(None);
+    go_on(tool, arguments, context, limit)
+}
+
+/// Like [`start`], for an attempt that the context knows has begun.
+#[inline]
+pub(crate) fn go_on<'a>(
+    tool: &'a dyn Tool,
+    arguments: &'a str,
+    context: &'a ToolContext,
+    limit: Option<Duration>,
+) -> Result<Outcome, Running<'a>> {
     if context.is_cancelled() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
@@ -31,7 +43,7 @@ pub(crate) fn start<'a>(
         teller.started();
     }
     let limit = limit.map(Limit::from_now);
-    context.begin(limit.and_then(|limit| limit.end));
+    context.limit_to(limit.and_then(|limit| limit.end));
     match guarded(context, || tool.call(arguments, context)) {
         Ok(call) => call.try_ready().map_err(|call| Running::started(call, context, limit)),
         Err(panicked) => Ok(Err(panicked)),

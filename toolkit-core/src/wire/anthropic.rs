@@ -21,6 +21,8 @@ use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::tool_use::EncodedToolUse;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
@@ -48,6 +50,10 @@ impl Api for Anthropic {
         if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }
 
+    fn own_fields(&self) -> Option<&'static str> {
+        Some(FORMAT)
+    }
+
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
         definitions::encode_definition(definition, how)
     }
@@ -60,7 +66,7 @@ impl Api for Anthropic {
         definitions::hosted_tools(payload)
     }
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
         choice::encode_tool_use(wanted, names)
     }
 
@@ -72,23 +78,23 @@ impl Api for Anthropic {
         calls::parse_calls(payload)
     }
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload)
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
+        calls::assistant_messages(payload, how.names)
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
         said::encode_user(contents)
     }
 
-    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        said::encode_assistant(text, calls, names)
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        said::encode_assistant(text, calls, how.names)
     }
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        calls::encode_calls(calls, names)
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        calls::encode_calls(calls, how.names)
     }
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
+    fn encode_results(&self, results: &[ToolResult], _how: &HistoryWriter<'_>) -> Vec<Value> {
         results::encode_results(results)
     }
 

@@ -2,6 +2,8 @@
 
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::tool_use::EncodedToolUse;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::WireNames;
@@ -21,6 +23,11 @@ pub(super) trait Api: Sync {
     /// What a schema may say: whether the tool is strict, whether plain JSON Schema is wanted.
     fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect;
 
+    /// Under which key of a definition's `meta` the fields stand that only this API knows.
+    fn own_fields(&self) -> Option<&'static str> {
+        None
+    }
+
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition;
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError>;
@@ -28,21 +35,21 @@ pub(super) trait Api: Sync {
     /// The tools of a payload that are not ours to run, as they came.
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value>;
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse;
 
     fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError>;
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError>;
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError>;
 
     fn encode_user(&self, contents: &[Content]) -> Value;
 
-    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value>;
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value>;
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value>;
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value>;
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value>;
+    fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value>;
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 

@@ -4,7 +4,7 @@ use super::path::{element, field};
 use crate::error::WireError;
 use crate::name::{ToolName, WireNames};
 use crate::schema::{SchemaDialect, SchemaLoss};
-use crate::tool::ToolDefinition;
+use crate::tool::{ToolDefinition, ToolKind, ToolSource};
 use serde_json::{Map, Value, json};
 
 /// How a definition is to be written.
@@ -34,6 +34,23 @@ impl Spelling<'_> {
         }
         (converted.schema, converted.losses)
     }
+}
+
+/// What a definition says beyond the names and schemas that every API has: where the tool comes from, and
+/// what the program wants to know of it. `own` is the key of what the API does have words for.
+pub(super) fn unsaid_metadata(
+    definition: &ToolDefinition,
+    own: Option<&str>,
+) -> impl Iterator<Item = SchemaLoss> {
+    let metadata = &definition.metadata;
+    let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
+    let mcp = SchemaLoss::new("/type", "mcp", "the API knows functions, and is told that it is one");
+    let keys = metadata.meta.keys().filter(move |key| Some(key.as_str()) != own);
+    let meta = keys.map(|key| {
+        let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
+        SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")
+    });
+    is_mcp.then_some(mcp).into_iter().chain(meta)
 }
 
 /// A definition as a provider takes it.

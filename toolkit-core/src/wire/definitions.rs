@@ -1,6 +1,6 @@
 //! The rendered `tools` of a request, made once and shared.
 
-use super::declaration::Spelling;
+use super::declaration::{Spelling, unsaid_metadata};
 use super::strict::{self, NotStrict};
 use super::{ApiFormat, LimitExceeded, limits};
 use crate::name::WireNames;
@@ -29,6 +29,10 @@ pub struct DefinitionOptions {
     /// The argument `toolcall_reason` is then published with the others;
     /// [`ToolRegistry::with_think`](crate::ToolRegistry::with_think) does the same and takes it out of calls.
     pub think: bool,
+    /// Whether deferred tools are listed although the registry has a [tool
+    /// search](crate::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
+    /// providers that search themselves. Those are told by `defer_loading` which tools are deferred.
+    pub list_deferred: bool,
 }
 
 impl DefinitionOptions {
@@ -57,6 +61,13 @@ impl DefinitionOptions {
     #[must_use]
     pub fn with_think(mut self, think: bool) -> Self {
         self.think = think;
+        self
+    }
+
+    /// Sets whether deferred tools are listed although the registry has a tool search.
+    #[must_use]
+    pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
+        self.list_deferred = list_deferred;
         self
     }
 }
@@ -163,10 +174,11 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.is_strict(index);
         let api = self.format.api();
         let dialect = api.dialect(strict, self.options.json_schema);
-        let encoded = api.encode_definition(
+        let mut encoded = api.encode_definition(
             definition,
             &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
         );
+        encoded.losses.extend(unsaid_metadata(definition, api.own_fields()));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,

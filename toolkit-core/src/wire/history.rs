@@ -9,6 +9,7 @@
 use crate::name::NameRule;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// The name, with every character that is not allowed replaced by `_`. Nothing refers to a call by
 /// its name, so the result still belongs to it.
@@ -26,6 +27,33 @@ pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
 /// and two calls never do.
 pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
+}
+
+/// The ids of the calls of one turn as the API accepts them, no two alike. Calls and results get the
+/// same, because they stand in the same order. Unless `is_strict`, ids are as they came where they differ.
+pub(super) fn ids<'a>(
+    rule: NameRule,
+    is_strict: bool,
+    given: impl IntoIterator<Item = &'a str>,
+) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut uses: HashMap<&str, u64> = HashMap::new();
+    let unique = given.into_iter().map(|given| {
+        let uses = uses.entry(given).or_default();
+        loop {
+            let legal = match *uses {
+                0 if is_strict => id(rule, given),
+                0 => Cow::Borrowed(given),
+                again => Cow::Owned(rule.hashed(given, again)),
+            };
+            *uses += 1;
+            if !taken.contains(&*legal) {
+                taken.insert(legal.clone().into_owned());
+                return legal.into_owned();
+            }
+        }
+    });
+    unique.collect()
 }
 
 /// The text of a JSON object.
@@ -99,6 +127,25 @@ mod tests {
             assert_eq!(name(CHAT, given), expected);
         }
         assert_eq!(name(CHAT, &"n".repeat(99)), "n".repeat(64));
+    }
+
+    #[test]
+    fn ids_of_a_turn_differ() {
+        let long = "y".repeat(99);
+        let given = ["a", "b", "a", "c/d", "a", &long, ""];
+        let lax = ids(CHAT, false, given);
+        assert_eq!([&lax[0], &lax[1], &lax[3], &lax[5], &lax[6]], ["a", "b", "c/d", &long, ""]);
+        let strict = ids(CHAT, true, given);
+        assert_eq!((strict[0].as_str(), &strict[2]), ("a", &lax[2]));
+        assert!(strict.iter().all(|id| CHAT.accepts(id)), "{strict:?}");
+        for ids in [lax, strict] {
+            assert_eq!(ids.iter().collect::<HashSet<_>>().len(), given.len(), "{ids:?}");
+        }
+        // An id that looks like what a repeated one becomes.
+        let again = CHAT.hashed("a", 1);
+        let ids = ids(CHAT, false, ["a", "a", &again]);
+        assert_eq!(ids[1], again);
+        assert_ne!(ids[2], again);
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod tests;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::tool_use::EncodedToolUse;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
@@ -28,10 +30,13 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
 /// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
-///
-/// For ids there is no rule: the endpoint that made an id gets it back to the character, because some
-/// keep state in it (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
 pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+
+/// What OpenAI itself takes, on demand; it refuses more than 40 characters.
+///
+/// Else the endpoint that made an id gets it back to the character, because some keep state in it
+/// (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
+const IDS: NameRule = NameRule { max_length: 40, punctuation: "_-", letter_first: false };
 
 /// The name under which calls carry what this API wants back.
 const API: &str = "openai_chat";
@@ -55,7 +60,7 @@ impl Api for OpenAiChat {
         definitions::hosted_tools(payload)
     }
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
         choice::encode_tool_use(wanted, names)
     }
 
@@ -67,24 +72,24 @@ impl Api for OpenAiChat {
         calls::parse_calls(payload)
     }
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload)
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
+        calls::assistant_messages(payload, how)
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
         said::encode_user(contents)
     }
 
-    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        vec![said::encode_assistant(text, calls, names)]
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        vec![said::encode_assistant(text, calls, how)]
     }
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        vec![calls::encode_calls(calls, names)]
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        vec![calls::encode_calls(calls, how)]
     }
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        results::encode_results(results)
+    fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value> {
+        results::encode_results(results, how)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {

@@ -21,7 +21,7 @@ pub(super) enum Form {
 impl Form {
     pub(super) fn encode(self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
         let mut fields = Map::new();
-        fields.insert(CHOICE.to_owned(), self.encode_choice(&wanted.choice, names));
+        fields.insert(CHOICE.to_owned(), self.encode_choice(wanted, names));
         if let Some(parallel) = wanted.parallel {
             fields.insert(PARALLEL.to_owned(), parallel.into());
         }
@@ -29,24 +29,26 @@ impl Form {
     }
 
     pub(super) fn parse(self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-        let choice = self.parse_choice(request.get(CHOICE).unwrap_or(&Value::Null), names)?;
-        let parallel = match request.get(PARALLEL) {
+        let choice = request.get(CHOICE).unwrap_or(&Value::Null);
+        let mut wanted = ToolUse::from(self.parse_choice(choice, names)?);
+        wanted.custom = self.custom(choice, names).collect();
+        wanted.parallel = match request.get(PARALLEL) {
             None | Some(Value::Null) => None,
             Some(Value::Bool(parallel)) => Some(*parallel),
             Some(_) => return Err(WireError::new(PARALLEL, "true or false")),
         };
-        Ok(ToolUse { choice, parallel })
+        Ok(wanted)
     }
 
-    fn encode_choice(self, choice: &ToolChoice, names: &WireNames) -> Value {
-        match choice {
+    fn encode_choice(self, wanted: &ToolUse, names: &WireNames) -> Value {
+        let encode = |name: &String| self.encode_tool(names.spell(name), wanted.custom.contains(name));
+        match &wanted.choice {
             ToolChoice::Auto => json!("auto"),
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("required"),
-            ToolChoice::Tool(name) => self.encode_tool(names.spell(name)),
+            ToolChoice::Tool(name) => encode(name),
             ToolChoice::Allowed { names: allowed, required } => {
-                let tools: Vec<Value> =
-                    allowed.iter().map(|name| self.encode_tool(names.spell(name))).collect();
+                let tools: Vec<Value> = allowed.iter().map(encode).collect();
                 let mode = if *required { "required" } else { "auto" };
                 match self {
                     Self::Nested => {
@@ -58,10 +60,11 @@ impl Form {
         }
     }
 
-    fn encode_tool(self, name: &str) -> Value {
+    fn encode_tool(self, name: &str, is_custom: bool) -> Value {
+        let kind = if is_custom { "custom" } else { "function" };
         match self {
-            Self::Nested => json!({"type": "function", "function": {"name": name}}),
-            Self::Flat => json!({"type": "function", "name": name}),
+            Self::Nested => json!({"type": kind, kind: {"name": name}}),
+            Self::Flat => json!({"type": kind, "name": name}),
         }
     }
 
@@ -82,6 +85,15 @@ impl Form {
             },
             _ => Err(WireError::new(CHOICE, "a tool choice: a text or an object")),
         }
+    }
+
+    /// The names of the tools of free text in a choice that was read.
+    fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
+        let allowed = if self == Self::Nested { choice.get("allowed_tools") } else { Some(choice) };
+        let allowed = allowed.and_then(|allowed| allowed.get("tools")).and_then(Value::as_array);
+        let tools = allowed.into_iter().flatten().chain(std::iter::once(choice));
+        let custom = tools.filter(|tool| tool.get("type").is_some_and(|kind| kind == "custom"));
+        custom.filter_map(move |tool| self.parse_tool(tool, CHOICE, names).ok())
     }
 
     fn parse_allowed(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {

@@ -18,6 +18,8 @@ mod tests;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
+use super::tool_use::EncodedToolUse;
+use super::writer::HistoryWriter;
 use crate::call::{ToolCall, ToolUse};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
@@ -55,7 +57,7 @@ impl Api for OpenAiResponses {
         definitions::hosted_tools(payload)
     }
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
         choice::encode_tool_use(wanted, names)
     }
 
@@ -67,24 +69,24 @@ impl Api for OpenAiResponses {
         calls::parse_calls(payload)
     }
 
-    fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload)
+    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
+        calls::assistant_messages(payload, how.names)
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
         said::encode_user(contents)
     }
 
-    fn encode_assistant(&self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        said::encode_assistant(text, calls, names)
+    fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        said::encode_assistant(text, calls, how.names)
     }
 
-    fn encode_calls(&self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-        calls.iter().map(|call| call::encode_call(call, names)).collect()
+    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
+        calls::encode_calls(calls, how.names)
     }
 
-    fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        results.iter().map(results::encode_result).collect()
+    fn encode_results(&self, results: &[ToolResult], _how: &HistoryWriter<'_>) -> Vec<Value> {
+        results::encode_results(results)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {

@@ -20,14 +20,14 @@ use std::fmt;
 /// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment
 /// goes to the provider that it is for: with a base URL of one's own, the key has to be given, too.
 ///
-/// What reaches the provider is what `genai` can express. The exact clients, [`OpenAi`](crate::clients::OpenAi),
-/// [`Anthropic`](crate::clients::Anthropic) and [`Google`](crate::clients::Google), can do more:
+/// What reaches the provider is what `genai` can express. The exact clients, `OpenAi`, `Anthropic` and `Google`, can
+/// do more. Here
 /// - results of tools are texts; pictures and files among them follow as parts of a message of the user;
 /// - whether calls may be parallel cannot be said; of tools that are allowed, only those are offered;
 /// - where tools are offered, only answers of Chat Completions and Gemini stream, others come whole, because calls of
 ///   one answer were seen to get lost in other streams; and calls start when the answer is complete;
 /// - arguments that are not JSON fail an answer that comes whole, so that the model is asked again;
-/// - an answer that comes whole may have any length ([`HttpLimits::max_bytes`](super::HttpLimits) is not known there).
+/// - an answer may have any length: [`HttpLimits::max_bytes`](super::HttpLimits) is not known there.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, clients::GenAi};

@@ -51,7 +51,8 @@ fn tools(format: ApiFormat, request: &ModelRequest, body: &mut Body) {
     if !request.tools.is_empty() {
         body.set("tools", request.tools.definitions(format).to_value());
         let names = request.tools.wire_names(format);
-        body.0.extend(format.encode_tool_use(&request.tool_use, &names));
+        let tool_use = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
+        body.0.extend(format.encode_tool_use(&tool_use, &names).fields);
     }
 }
 

@@ -7,13 +7,14 @@ use toolkit_core::{ApiFormat, WireNames};
 
 /// What was said, with an answer to every call: what the model said through the same API goes back as it came.
 pub(super) fn messages(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<Value> {
+    let writer = format.history(names);
     let messages = request.messages.iter().flat_map(|message| match message {
         Message::User(said) => vec![format.encode_user(&said.content)],
         Message::Assistant(said) => match &said.native {
             Some(native) if native.format == format.name() => native.messages.clone(),
-            _ => format.encode_assistant(&said.text, &said.calls, names),
+            _ => writer.encode_assistant(&said.text, &said.calls),
         },
-        Message::Tool(given) => format.encode_results(&given.results),
+        Message::Tool(given) => writer.encode_results(&given.results),
     });
     format.repair_history(messages.collect())
 }

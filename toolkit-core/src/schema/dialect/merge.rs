@@ -3,7 +3,7 @@
 use super::node::{Form, Keyword, Named, Node, Part, allows, join_lines};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Keywords of objects that are read together.
@@ -214,9 +214,10 @@ fn either(left: Vec<Value>) -> Together {
 
 fn union(one: &Value, other: &Value) -> Value {
     let mut all = one.as_array().cloned().unwrap_or_default();
-    let new = other.as_array().into_iter().flatten();
-    let new: Vec<Value> = new.filter(|name| !all.contains(name)).cloned().collect();
-    all.extend(new);
+    let own: HashSet<&str> = one.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let others = other.as_array().into_iter().flatten();
+    let new = others.filter(|name| name.as_str().is_none_or(|name| !own.contains(name)));
+    all.extend(new.cloned());
     all.into()
 }
 

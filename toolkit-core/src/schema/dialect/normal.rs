@@ -10,6 +10,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// How many schemas of an `allOf` are merged one by one.
+const GROUP: usize = 16;
+
 /// Which references stay references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
@@ -137,11 +140,19 @@ impl<'a> Reader<'_, 'a> {
                 node.keywords.push(Keyword { name, path: path.clone(), part });
             }
         }
-        let mut node = Rc::new(node);
-        for part in parts {
-            node = Rc::new(both(&node, &part, &mut self.left));
+        // In groups: each step copies what was merged so far, which a long list would make quadratic.
+        while parts.len() > GROUP {
+            parts = parts.chunks(GROUP).map(|group| self.merged(group)).collect();
         }
-        node
+        let whole: Vec<Rc<Node<'a>>> = std::iter::once(Rc::new(node)).chain(parts).collect();
+        self.merged(&whole)
+    }
+
+    /// What all of them demand; there is at least one.
+    fn merged(&mut self, nodes: &[Rc<Node<'a>>]) -> Rc<Node<'a>> {
+        let mut nodes = nodes.iter().cloned();
+        let first = nodes.next().unwrap_or_else(|| Rc::new(Node::new(&"".into(), Form::True)));
+        nodes.fold(first, |merged, node| Rc::new(both(&merged, &node, &mut self.left)))
     }
 
     fn keyword(

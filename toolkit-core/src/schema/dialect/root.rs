@@ -8,6 +8,7 @@ use super::plain::sketch;
 use super::refs::{DEEPEST, Refs};
 use super::words;
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// How many schemas are merged at most.
@@ -154,12 +155,21 @@ impl<'r, 'a> Root<'r, 'a> {
         self.losses.widen(path, name, "parameters have no unions; those of all its schemas are listed, and the description says which go together");
         let mut all = Node::new(path, Form::Object);
         let mut names: Vec<&'a str> = Vec::new();
-        for (name, _) in flat.iter().flat_map(|branch| branch.named("properties")) {
-            if !names.contains(name) {
+        let mut found: HashMap<&'a str, Vec<Rc<Node<'a>>>> = HashMap::new();
+        for (name, schema) in flat.iter().flat_map(|branch| branch.named("properties")) {
+            let variants = found.entry(name).or_default();
+            if variants.is_empty() {
                 names.push(name);
             }
+            variants.push(schema.clone());
         }
-        let properties = names.iter().map(|name| (*name, variants(name, &flat, &node, path)));
+        let own: HashSet<&str> = node.named("properties").iter().map(|(name, _)| *name).collect();
+        let properties = names.iter().map(|name| {
+            let found = found.remove(name).unwrap_or_default();
+            // The schema around them says more of it.
+            let is_open = own.contains(name) && found.len() < flat.len();
+            (*name, if is_open { Rc::new(Node::new(path, Form::True)) } else { variants(found, path) })
+        });
         let properties = properties.collect();
         all.set("properties", path, Part::Named(Rc::new(properties)));
         let required = flat.first().map(Node::required).unwrap_or_default();
@@ -180,22 +190,11 @@ impl<'r, 'a> Root<'r, 'a> {
     }
 }
 
-/// What a parameter may be in any of the branches, unless the schema around them says more of it.
-fn variants<'a>(name: &str, branches: &[Node<'a>], around: &Node<'a>, path: &Path) -> Rc<Node<'a>> {
-    let of = |node: &Node<'a>| {
-        node.named("properties").iter().find(|(own, _)| *own == name).map(|(_, schema)| schema.clone())
-    };
-    let found: Vec<Rc<Node<'a>>> = branches.iter().filter_map(of).collect();
-    let own = of(around);
-    if own.is_some() && found.len() < branches.len() {
-        return Rc::new(Node::new(path, Form::True));
-    }
-    let mut different: Vec<Rc<Node<'a>>> = Vec::new();
-    for schema in found {
-        if !different.iter().any(|known| known.path == schema.path) {
-            different.push(schema);
-        }
-    }
+/// What a parameter may be in any of the branches.
+fn variants<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
+    let mut known = HashSet::new();
+    let different: Vec<Rc<Node<'a>>> =
+        found.into_iter().filter(|schema| known.insert(schema.path.clone())).collect();
     match different.as_slice() {
         [only] => only.clone(),
         _ => {

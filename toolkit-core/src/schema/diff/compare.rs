@@ -5,16 +5,15 @@ use super::SchemaChangeKind::{
     AddedOptional, AddedRequired, Altered, Described, Narrowed, NewlyRequired, NoLongerRequired, Removed,
     TypeChanged, Widened,
 };
-use super::keywords::{accepting, allowed, holds, is_required, kinds, members, required, without};
+use super::disjoint::are_disjoint;
+use super::keywords::{
+    NOTES, accepting, allowed, holds, is_required, kinds, leads_to_the_same, members, required, without,
+};
 use crate::schema::describe::describe;
 use crate::schema::limits::compare as compare_numbers;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
-
-/// Keywords that say something about a value and demand nothing.
-const NOTES: &[&str] =
-    &["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"];
 
 /// Keywords that are looked at in ways of their own, or matter only where something refers to them.
 const STRUCTURE: &[&str] = &[
@@ -49,7 +48,11 @@ const AT_LEAST: &[(&str, Option<u64>)] = &[
 const AT_MOST: &[&str] = &["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 
 /// Keywords of which more or less cannot be told by their being there.
-const CONDITIONS: &[&str] = &["not", "if", "then", "else", "contains", "minContains", "maxContains"];
+const CONDITIONS: &[&str] =
+    &["not", "if", "then", "else", "contains", "minContains", "maxContains", "patternProperties"];
+
+/// Keywords that look at what everything beside them says.
+const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
 
 /// One difference.
 pub(super) struct Found {
@@ -107,6 +110,7 @@ impl Comparison<'_> {
     }
 
     fn keywords(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
+        let found = self.found.len();
         self.types(old, new);
         self.allowed_values(old, new);
         self.bounds(old, new);
@@ -117,6 +121,17 @@ impl Comparison<'_> {
             self.branches(keyword, old, new);
         }
         self.others(old, new);
+        let unevaluated = |keyword: &&&str| old.contains_key(**keyword) || new.contains_key(**keyword);
+        if self.changed_since(found)
+            && let Some(keyword) = UNEVALUATED.iter().find(unevaluated)
+        {
+            self.add(Altered, format!("what `{keyword}` leaves over changed"));
+        }
+    }
+
+    /// Whether something that matters was found behind so many differences.
+    fn changed_since(&self, found: usize) -> bool {
+        self.found.get(found..).is_some_and(|new| new.iter().any(|found| found.kind != Described))
     }
 
     fn types(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
@@ -216,6 +231,12 @@ impl Comparison<'_> {
                 } else {
                     this.add(AddedOptional, "a property was added that may be left out");
                 }
+                // What was described for all names was described for this one.
+                if let (Some(earlier @ Value::Object(_)), Some(property)) =
+                    (old.get("additionalProperties"), after.get(name))
+                {
+                    this.schemas(earlier, property);
+                }
             });
         }
         // Names that are required without being described.
@@ -283,6 +304,17 @@ impl Comparison<'_> {
             }
             return;
         }
+        let found = self.found.len();
+        self.paired_branches(keyword, before, after);
+        let changed =
+            self.found.get(found..).is_some_and(|new| new.iter().any(|found| found.kind != Described));
+        if keyword == "oneOf" && changed && !(are_disjoint(self.old, before) && are_disjoint(self.new, after))
+        {
+            self.add(Altered, "a value may fit more than one variant (`oneOf`), or no longer");
+        }
+    }
+
+    fn paired_branches(&mut self, keyword: &str, before: &[Value], after: &[Value]) {
         let mut rest: Vec<&Value> = after.iter().collect();
         let mut lost = Vec::new();
         for (index, branch) in before.iter().enumerate() {
@@ -321,7 +353,13 @@ impl Comparison<'_> {
         let added = new.keys().filter(|keyword| !old.contains_key(*keyword));
         for keyword in old.keys().chain(added).map(String::as_str) {
             let (before, after) = (old.get(keyword), new.get(keyword));
-            if before == after || STRUCTURE.contains(&keyword) || is_bound(keyword) {
+            if STRUCTURE.contains(&keyword) || is_bound(keyword) {
+                continue;
+            }
+            if before == after {
+                if before.is_some_and(|value| !leads_to_the_same(self.old, self.new, value)) {
+                    self.add(Altered, format!("what `{keyword}` refers to changed"));
+                }
                 continue;
             }
             let shown = |value: &Value| value.to_string();
@@ -337,11 +375,16 @@ impl Comparison<'_> {
                 (None, Some(after)) => format!("`{keyword}` is {} now", shown(after)),
                 (Some(_), None) | (None, None) => format!("`{keyword}` is gone"),
             };
-            let says_nothing = |value: Option<&Value>| matches!(value, None | Some(Value::Bool(false)));
+            // What is as good as not being there.
+            let says_nothing = |value: Option<&Value>| match value {
+                None => true,
+                Some(Value::Bool(value)) => *value != (keyword == "uniqueItems"),
+                Some(Value::Object(members)) => members.is_empty(),
+                Some(_) => false,
+            };
             let kind = match (before, after) {
                 _ if NOTES.contains(&keyword) || keyword.starts_with("x-") => Described,
                 _ if CONDITIONS.contains(&keyword) => Altered,
-                // `"uniqueItems": false` is as good as nothing.
                 (before, after) if says_nothing(before) && says_nothing(after) => continue,
                 (before, _) if says_nothing(before) => Narrowed,
                 (_, after) if says_nothing(after) => Widened,

@@ -16,6 +16,32 @@ fn check(old: Value, new: Value, there: Compatibility, back: Compatibility, why:
     assert!(SchemaDiff::of_arguments(&old, &old).is_empty());
 }
 
+/// A variant that its tag tells apart.
+fn variant(tag: &str, kind: &str) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"tag": {"const": tag}, "data": {"type": kind}},
+        "required": ["tag"],
+    })
+}
+
+/// What stands beside a reference does not replace what is said there.
+fn bounded_by_reference(least: u8) -> Value {
+    json!({"allOf": [{"$ref": "#/properties/a/$defs/Bounded", "minimum": 3}], "$defs": {"Bounded": {"minimum": least}}})
+}
+
+#[test]
+fn what_a_condition_refers_to_matters_and_so_does_what_all_names_are_for() {
+    let negated = |kind: &str| json!({"properties": {"a": {"not": {"$ref": "#/$defs/No"}}}, "$defs": {"No": {"type": kind}}});
+    let diff = SchemaDiff::of_arguments(&negated("string"), &negated("number"));
+    assert_eq!(diff.to_string(), "breaking at `#/properties/a`: what `not` refers to changed");
+    let map = json!({"additionalProperties": {"type": "string"}});
+    let named =
+        |kind: &str| json!({"properties": {"a": {"type": kind}}, "additionalProperties": {"type": "string"}});
+    assert_eq!(SchemaDiff::of_arguments(&map, &named("string")).compatibility(), Compatible);
+    assert_eq!(SchemaDiff::of_arguments(&map, &named("integer")).compatibility(), Breaking);
+}
+
 #[test]
 fn what_accepts_fewer_values_breaks_calls_and_what_accepts_more_does_not() {
     for (narrow, wide, why) in [
@@ -46,6 +72,19 @@ fn what_accepts_fewer_values_breaks_calls_and_what_accepts_more_does_not() {
         (json!({"oneOf": [{"const": 1}]}), json!({}), "the list of variants is gone"),
         (json!(false), json!(true), "values are accepted now"),
         (json!({"required": ["b"]}), json!({}), "the property `b` may be left out now"),
+        (
+            json!({"oneOf": [{"type": "string"}]}),
+            json!({"oneOf": [{"type": "string"}, {"type": "number"}]}),
+            "new in `oneOf`: number",
+        ),
+        (
+            json!({"oneOf": [variant("a", "number")]}),
+            json!({"oneOf": [variant("a", "number"), variant("b", "string")]}),
+            "new in `oneOf`",
+        ),
+        (json!({"propertyNames": false}), json!({}), "`propertyNames` is gone"),
+        (json!({"const": 1, "enum": [2]}), json!({"const": 1, "enum": [1]}), "newly allowed: 1"),
+        (bounded_by_reference(10), bounded_by_reference(5), "`minimum` was 10 and is 5"),
     ] {
         check(narrow, wide, Compatible, Breaking, why);
     }
@@ -59,6 +98,17 @@ fn what_cannot_be_decided_breaks_both_ways() {
         (json!({"not": {"const": 1}}), json!({}), "`not` is gone"),
         (json!({"enum": [1, 2]}), json!({"enum": [2, 3]}), "no longer allowed: 1"),
         (json!({"prefixItems": [true]}), json!({"prefixItems": [true, true]}), "tuple"),
+        (
+            json!({"oneOf": [{"type": "integer"}]}),
+            json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}),
+            "more than one variant",
+        ),
+        (
+            json!({"properties": {"b": {}}, "unevaluatedProperties": false}),
+            json!({"properties": {"b": {}}, "allOf": [{"properties": {"c": {}}}], "unevaluatedProperties": false}),
+            "`unevaluatedProperties` leaves over",
+        ),
+        (json!({"patternProperties": {"^a": {}}}), json!({}), "`patternProperties` is gone"),
         (json!({"$ref": "https://example.org/a"}), json!({"$ref": "https://example.org/b"}), "`$ref`"),
     ] {
         check(one, other, Breaking, Breaking, why);

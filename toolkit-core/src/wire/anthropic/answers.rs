@@ -26,7 +26,7 @@ pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireErro
         for (path, block) in blocks(item, path)? {
             match block.get("type").and_then(Value::as_str) {
                 Some("tool_use") => {
-                    let call = WireCall(block);
+                    let call = WireCall::new(block);
                     names.extend(call.id().map(|id| (id.into_owned(), call.name())));
                 }
                 Some("tool_result") => {

@@ -8,7 +8,6 @@ use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::{history, ids};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let content = content(payload)?;
@@ -16,11 +15,12 @@ pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
 }
 
 /// The service knows two fields of a message and refuses all others, also those of its own answers.
-pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
-    let content = match content(payload)? {
+pub(super) fn assistant_messages(payload: &Value, names: &WireNames) -> Result<Vec<Value>, WireError> {
+    let said = content(payload)?;
+    let content = match said {
         Content::Text(text) if is_blank(text) => return Ok(Vec::new()),
         Content::Text(text) => text.into(),
-        content @ Content::Blocks(blocks) => match history_blocks(blocks, &given_ids(content)) {
+        Content::Blocks { list, .. } => match history_blocks(list, said, names) {
             // The service refuses a message that says nothing.
             blocks if blocks.is_empty() => return Ok(Vec::new()),
             blocks => Value::Array(blocks),
@@ -38,22 +38,9 @@ pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Vec<Value> 
     vec![json!({"role": "assistant", "content": blocks.collect::<Vec<_>>()})]
 }
 
-/// The ids as the service takes them: of legal characters, and no two alike in one message. Calls and
-/// results get the same, because they stand in the same order.
+/// The ids as the service takes them: of legal characters, and no two alike in one message.
 pub(super) fn request_ids<'a>(ids: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut taken = HashSet::new();
-    let mut uses: HashMap<&str, u64> = HashMap::new();
-    let unique = ids.into_iter().map(|id| {
-        let uses = uses.entry(id).or_default();
-        loop {
-            let legal = if *uses == 0 { history::id(IDS, id).into_owned() } else { IDS.hashed(id, *uses) };
-            *uses += 1;
-            if taken.insert(legal.clone()) {
-                return legal;
-            }
-        }
-    });
-    unique.collect()
+    history::ids(IDS, true, ids)
 }
 
 /// Whether the service would take the text for none, and refuse it.
@@ -62,16 +49,17 @@ pub(super) fn is_blank(text: &str) -> bool {
 }
 
 fn given_ids(content: Content<'_>) -> Vec<CallId> {
-    ids::complete(content.calls().map(|call| (call.0, call.id())))
+    ids::complete(content.calls().map(|call| (call.json, call.id())))
 }
 
 /// The blocks for the next request. Thinking goes back as it came, to the character: it is signed.
-fn history_blocks(blocks: &[Value], ids: &[CallId]) -> Vec<Value> {
-    let mut ids = request_ids(ids.iter().map(CallId::as_str)).into_iter();
+fn history_blocks(blocks: &[Value], content: Content<'_>, names: &WireNames) -> Vec<Value> {
+    let ids = given_ids(content);
+    let mut calls = content.calls().zip(request_ids(ids.iter().map(CallId::as_str)));
     let mut kept = Vec::with_capacity(blocks.len());
     for block in blocks {
         if WireCall::is(block) {
-            kept.push(WireCall(block).to_history(&ids.next().unwrap_or_default()));
+            kept.extend(calls.next().map(|(call, id)| call.to_history(id, names)));
         } else {
             kept.extend(history_block(block));
         }

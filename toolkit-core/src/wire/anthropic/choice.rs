@@ -4,9 +4,10 @@ use super::Fields;
 use crate::call::{ToolChoice, ToolUse};
 use crate::error::WireError;
 use crate::name::WireNames;
+use crate::wire::tool_use::EncodedToolUse;
 use serde_json::{Map, Value};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
     let (kind, name) = match &wanted.choice {
         ToolChoice::Auto => ("auto", None),
         ToolChoice::None => ("none", None),
@@ -28,7 +29,11 @@ pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String
     if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
         choice.insert("disable_parallel_tool_use".to_owned(), (!parallel).into());
     }
-    Map::from_iter([("tool_choice".to_owned(), choice.into())])
+    let mut encoded = EncodedToolUse::new(Map::from_iter([("tool_choice".to_owned(), choice.into())]));
+    if matches!(wanted.choice, ToolChoice::Allowed { .. }) && matches!(kind, "auto" | "any") {
+        encoded.lose_allowed("the API takes no set of tools, so the model may call all that it is told of");
+    }
+    encoded
 }
 
 pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
@@ -43,7 +48,9 @@ pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) ->
         Some(Value::Bool(disabled)) => Some(!disabled),
         Some(_) => return Err(WireError::new("tool_choice.disable_parallel_tool_use", "true or false")),
     };
-    Ok(ToolUse { choice: parse_choice(choice, names)?, parallel })
+    let mut wanted = ToolUse::from(parse_choice(choice, names)?);
+    wanted.parallel = parallel;
+    Ok(wanted)
 }
 
 fn parse_choice(choice: &Fields, names: &WireNames) -> Result<ToolChoice, WireError> {
@@ -67,7 +74,7 @@ mod tests {
 
     fn encode(wanted: &ToolUse) -> Value {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
-        encode_tool_use(wanted, &names).into()
+        encode_tool_use(wanted, &names).fields.into()
     }
 
     #[track_caller]
@@ -111,16 +118,18 @@ mod tests {
 
     #[test]
     fn a_set_of_tools_is_said_as_nearly_as_it_can_be() {
-        for (names, required, choice) in [
-            (vec!["add", "fs.read"], true, json!({"type": "any"})),
-            (vec!["add", "fs.read"], false, json!({"type": "auto"})),
-            (vec!["fs.read"], true, json!({"type": "tool", "name": "fs_read"})),
-            (vec!["fs.read"], false, json!({"type": "auto"})),
-            (vec![], false, json!({"type": "none"})),
+        for (names, required, choice, is_lost) in [
+            (vec!["add", "fs.read"], true, json!({"type": "any"}), true),
+            (vec!["add", "fs.read"], false, json!({"type": "auto"}), true),
+            (vec!["fs.read"], true, json!({"type": "tool", "name": "fs_read"}), false),
+            (vec!["fs.read"], false, json!({"type": "auto"}), true),
+            (vec![], false, json!({"type": "none"}), false),
         ] {
             let names = names.into_iter().map(ToOwned::to_owned).collect();
-            let allowed = ToolChoice::Allowed { names, required };
-            assert_eq!(encode(&allowed.into()), json!({"tool_choice": choice}));
+            let allowed = ToolUse::from(ToolChoice::Allowed { names, required });
+            assert_eq!(encode(&allowed), json!({"tool_choice": choice}));
+            let losses = encode_tool_use(&allowed, &WireNames::default()).losses;
+            assert_eq!(losses.iter().any(|loss| loss.path == "/choice/allowed/names"), is_lost);
         }
     }
 

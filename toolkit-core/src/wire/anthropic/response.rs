@@ -11,24 +11,31 @@ use serde_json::Value;
 pub(super) enum Content<'a> {
     /// A message may be written as its only text.
     Text(&'a str),
-    Blocks(&'a [Value]),
+    Blocks {
+        list: &'a [Value],
+        /// Whether the model was stopped before it had said all.
+        is_cut: bool,
+    },
 }
 
 impl<'a> Content<'a> {
     pub(super) fn calls(self) -> impl Iterator<Item = WireCall<'a>> {
-        let blocks = match self {
-            Self::Text(_) => &[][..],
-            Self::Blocks(blocks) => blocks,
+        let (list, is_cut) = match self {
+            Self::Text(_) => (&[][..], false),
+            Self::Blocks { list, is_cut } => (list, is_cut),
         };
-        blocks.iter().filter(|block| WireCall::is(block)).map(WireCall)
+        let last = list.len().checked_sub(1).filter(|_| is_cut);
+        list.iter().enumerate().filter_map(move |(at, block)| WireCall::of(block, Some(at) == last))
     }
 }
 
 /// The content of a whole response body or of a message, or the blocks themselves: a list, or one.
 pub(super) fn content(payload: &Value) -> Result<Content<'_>, WireError> {
     match payload {
-        Value::Array(blocks) => checked(blocks, ""),
-        Value::Object(_) if is_block(payload) => Ok(Content::Blocks(std::slice::from_ref(payload))),
+        Value::Array(blocks) => checked(blocks, "", false),
+        Value::Object(_) if is_block(payload) => {
+            Ok(Content::Blocks { list: std::slice::from_ref(payload), is_cut: false })
+        }
         Value::Object(fields) => message(fields),
         _ => Err(WireError::new("", "a response, a message or a content block")),
     }
@@ -53,18 +60,26 @@ fn message(fields: &Fields) -> Result<Content<'_>, WireError> {
     }
     match fields.get("content") {
         Some(Value::String(text)) => Ok(Content::Text(text)),
-        Some(Value::Array(blocks)) => checked(blocks, "content"),
+        Some(Value::Array(blocks)) => {
+            let reason = fields.get("stop_reason").and_then(Value::as_str);
+            checked(blocks, "content", reason.is_some_and(is_cut))
+        }
         _ => Err(WireError::new("content", "the text or the content blocks of a message")),
     }
 }
 
 /// One block that can be recognised vouches for the broken and the unknown ones beside it.
-fn checked<'a>(blocks: &'a [Value], path: &str) -> Result<Content<'a>, WireError> {
-    if blocks.is_empty() || blocks.iter().any(is_block) {
-        Ok(Content::Blocks(blocks))
+fn checked<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Content<'a>, WireError> {
+    if list.is_empty() || list.iter().any(is_block) {
+        Ok(Content::Blocks { list, is_cut })
     } else {
         Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"))
     }
+}
+
+/// Whether the model was stopped before it had said all. A `refusal` comes in the midst of what it says.
+pub(super) fn is_cut(stop_reason: &str) -> bool {
+    matches!(stop_reason, "max_tokens" | "model_context_window_exceeded" | "refusal")
 }
 
 /// Whether a value that nothing else tells about is a content block. The tools that the service runs

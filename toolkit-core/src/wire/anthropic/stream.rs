@@ -5,7 +5,7 @@ mod block;
 use self::block::Block;
 use super::Fields;
 use super::call::WireCall;
-use super::response::reported_error;
+use super::response::{is_cut, reported_error};
 use crate::call::CallId;
 use crate::error::WireError;
 use crate::wire::ids::Generated;
@@ -45,8 +45,9 @@ impl Accumulate for MessageStream {
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        let is_whole = self.stop_reason().is_some_and(|reason| !is_cut(reason));
-        self.release(is_whole || self.stop_reason().is_none(), events);
+        let is_cut_off = self.stop_reason().is_some_and(is_cut);
+        let is_whole = self.stop_reason().is_some() && !is_cut_off;
+        self.release(!is_cut_off, events);
         self.end_blocks(is_whole, events);
         let mut response = Fields::from_iter([
             ("type".to_owned(), json!("message")),
@@ -55,6 +56,9 @@ impl Accumulate for MessageStream {
         response.extend(mem::take(&mut self.message));
         let mut blocks = mem::take(&mut self.blocks);
         blocks.sort_by_key(Block::position);
+        if is_cut_off && let Some(last) = blocks.last_mut() {
+            last.insist();
+        }
         let content: Vec<Value> = blocks.into_iter().map(Block::into_json).collect();
         response.insert("content".to_owned(), content.into());
         response.into()
@@ -88,18 +92,12 @@ impl MessageStream {
             }
             Some("content_block_stop") => {
                 if let Some(place) = self.place(index(event)) {
-                    match self.blocks.get(place).is_some_and(Block::is_blank_call) {
-                        true => self.held.push(place),
-                        false => self.end_block(place, events),
-                    }
+                    self.stop_block(place, events);
                 }
             }
             Some("message_delta") => {
                 self.update(fields);
-                if let Some(reason) = self.stop_reason() {
-                    let is_whole = !is_cut(reason);
-                    self.release(is_whole, events);
-                }
+                self.stop(events);
             }
             Some("message_stop") => {
                 let is_whole = !self.stop_reason().is_some_and(is_cut);
@@ -122,9 +120,10 @@ impl MessageStream {
         self.generated = Some(Generated::new(&json!(message)));
         for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
             if let Some(place) = self.start_block(None, Some(block), events) {
-                self.end_block(place, events);
+                self.stop_block(place, events);
             }
         }
+        self.stop(events);
     }
 
     /// Takes what the end of a message tells: why it stopped, and what it cost in all.
@@ -197,15 +196,33 @@ impl MessageStream {
         events.extend(ended.map(StreamEvent::Call));
     }
 
+    /// Ends a block, unless it may have been cut off.
+    fn stop_block(&mut self, place: usize, events: &mut Vec<StreamEvent>) {
+        match self.blocks.get(place).is_some_and(Block::is_blank_call) {
+            true => self.held.push(place),
+            false => self.end_block(place, events),
+        }
+    }
+
+    /// Ends what was held back, if the model has said why it stopped.
+    fn stop(&mut self, events: &mut Vec<StreamEvent>) {
+        if let Some(reason) = self.stop_reason() {
+            let is_whole = !is_cut(reason);
+            self.release(is_whole, events);
+        }
+    }
+
     /// Ends the blocks that are still open; `are_whole` is whether the model had said all.
     fn end_blocks(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
         events.extend(self.blocks.iter_mut().filter_map(|block| block.end(are_whole)).map(StreamEvent::Call));
     }
 
-    /// Ends the calls that were held back.
+    /// Ends the calls that were held back. Unless `are_whole`, the last block is one that was cut off.
     fn release(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
+        let last = self.blocks.iter().map(Block::position).max();
         for place in mem::take(&mut self.held) {
-            let ended = self.blocks.get_mut(place).and_then(|block| block.end(are_whole));
+            let Some(block) = self.blocks.get_mut(place) else { continue };
+            let ended = block.end(are_whole || Some(block.position()) != last);
             events.extend(ended.map(StreamEvent::Call));
         }
     }
@@ -216,7 +233,7 @@ impl MessageStream {
 
     /// The id that the call came with, or one that no other call of the message has.
     fn id_of(&mut self, call: &Value) -> CallId {
-        if let Some(id) = WireCall(call).id() {
+        if let Some(id) = WireCall::new(call).id() {
             self.ids.insert(id.clone().into_owned());
             return CallId::from(&*id);
         }
@@ -228,11 +245,6 @@ impl MessageStream {
             }
         }
     }
-}
-
-/// Whether the model stopped before it had said all.
-fn is_cut(reason: &str) -> bool {
-    matches!(reason, "max_tokens" | "model_context_window_exceeded")
 }
 
 fn index(event: &Value) -> Option<u64> {

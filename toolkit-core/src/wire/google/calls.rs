@@ -1,8 +1,8 @@
 //! The calls of a response, the contents they came in, and calls written back into a history.
 
-use super::part::{WireCall, encode_call};
+use super::part::{WireCall, encode_call, says_something};
 use super::response::{Content, contents, joined};
-use super::spelling::{get, key};
+use super::spelling::key;
 use crate::call::ToolCall;
 use crate::error::WireError;
 use crate::name::WireNames;
@@ -17,9 +17,9 @@ pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     Ok(calls.into_iter().zip(ids).map(|(call, id)| call.to_call(id)).collect())
 }
 
-pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
+pub(super) fn assistant_messages(payload: &Value, names: &WireNames) -> Result<Vec<Value>, WireError> {
     let payload = joined(payload)?;
-    Ok(contents(&payload)?.iter().filter_map(to_history).collect())
+    Ok(contents(&payload)?.iter().filter_map(|content| to_history(content, names)).collect())
 }
 
 /// No content at all for no calls: the service refuses one without parts.
@@ -32,10 +32,16 @@ pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Vec<Value> 
 }
 
 /// `None` for a content that has nothing in it, which the service refuses.
-fn to_history(content: &Content<'_>) -> Option<Value> {
-    let sendable = content.parts.iter().map(without_result).filter(|part| says_something(part));
+fn to_history(content: &Content<'_>, names: &WireNames) -> Option<Value> {
+    let last_words = content.last_words();
+    let sendable = content.parts.iter().enumerate().map(|(at, part)| (Some(at), without_result(part)));
+    let sendable = sendable.filter(|(_, part)| says_something(part));
     let parts: Vec<Value> = sendable
-        .map(|part| WireCall::of(&part).map(WireCall::to_history).unwrap_or_else(|| part.into_owned()))
+        .map(|(at, part)| match WireCall::of(&part) {
+            Some(call) if at == last_words => call.stopped().to_history(names),
+            Some(call) => call.to_history(names),
+            None => part.into_owned(),
+        })
         .collect();
     if parts.is_empty() {
         return None;
@@ -56,11 +62,4 @@ fn without_result(part: &Value) -> Cow<'_, Value> {
         }
         None => Cow::Borrowed(part),
     }
-}
-
-/// An empty text is refused, unless it carries a signature, which must come back.
-fn says_something(part: &Value) -> bool {
-    let Some(part) = part.as_object() else { return false };
-    let mut said = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
-    said.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
 }

@@ -5,10 +5,10 @@ use crate::call::{ToolChoice, ToolUse};
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::path::{element, field};
+use crate::wire::tool_use::EncodedToolUse;
 use serde_json::{Value, json};
 
-/// There is no word for calls one at a time.
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Fields {
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
     let (mode, allowed) = mode_and_names(&wanted.choice);
     let mut config = Fields::new();
     config.insert("mode".to_owned(), mode.into());
@@ -18,7 +18,11 @@ pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Fields {
     }
     let mut fields = Fields::new();
     fields.insert("toolConfig".to_owned(), json!({"functionCallingConfig": config}));
-    fields
+    let mut encoded = EncodedToolUse::new(fields);
+    if wanted.parallel == Some(false) && mode != "NONE" {
+        encoded.lose_parallel("the API has no word for calls one at a time, so there may be several");
+    }
+    encoded
 }
 
 fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
@@ -103,7 +107,7 @@ mod tests {
 
     #[track_caller]
     fn writes(choice: ToolChoice, config: &Value) {
-        assert_eq!(encode_tool_use(&choice.into(), &names()), request(config));
+        assert_eq!(encode_tool_use(&choice.into(), &names()).fields, request(config));
     }
 
     #[track_caller]
@@ -147,7 +151,14 @@ mod tests {
     #[test]
     fn calls_one_at_a_time_cannot_be_said() {
         let one = ToolUse::default().with_parallel(false);
-        assert_eq!(encode_tool_use(&one, &names()), request(&json!({"mode": "AUTO"})));
+        let encoded = encode_tool_use(&one, &names());
+        assert_eq!(encoded.fields, request(&json!({"mode": "AUTO"})));
+        assert_eq!(encoded.losses[0].path, "/parallel");
+        for said in
+            [ToolUse::default().with_parallel(true), ToolUse::from(ToolChoice::None).with_parallel(false)]
+        {
+            assert!(encode_tool_use(&said, &names()).losses.is_empty());
+        }
     }
 
     #[test]

@@ -16,13 +16,20 @@ use std::borrow::Cow;
 pub(super) struct WireCall<'a> {
     part: &'a Fields,
     pub(super) call: &'a Value,
+    /// Whether the model was stopped while it wrote this call, or right after it.
+    is_last_words: bool,
 }
 
 impl<'a> WireCall<'a> {
     /// `None` if the part holds something else.
     pub(super) fn of(part: &'a Value) -> Option<Self> {
         let part = part.as_object()?;
-        Some(Self { part, call: get(part, "functionCall")? })
+        Some(Self { part, call: get(part, "functionCall")?, is_last_words: false })
+    }
+
+    /// Takes note that the model was stopped here.
+    pub(super) fn stopped(self) -> Self {
+        Self { is_last_words: true, ..self }
     }
 
     /// The provider's id as it came; `None` if there is none, as is usual before Gemini 3.
@@ -52,9 +59,9 @@ impl<'a> WireCall<'a> {
     }
 
     /// The part for the next request. What is not known here stays.
-    pub(super) fn to_history(self) -> Value {
+    pub(super) fn to_history(self, names: &WireNames) -> Value {
         let mut call = self.call.as_object().cloned().unwrap_or_default();
-        call.insert("name".to_owned(), legal_name(self.name()).into());
+        call.insert("name".to_owned(), legal_name(names.spell(self.name())).into());
         call.insert("args".to_owned(), self.history_args());
         match self.id().as_deref().and_then(sendable_id) {
             Some(id) => call.insert("id".to_owned(), id.into()),
@@ -70,7 +77,7 @@ impl<'a> WireCall<'a> {
 
     fn history_args(self) -> Value {
         match self.field("args") {
-            Some(args @ Value::Object(_)) => args.clone(),
+            Some(args @ Value::Object(_)) if !self.is_cut() => args.clone(),
             _ => arguments_object(&self.arguments()),
         }
     }
@@ -84,9 +91,25 @@ impl<'a> WireCall<'a> {
         self.field("partialArgs").is_some() || self.field("willContinue").is_some_and(|value| value == true)
     }
 
+    /// Whether there are no arguments, which may be because the model was stopped before the first.
+    pub(super) fn is_blank(self) -> bool {
+        match self.field("args") {
+            None => true,
+            Some(Value::String(text)) => text.trim().is_empty(),
+            Some(Value::Object(members)) => members.is_empty(),
+            Some(_) => false,
+        }
+    }
+
+    /// To run a call with no arguments that was cut off would be to run another.
+    fn is_cut(self) -> bool {
+        self.is_last_words && self.is_blank()
+    }
+
     /// The text of the arguments. They come as a value; servers that imitate the API may write text.
     fn arguments(self) -> Cow<'a, str> {
         match self.field("args") {
+            _ if self.is_cut() => Cow::Borrowed("{"),
             // One event of a stream: to run the call with what is there would be to run another.
             None if self.is_piece() => Cow::Borrowed("{"),
             None => Cow::Borrowed(""),
@@ -94,6 +117,13 @@ impl<'a> WireCall<'a> {
             Some(value) => Cow::Owned(value.to_string()),
         }
     }
+}
+
+/// An empty text is refused, unless it carries a signature, which must come back.
+pub(super) fn says_something(part: &Value) -> bool {
+    let Some(part) = part.as_object() else { return false };
+    let mut said = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
+    said.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
 }
 
 /// The part that asks for this call.

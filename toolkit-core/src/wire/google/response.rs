@@ -1,6 +1,6 @@
 //! Where a payload holds contents of the model, and why it may hold none.
 
-use super::part::WireCall;
+use super::part::{WireCall, says_something};
 use super::spelling::{Fields, get, list};
 use super::stream::Stream;
 use crate::error::WireError;
@@ -14,11 +14,26 @@ pub(super) struct Content<'a> {
     /// What came; `None` for parts that came without a content.
     pub(super) fields: Option<&'a Fields>,
     pub(super) parts: &'a [Value],
+    /// Whether the model was stopped before it had said all.
+    is_cut: bool,
 }
 
 impl<'a> Content<'a> {
+    fn whole(fields: Option<&'a Fields>, parts: &'a [Value]) -> Self {
+        Self { fields, parts, is_cut: false }
+    }
+
     pub(super) fn calls(&self) -> impl Iterator<Item = WireCall<'a>> + use<'a> {
-        self.parts.iter().filter_map(WireCall::of)
+        let last_words = self.last_words();
+        self.parts.iter().enumerate().filter_map(move |(at, part)| {
+            let call = WireCall::of(part)?;
+            Some(if Some(at) == last_words { call.stopped() } else { call })
+        })
+    }
+
+    /// The part in which, or after which, the model was stopped.
+    pub(super) fn last_words(&self) -> Option<usize> {
+        self.parts.iter().rposition(says_something).filter(|_| self.is_cut)
     }
 }
 
@@ -56,7 +71,7 @@ pub(super) fn contents(payload: &Value) -> Result<Vec<Content<'_>>, WireError> {
             lone_content(content)
         }
         Value::Object(_) if WireCall::of(payload).is_some() => {
-            Ok(vec![Content { fields: None, parts: std::slice::from_ref(payload) }])
+            Ok(vec![Content::whole(None, std::slice::from_ref(payload))])
         }
         Value::Object(one) if is_candidate(one) => Ok(vec![candidate(one, "")?]),
         Value::Object(body) => Err(no_content("candidates[0].content", reported_error(body))),
@@ -75,7 +90,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Content<'_>>, WireError> {
         [] => Ok(Vec::new()),
         // One call that can be recognised vouches for what stands beside it.
         _ if parts.iter().any(|part| WireCall::of(part).is_some()) || parts.iter().all(is_text) => {
-            Ok(vec![Content { fields: None, parts }])
+            Ok(vec![Content::whole(None, parts)])
         }
         _ => Err(WireError::new("[0]", "a part with `functionCall`")),
     }
@@ -113,14 +128,14 @@ fn lone_content(content: &Fields) -> Result<Vec<Content<'_>>, WireError> {
         Some(role) if role == "model" => {}
         Some(_) => return Err(WireError::new("role", "`model`, which marks contents of the model")),
     }
-    Ok(vec![Content { fields: Some(content), parts: parts(content, "")? }])
+    Ok(vec![Content::whole(Some(content), parts(content, "")?)])
 }
 
 fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<Content<'a>, WireError> {
     let path = field(path, "content");
     let fields = get(candidate, "content").and_then(Value::as_object);
     let parts = fields.map_or(Ok(&[][..]), |content| parts(content, &path))?;
-    let content = Content { fields, parts };
+    let content = Content { fields, parts, is_cut: is_cut(candidate) };
     match failure(candidate, !parts.is_empty(), content.calls().next().is_some()) {
         Some(reason) => Err(no_content(&path, Some(reason))),
         None if fields.is_none() && get(candidate, "finishReason").is_none() => Err(no_content(&path, None)),
@@ -134,6 +149,11 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
         Some(Value::Array(parts)) => Ok(parts),
         Some(_) => Err(WireError::new(field(path, "parts"), "a list of parts")),
     }
+}
+
+/// Whether the model was stopped before it had said all.
+pub(super) fn is_cut(candidate: &Fields) -> bool {
+    get(candidate, "finishReason").is_some_and(|reason| reason == "MAX_TOKENS")
 }
 
 /// Why a candidate is no answer. A model that failed to write a call must not look as if it had asked

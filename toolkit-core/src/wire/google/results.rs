@@ -2,26 +2,27 @@
 
 use super::part::{legal_name, sendable_id};
 use super::spelling::Fields;
+use crate::name::WireNames;
 use crate::output::{Content, JsonText, Media, MediaData, ToolOutput};
 use crate::result::ToolResult;
 use serde_json::{Value, json};
 
 /// One content of the user for all results: the service wants as many as there were calls, in their
 /// order, and finds the call of a result without an id by its position.
-pub(super) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
+pub(super) fn encode_results(results: &[ToolResult], names: &WireNames) -> Vec<Value> {
     if results.is_empty() {
         return Vec::new();
     }
-    let parts: Vec<Value> = results.iter().map(part).collect();
+    let parts: Vec<Value> = results.iter().map(|result| part(result, names)).collect();
     vec![json!({"role": "user", "parts": parts})]
 }
 
-fn part(result: &ToolResult) -> Value {
+fn part(result: &ToolResult, names: &WireNames) -> Value {
     let mut answer = Fields::new();
     if let Some(id) = sendable_id(result.call_id.as_str()) {
         answer.insert("id".to_owned(), id.into());
     }
-    answer.insert("name".to_owned(), legal_name(&result.name).into());
+    answer.insert("name".to_owned(), legal_name(names.spell(&result.name)).into());
     let response = match &result.outcome {
         Ok(output) => json!({"output": output_value(output)}),
         Err(error) => json!({"error": error.message()}),

@@ -1,8 +1,8 @@
 //! Streamed responses: each event is a response with the next parts.
 
-use super::part::WireCall;
+use super::part::{WireCall, says_something};
 use super::partial::PartialArgs;
-use super::response::{failure, no_content, reported_error};
+use super::response::{failure, is_cut, no_content, reported_error};
 use super::spelling::{Fields, get, key, list};
 use crate::call::CallId;
 use crate::error::WireError;
@@ -30,6 +30,9 @@ struct Candidate {
     slots: Vec<Slot>,
     has_calls: bool,
     open: Open,
+    /// The last part, if it is a call without arguments. It may have been cut off, so it is held back until
+    /// the model goes on or says why it stopped.
+    held: Option<(usize, CallId)>,
 }
 
 enum Slot {
@@ -171,6 +174,7 @@ impl Candidate {
         if get(fields, "finishReason").is_none() {
             return Ok(());
         }
+        self.release(is_cut(fields), events);
         match failure(fields, !self.slots.is_empty(), self.has_calls) {
             Some(reason) => Err(Fault::Stopped(reason)),
             None => Ok(()),
@@ -178,6 +182,9 @@ impl Candidate {
     }
 
     fn push_part(&mut self, part: &Value, body: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
+        if says_something(part) {
+            self.release(false, events);
+        }
         if let Some(call) = WireCall::of(part) {
             return self.push_call(part, call, body, ids, events);
         }
@@ -234,8 +241,13 @@ impl Candidate {
                     name: call.name().to_owned(),
                 });
                 if pieces.is_empty() && !goes_on {
-                    events.push(StreamEvent::Call(call.to_call(id.clone())));
-                    return self.slots.push(Slot::Part(with_id(part, &id)));
+                    self.slots.push(Slot::Part(with_id(part, &id)));
+                    if call.is_blank() {
+                        self.held = Some((self.slots.len() - 1, id));
+                    } else {
+                        events.push(StreamEvent::Call(call.to_call(id)));
+                    }
+                    return;
                 }
                 self.open(call, id)
             }
@@ -249,6 +261,16 @@ impl Candidate {
         if !goes_on {
             self.close(place, true, events);
         }
+    }
+
+    /// Yields the call that was held back.
+    fn release(&mut self, is_cut: bool, events: &mut Vec<StreamEvent>) {
+        let Some((place, id)) = self.held.take() else { return };
+        let Some(Slot::Part(part)) = self.slots.get_mut(place) else { return };
+        if is_cut {
+            set_args(part, "{");
+        }
+        events.extend(WireCall::of(part).map(|call| StreamEvent::Call(call.to_call(id))));
     }
 
     /// The open call that a part goes on with: that of its id, or of its name, or else the last.
@@ -298,6 +320,7 @@ impl Candidate {
     }
 
     fn finish(mut self, events: &mut Vec<StreamEvent>) -> Value {
+        self.release(false, events);
         // A model that stopped of itself has said all, even if the mark at the end of a call is missing.
         let complete = get(&self.fields, "finishReason").is_some_and(|reason| reason == "STOP");
         for place in 0..self.slots.len() {
@@ -309,7 +332,14 @@ impl Candidate {
             Slot::Part(part) => Some(part),
             Slot::Call(_) => None,
         });
-        let parts: Vec<Value> = parts.collect();
+        let mut parts: Vec<Value> = parts.collect();
+        // A call whose end was told has no arguments; it must not look as if it had been cut off.
+        if is_cut(&self.fields)
+            && let Some(last) = parts.last_mut()
+            && WireCall::of(last).is_some_and(WireCall::is_blank)
+        {
+            set_args(last, "{}");
+        }
         if !parts.is_empty() {
             self.content.entry("role").or_insert_with(|| "model".into());
             self.content.insert("parts".to_owned(), parts.into());
@@ -327,6 +357,13 @@ fn is_thought(part: &Value) -> bool {
 fn is_plain(part: &Value) -> bool {
     let mut fields = part.as_object().into_iter().flatten();
     part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())
+}
+
+fn set_args(part: &mut Value, text: &str) {
+    let key = part.as_object().and_then(|fields| key(fields, "functionCall")).map(ToOwned::to_owned);
+    if let Some(call) = key.and_then(|key| part.get_mut(key)).and_then(Value::as_object_mut) {
+        call.insert("args".to_owned(), text.into());
+    }
 }
 
 /// The part with the id in the call, so that the whole response gives the calls the same ids.

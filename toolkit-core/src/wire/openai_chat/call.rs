@@ -11,9 +11,22 @@ use std::borrow::Cow;
 /// An element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
 /// input}`. The older `function_call` is `{name, arguments}` without the rest, which is read as well.
 #[derive(Clone, Copy)]
-pub(super) struct WireCall<'a>(pub(super) &'a Value);
+pub(super) struct WireCall<'a> {
+    pub(super) json: &'a Value,
+    /// Whether the model was stopped while it wrote this call, or right after it.
+    is_last_words: bool,
+}
 
 impl<'a> WireCall<'a> {
+    pub(super) fn new(json: &'a Value) -> Self {
+        Self { json, is_last_words: false }
+    }
+
+    /// Takes note that the model was stopped here.
+    pub(super) fn stopped(self) -> Self {
+        Self { is_last_words: true, ..self }
+    }
+
     /// Whether a value that nothing else tells about is a call.
     pub(super) fn is(value: &Value) -> bool {
         let has = |name| value.get(name).is_some_and(Value::is_object);
@@ -23,7 +36,7 @@ impl<'a> WireCall<'a> {
 
     /// The provider's id as it came; `None` if there is none.
     pub(super) fn id(self) -> Option<Cow<'a, str>> {
-        match self.0.get("id")? {
+        match self.json.get("id")? {
             Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),
             Value::Number(id) => Some(Cow::Owned(id.to_string())),
             _ => None,
@@ -32,7 +45,7 @@ impl<'a> WireCall<'a> {
 
     pub(super) fn to_call(self, id: CallId) -> ToolCall {
         let call = ToolCall::new(id, self.name(), self.arguments()).with_extras(self.extras());
-        match self.0.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok()) {
+        match self.json.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok()) {
             Some(index) => call.with_index(index),
             None => call,
         }
@@ -41,7 +54,7 @@ impl<'a> WireCall<'a> {
     /// What the server wants back with the call, as in `extra_content`, which holds the thought
     /// signature of Gemini, and whether it is one of free text.
     fn extras(self) -> ProviderExtras {
-        let Some(call) = self.0.as_object() else { return ProviderExtras::default() };
+        let Some(call) = self.json.as_object() else { return ProviderExtras::default() };
         let mut extras = unknown(call);
         let (kind, part) = match self.custom() {
             Some(custom) => ("custom", custom),
@@ -62,11 +75,11 @@ impl<'a> WireCall<'a> {
     }
 
     /// The call for the next request, with this id. Fields that are not known here stay.
-    pub(super) fn to_history(self, id: &str) -> Value {
-        let mut call = self.0.as_object().cloned().unwrap_or_default();
+    pub(super) fn to_history(self, id: String, names: &WireNames) -> Value {
+        let mut call = self.json.as_object().cloned().unwrap_or_default();
         let (kind, part) = match self.custom() {
-            Some(custom) => ("custom", self.history_custom(custom)),
-            None => ("function", self.history_function(&mut call)),
+            Some(custom) => ("custom", self.history_custom(custom, names)),
+            None => ("function", self.history_function(&mut call, names)),
         };
         call.insert("id".to_owned(), id.into());
         call.insert("type".to_owned(), kind.into());
@@ -76,22 +89,22 @@ impl<'a> WireCall<'a> {
 
     /// The function with a name and arguments that a service takes back; in a legacy call they stand
     /// in the call itself and are moved.
-    fn history_function(self, call: &mut Fields) -> Fields {
-        let nested = self.0.get("function").and_then(Value::as_object);
+    fn history_function(self, call: &mut Fields, names: &WireNames) -> Fields {
+        let nested = self.json.get("function").and_then(Value::as_object);
         if nested.is_none() {
             call.shift_remove("name");
             call.shift_remove("arguments");
         }
         let mut function = nested.cloned().unwrap_or_default();
-        function.insert("name".to_owned(), history::name(NAMES, self.name()).into());
+        function.insert("name".to_owned(), history::name(NAMES, names.spell(self.name())).into());
         function.insert("arguments".to_owned(), history::arguments(&self.arguments()).into());
         function
     }
 
     /// Free text is acceptable whatever it is, as long as it is text.
-    fn history_custom(self, custom: &Value) -> Fields {
+    fn history_custom(self, custom: &Value, names: &WireNames) -> Fields {
         let mut custom = custom.as_object().cloned().unwrap_or_default();
-        custom.insert("name".to_owned(), history::name(NAMES, self.name()).into());
+        custom.insert("name".to_owned(), history::name(NAMES, names.spell(self.name())).into());
         let input = custom.entry("input").or_insert_with(|| "".into());
         if !input.is_string() {
             *input = input.to_string().into();
@@ -101,12 +114,12 @@ impl<'a> WireCall<'a> {
 
     /// The name and the free text of a `custom` call; `None` for a call of a function.
     fn custom(self) -> Option<&'a Value> {
-        let custom = self.0.get("custom").filter(|custom| custom.is_object());
-        custom.filter(|_| !self.0.get("function").is_some_and(Value::is_object))
+        let custom = self.json.get("custom").filter(|custom| custom.is_object());
+        custom.filter(|_| !self.json.get("function").is_some_and(Value::is_object))
     }
 
     fn function(self) -> &'a Value {
-        self.0.get("function").filter(|function| function.is_object()).unwrap_or(self.0)
+        self.json.get("function").filter(|function| function.is_object()).unwrap_or(self.json)
     }
 
     /// Empty if there is none: dispatching the call then tells the model that no tool has this name.
@@ -124,11 +137,21 @@ impl<'a> WireCall<'a> {
             None => (self.function().get("arguments"), false),
         };
         match value {
+            // Cut off before the first of them: to run the call with none would be to run another.
+            value if self.is_last_words && !is_input && is_blank(value) => Cow::Borrowed("{"),
             None | Some(Value::Null) => Cow::Borrowed(""),
             Some(input) if is_input => Cow::Owned(json!({"input": input}).to_string()),
             Some(Value::String(text)) => Cow::Borrowed(text),
             Some(value) => Cow::Owned(value.to_string()),
         }
+    }
+}
+
+fn is_blank(arguments: Option<&Value>) -> bool {
+    match arguments {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.trim().is_empty(),
+        Some(_) => false,
     }
 }
 
@@ -139,8 +162,8 @@ pub(super) fn unknown(fields: &Fields) -> Fields {
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// A call of ours for a request, with what this API said about it.
-pub(super) fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
+/// A call of ours for a request, with this id and what this API said about it.
+pub(super) fn encode_call(call: &ToolCall, id: String, names: &WireNames) -> Value {
     let name = history::name(NAMES, names.spell(&call.name));
     let mut fields = call.extras.of(API).cloned().unwrap_or_default();
     let is_custom = fields.get("type").is_some_and(|kind| kind == "custom");
@@ -155,7 +178,7 @@ pub(super) fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
     };
     part.insert("name".to_owned(), name.into());
     part.insert(key.to_owned(), text.into());
-    fields.insert("id".to_owned(), call.id.as_str().into());
+    fields.insert("id".to_owned(), id.into());
     fields.insert("type".to_owned(), kind.into());
     fields.insert(kind.to_owned(), part.into());
     Value::Object(fields)

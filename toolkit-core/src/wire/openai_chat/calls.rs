@@ -1,11 +1,13 @@
 //! The calls of a response, the messages they came in, and calls written back into a history.
 
+use super::IDS;
 use super::call::{WireCall, encode_call};
 use super::response::{Fields, Message, messages};
 use crate::call::{CallId, ToolCall};
 use crate::error::WireError;
 use crate::name::WireNames;
-use crate::wire::ids;
+use crate::wire::writer::HistoryWriter;
+use crate::wire::{history, ids};
 use serde_json::{Value, json};
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
@@ -14,18 +16,21 @@ pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     Ok(calls.zip(all_ids(&messages)).map(|(call, id)| call.to_call(id)).collect())
 }
 
-pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
+pub(super) fn assistant_messages(payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
     let messages = messages(payload)?;
-    let mut ids = all_ids(&messages).into_iter();
-    Ok(messages.iter().map(|message| to_history(message, &mut ids)).collect())
+    let ids = all_ids(&messages);
+    let mut ids = history::ids(IDS, how.strict_ids, ids.iter().map(CallId::as_str)).into_iter();
+    Ok(messages.iter().map(|message| to_history(message, &mut ids, how.names)).collect())
 }
 
-pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Value {
+pub(super) fn encode_calls(calls: &[ToolCall], how: &HistoryWriter<'_>) -> Value {
     // The service refuses an empty list of calls.
     if calls.is_empty() {
         return json!({"role": "assistant", "content": ""});
     }
-    let calls: Vec<Value> = calls.iter().map(|call| encode_call(call, names)).collect();
+    let ids = history::ids(IDS, how.strict_ids, calls.iter().map(|call| call.id.as_str()));
+    let calls: Vec<Value> =
+        calls.iter().zip(ids).map(|(call, id)| encode_call(call, id, how.names)).collect();
     json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 
@@ -34,10 +39,10 @@ fn all_calls<'a>(messages: &[Message<'a>]) -> impl Iterator<Item = WireCall<'a>>
 }
 
 fn all_ids(messages: &[Message<'_>]) -> Vec<CallId> {
-    ids::complete(all_calls(messages).map(|call| (call.0, call.id())))
+    ids::complete(all_calls(messages).map(|call| (call.json, call.id())))
 }
 
-fn to_history(message: &Message<'_>, ids: &mut impl Iterator<Item = CallId>) -> Value {
+fn to_history(message: &Message<'_>, ids: &mut impl Iterator<Item = String>, names: &WireNames) -> Value {
     let mut fields = message.fields.cloned().unwrap_or_default();
     fields.insert("role".to_owned(), "assistant".into());
     // Now among the calls if it was one; `null`, which some servers write, is refused in a request.
@@ -49,7 +54,7 @@ fn to_history(message: &Message<'_>, ids: &mut impl Iterator<Item = CallId>) -> 
             fields.insert("content".to_owned(), "".into());
         }
     } else {
-        let calls = message.calls.iter().zip(ids).map(|(call, id)| call.to_history(id.as_str()));
+        let calls = message.calls.iter().zip(ids).map(|(call, id)| call.to_history(id, names));
         let calls: Vec<Value> = calls.collect();
         fields.entry("content").or_insert(Value::Null);
         fields.insert("tool_calls".to_owned(), calls.into());

@@ -4,10 +4,11 @@ use crate::call::ToolUse;
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::openai_choice::Form;
+use crate::wire::tool_use::EncodedToolUse;
 use serde_json::{Map, Value};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
-    Form::Nested.encode(wanted, names)
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
+    EncodedToolUse::new(Form::Nested.encode(wanted, names))
 }
 
 pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
@@ -30,7 +31,7 @@ mod tests {
     #[track_caller]
     fn check(choice: &ToolChoice, wire: &Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
-        assert_eq!(encode_tool_use(&ToolUse::from(choice.clone()), &names)["tool_choice"], *wire);
+        assert_eq!(encode_tool_use(&ToolUse::from(choice.clone()), &names).fields["tool_choice"], *wire);
         assert_eq!(parse(wire, &names).as_ref(), Ok(choice));
     }
 
@@ -38,6 +39,25 @@ mod tests {
     fn refuse(wire: &Value, path: &str, expected: &str) {
         let error = parse(wire, &WireNames::default()).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
+    }
+
+    #[test]
+    fn tools_of_free_text_are_named_as_such() {
+        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        let (add, read) = (
+            json!({"type": "function", "function": {"name": "add"}}),
+            json!({"type": "custom", "custom": {"name": "fs_read"}}),
+        );
+        let allowed =
+            json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [add, read]}});
+        let both =
+            ToolChoice::Allowed { names: vec!["add".to_owned(), "fs.read".to_owned()], required: false };
+        for (choice, wire) in [(ToolChoice::Tool("fs.read".to_owned()), read), (both, allowed)] {
+            let wanted = ToolUse::from(choice).with_custom(["fs.read", "not in the choice"]);
+            let request = encode_tool_use(&wanted, &names).fields;
+            assert_eq!(request["tool_choice"], wire);
+            assert_eq!(parse_tool_use(&request, &names), Ok(wanted));
+        }
     }
 
     #[test]

@@ -6,11 +6,20 @@ use std::collections::HashMap;
 /// Answers a call that nobody answered.
 const NO_OUTPUT: &str = "[No output available yet]";
 
+/// What a call and its answer have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    /// The id. Servers that give none have calls and answers without one, which belong together.
+    Id(String),
+    /// The name of the function, in the form before `tool_calls`, where a message asks for one call.
+    Function(String),
+}
+
 /// The answers to the calls of one message.
 #[derive(Default)]
 struct Answers {
-    /// Ids that are not answered yet, in the order of the calls.
-    open: Vec<String>,
+    /// What is not answered yet, in the order of the calls.
+    open: Vec<Key>,
     messages: Vec<Value>,
 }
 
@@ -18,21 +27,20 @@ struct Answers {
 /// answers directly after the calls only, so one that comes later moves up.
 pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
     let mut answers: HashMap<usize, Answers> = HashMap::new();
-    let mut askers: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut askers: HashMap<Key, Vec<usize>> = HashMap::new();
     let mut kept = Vec::with_capacity(history.len());
     for message in history {
-        if message.get("role").is_some_and(|role| role == "tool") {
-            let id = id(message.get("tool_call_id"));
-            let asker = askers.get_mut(&id).and_then(Vec::pop);
+        if let Some(key) = answered(&message) {
+            let asker = askers.get_mut(&key).and_then(Vec::pop);
             if let Some(answers) = asker.and_then(|asker| answers.get_mut(&asker)) {
-                answers.take(&id, message);
+                answers.take(&key, message);
             }
             continue;
         }
         let calls = calls(&message);
         if !calls.is_empty() {
-            for id in &calls {
-                askers.entry(id.clone()).or_default().push(kept.len());
+            for key in &calls {
+                askers.entry(key.clone()).or_default().push(kept.len());
             }
             answers.insert(kept.len(), Answers { open: calls, messages: Vec::new() });
         }
@@ -49,33 +57,48 @@ pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
 }
 
 impl Answers {
-    fn take(&mut self, id: &str, message: Value) {
-        if let Some(at) = self.open.iter().position(|open| open == id) {
+    fn take(&mut self, key: &Key, message: Value) {
+        if let Some(at) = self.open.iter().position(|open| open == key) {
             self.open.remove(at);
         }
         self.messages.push(message);
     }
 
     fn into_messages(self) -> impl Iterator<Item = Value> {
-        let missing =
-            self.open.into_iter().map(|id| json!({"role": "tool", "tool_call_id": id, "content": NO_OUTPUT}));
+        let missing = self.open.into_iter().map(|key| match key {
+            Key::Id(id) => json!({"role": "tool", "tool_call_id": id, "content": NO_OUTPUT}),
+            Key::Function(name) => json!({"role": "function", "name": name, "content": NO_OUTPUT}),
+        });
         missing.chain(self.messages)
     }
 }
 
-/// The ids of the calls that a message asks for.
-fn calls(message: &Value) -> Vec<String> {
+/// The calls that a message asks for. Beside `tool_calls`, the older `function_call` says the same.
+fn calls(message: &Value) -> Vec<Key> {
     if message.get("role").is_none_or(|role| role != "assistant") {
         return Vec::new();
     }
     let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
-    calls.map(|call| id(call.get("id"))).collect()
+    let calls: Vec<Key> = calls.map(|call| Key::Id(text(call.get("id")))).collect();
+    let older = || message.get("function_call").and_then(Value::as_object).filter(|call| !call.is_empty());
+    match calls.is_empty() {
+        true => older().map(|call| Key::Function(text(call.get("name")))).into_iter().collect(),
+        false => calls,
+    }
 }
 
-/// Servers that give no ids have calls and answers without one, which belong together.
-fn id(id: Option<&Value>) -> String {
-    match id {
-        Some(Value::String(id)) => id.clone(),
+/// The call that a message answers, if it is an answer.
+fn answered(message: &Value) -> Option<Key> {
+    match message.get("role")?.as_str()? {
+        "tool" => Some(Key::Id(text(message.get("tool_call_id")))),
+        "function" => Some(Key::Function(text(message.get("name")))),
+        _ => None,
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
         None | Some(Value::Null) => String::new(),
         Some(other) => other.to_string(),
     }
@@ -144,5 +167,19 @@ mod tests {
             &[asks(&["a"]), says("well?"), answer("a", "1")],
             &[asks(&["a"]), answer("a", "1"), says("well?")],
         );
+    }
+
+    #[test]
+    fn the_older_form_is_repaired_in_its_own_words() {
+        let older = |name: &str| json!({"role": "assistant", "content": null, "function_call": {"name": name, "arguments": "{}"}});
+        let said = |name: &str, text: &str| json!({"role": "function", "name": name, "content": text});
+        let good = [older("f"), said("f", "1"), older("f"), said("f", "2")];
+        check(&good, &good);
+        check(&[older("f"), says("go on")], &[older("f"), said("f", NO_OUTPUT), says("go on")]);
+        check(&[older("f"), said("g", "1")], &[older("f"), said("f", NO_OUTPUT)]);
+        check(&[said("f", "1"), says("x")], &[says("x")]);
+        let mut both = asks(&["a"]);
+        both["function_call"] = older("f")["function_call"].clone();
+        check(&[both.clone(), answer("a", "1")], &[both, answer("a", "1")]);
     }
 }

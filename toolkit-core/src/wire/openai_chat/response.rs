@@ -25,7 +25,7 @@ pub(super) fn messages(payload: &Value) -> Result<Vec<Message<'_>>, WireError> {
             Ok(vec![Message::of_calls(std::slice::from_ref(payload))])
         }
         Value::Object(choice) => match choice.get("message") {
-            Some(Value::Object(fields)) => Ok(vec![Message::read(fields, "message")?]),
+            Some(Value::Object(fields)) => Ok(vec![Message::read(fields, "message")?.of_choice(payload)]),
             _ => Err(no_message(choice)),
         },
         _ => Err(WireError::new("", "a response, a message or a call")),
@@ -41,15 +41,31 @@ fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
+/// One message that can be read vouches for the broken ones beside it.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let messages: Vec<Message<'_>> = choices
-        .iter()
-        .enumerate()
-        .filter_map(|(index, choice)| Some((index, choice.get("message")?.as_object()?)))
-        .map(|(index, message)| Message::read(message, &field(&element("choices", index), "message")))
-        .collect::<Result<_, _>>()?;
-    if messages.is_empty() { Err(no_message(fields)) } else { Ok(messages) }
+    let mut messages = Vec::with_capacity(choices.len());
+    let mut broken = None;
+    let mut is_vouched_for = false;
+    for (index, choice) in choices.iter().enumerate() {
+        let Some(message) = choice.get("message").and_then(Value::as_object) else { continue };
+        let path = field(&element("choices", index), "message");
+        match Message::read(message, &path) {
+            Ok(message) => {
+                is_vouched_for = true;
+                messages.push(message.of_choice(choice));
+            }
+            Err(error) => {
+                broken.get_or_insert(error);
+                messages.push(Message::of_broken_calls(message));
+            }
+        }
+    }
+    match broken {
+        Some(error) if !is_vouched_for => Err(error),
+        _ if messages.is_empty() => Err(no_message(fields)),
+        _ => Ok(messages),
+    }
 }
 
 /// A message that was given alone. Those of other roles and other APIs look much like one of the
@@ -72,13 +88,32 @@ impl<'a> Message<'a> {
     }
 
     fn of_calls(calls: &'a [Value]) -> Self {
-        Self { fields: None, calls: calls.iter().map(WireCall).collect() }
+        Self { fields: None, calls: calls.iter().map(WireCall::new).collect() }
+    }
+
+    /// Whatever stands in the place of a list of calls is one call, which nothing can run.
+    fn of_broken_calls(fields: &'a Fields) -> Self {
+        Self {
+            fields: Some(fields),
+            calls: fields.get("tool_calls").map(WireCall::new).into_iter().collect(),
+        }
+    }
+
+    /// Takes note of why the model stopped.
+    fn of_choice(mut self, choice: &Value) -> Self {
+        let reason = choice.get("finish_reason").and_then(Value::as_str);
+        if reason.is_some_and(is_cut)
+            && let Some(last) = self.calls.last_mut()
+        {
+            *last = last.stopped();
+        }
+        self
     }
 
     fn read(fields: &'a Fields, path: &str) -> Result<Self, WireError> {
         let mut calls: Vec<WireCall<'a>> = match fields.get("tool_calls") {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(calls)) => calls.iter().map(WireCall).collect(),
+            Some(Value::Array(calls)) => calls.iter().map(WireCall::new).collect(),
             Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
         };
         if let Some(legacy) = legacy_call(fields)
@@ -94,7 +129,12 @@ impl<'a> Message<'a> {
 /// some write it beside `tool_calls`, for the same call.
 fn legacy_call(fields: &Fields) -> Option<WireCall<'_>> {
     let call = fields.get("function_call")?;
-    call.as_object().is_some_and(|fields| !fields.is_empty()).then_some(WireCall(call))
+    call.as_object().is_some_and(|fields| !fields.is_empty()).then(|| WireCall::new(call))
+}
+
+/// Whether the model was stopped before it had said all. `model_length` is Mistral's.
+pub(super) fn is_cut(finish_reason: &str) -> bool {
+    matches!(finish_reason, "length" | "max_tokens" | "model_length" | "content_filter")
 }
 
 fn no_message(fields: &Fields) -> WireError {

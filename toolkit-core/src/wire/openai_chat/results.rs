@@ -1,30 +1,35 @@
 //! The messages that answer the calls, both ways.
 
+use super::{IDS, NAMES};
 use crate::error::WireError;
 use crate::output::{Content, JsonText, MediaData, ToolOutput};
 use crate::result::ToolResult;
+use crate::wire::history;
 use crate::wire::media::{address, base64, file_name, media};
 use crate::wire::path::{element, field};
+use crate::wire::writer::HistoryWriter;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// One `tool` message for each result. They hold text only and must follow the calls without
 /// anything between, so all media come after them, in one message of the user.
-pub(super) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
-    let mut messages: Vec<Value> = results.iter().map(tool_message).collect();
-    let attachments: Vec<Value> = results.iter().flat_map(attachments).collect();
+pub(super) fn encode_results(results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value> {
+    let ids = history::ids(IDS, how.strict_ids, results.iter().map(|result| result.call_id.as_str()));
+    let results = || results.iter().zip(ids.iter().map(String::as_str));
+    let mut messages: Vec<Value> = results().map(|(result, id)| tool_message(result, id)).collect();
+    let attachments: Vec<Value> = results().flat_map(|(result, id)| attachments(result, id, how)).collect();
     if !attachments.is_empty() {
         messages.push(json!({"role": "user", "content": attachments}));
     }
     messages
 }
 
-fn tool_message(result: &ToolResult) -> Value {
+fn tool_message(result: &ToolResult, id: &str) -> Value {
     let text = match &result.outcome {
         Ok(output) => text(output),
         Err(error) => Cow::Borrowed(error.message()),
     };
-    json!({"role": "tool", "tool_call_id": result.call_id.as_str(), "content": text})
+    json!({"role": "tool", "tool_call_id": id, "content": text})
 }
 
 fn text(output: &ToolOutput) -> Cow<'_, str> {
@@ -57,10 +62,15 @@ pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
 }
 
 /// Each medium, after a text that says which call it comes from.
-fn attachments(result: &ToolResult) -> impl Iterator<Item = Value> {
+fn attachments<'a>(
+    result: &'a ToolResult,
+    id: &'a str,
+    how: &HistoryWriter<'a>,
+) -> impl Iterator<Item = Value> + use<'a> {
+    let name = history::name(NAMES, how.names.spell(&result.name));
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-    contents.iter().filter_map(|content| Some((content, part(content)?))).flat_map(|(content, part)| {
-        let label = format!("{} from tool call {} ({}):", content.to_text(), result.call_id, result.name);
+    contents.iter().filter_map(|content| Some((content, part(content)?))).flat_map(move |(content, part)| {
+        let label = format!("{} from tool call {id} ({name}):", content.to_text());
         [json!({"type": "text", "text": label}), part]
     })
 }

@@ -3,8 +3,8 @@
 use super::calls::encode_calls;
 use super::results::{content_text, part};
 use crate::call::ToolCall;
-use crate::name::WireNames;
 use crate::output::Content;
+use crate::wire::HistoryWriter;
 use serde_json::{Value, json};
 
 /// A text where text is all there is, because many servers take nothing else.
@@ -21,8 +21,8 @@ pub(super) fn encode_user(contents: &[Content]) -> Value {
     json!({"role": "user", "content": content})
 }
 
-pub(super) fn encode_assistant(text: &str, calls: &[ToolCall], names: &WireNames) -> Value {
-    let mut message = encode_calls(calls, names);
+pub(super) fn encode_assistant(text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Value {
+    let mut message = encode_calls(calls, how);
     if !text.is_empty() {
         message["content"] = text.into();
     }

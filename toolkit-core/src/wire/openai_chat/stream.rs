@@ -3,7 +3,7 @@
 mod call;
 mod calls;
 
-use super::response::{Fields, reported_error};
+use super::response::{Fields, is_cut, reported_error};
 use crate::error::WireError;
 use crate::wire::path::{element, field};
 use crate::wire::stream::merge::{join, overlay};
@@ -113,7 +113,7 @@ impl Stream {
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
         let reason = fields.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
-        if reason == "length" {
+        if is_cut(reason) {
             choice.calls.cut();
         }
         if !reason.is_empty() {

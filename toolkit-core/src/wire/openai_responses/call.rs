@@ -1,7 +1,7 @@
 //! One call as it stands among the items: read into ours, written from ours, made fit for a request.
 
 use super::response::{Fields, kind};
-use super::{FORMAT, IDS, NAMES};
+use super::{FORMAT, NAMES};
 use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::name::WireNames;
 use crate::wire::history;
@@ -25,6 +25,8 @@ pub(super) struct WireCall<'a> {
     item: &'a Value,
     fields: &'a Fields,
     is_custom: bool,
+    /// Whether the model was stopped while it wrote this call, or right after it.
+    is_last_words: bool,
 }
 
 impl<'a> WireCall<'a> {
@@ -40,7 +42,12 @@ impl<'a> WireCall<'a> {
             }
             _ => return None,
         };
-        Some(Self { item, fields, is_custom })
+        Some(Self { item, fields, is_custom, is_last_words: false })
+    }
+
+    /// Takes note that the model was stopped here.
+    pub(super) fn stopped(self) -> Self {
+        Self { is_last_words: true, ..self }
     }
 
     pub(super) fn item(self) -> &'a Value {
@@ -72,12 +79,12 @@ impl<'a> WireCall<'a> {
     }
 
     /// The call for the next request, with this id. Fields that are not known here stay.
-    pub(super) fn to_history(self, id: &str) -> Fields {
+    pub(super) fn to_history(self, id: String, names: &WireNames) -> Fields {
         let mut item = self.fields.clone();
         let kind = if self.is_custom { CUSTOM } else { FUNCTION };
         item.insert("type".to_owned(), kind.into());
-        item.insert("call_id".to_owned(), history::id(IDS, id).into());
-        item.insert("name".to_owned(), history::name(NAMES, self.name()).into());
+        item.insert("call_id".to_owned(), id.into());
+        item.insert("name".to_owned(), history::name(NAMES, names.spell(self.name())).into());
         if self.is_custom {
             // Free text is acceptable whatever it is, as long as it is text.
             let input = item.entry("input").or_insert(Value::Null);
@@ -98,7 +105,7 @@ impl<'a> WireCall<'a> {
         let field = if self.is_custom { "input" } else { "arguments" };
         match self.fields.get(field) {
             // Cut off before the first of them: to run the call with none would be to run another.
-            value if self.is_cut() && is_blank(value) => Cow::Borrowed("{"),
+            _ if self.is_cut() && self.is_blank() => Cow::Borrowed("{"),
             None | Some(Value::Null) => Cow::Borrowed(""),
             Some(input) if self.is_custom => Cow::Owned(json!({"input": input}).to_string()),
             Some(Value::String(text)) => Cow::Borrowed(text),
@@ -108,7 +115,12 @@ impl<'a> WireCall<'a> {
 
     /// Whether the model did not come to the end of the arguments.
     fn is_cut(self) -> bool {
-        !self.is_custom && self.fields.get("status").is_some_and(|status| status == "incomplete")
+        self.is_last_words || self.fields.get("status").is_some_and(|status| status == "incomplete")
+    }
+
+    /// Whether it is a call of a function of which no arguments came. The service writes `{}` for none.
+    pub(super) fn is_blank(self) -> bool {
+        !self.is_custom && is_blank(self.fields.get("arguments"))
     }
 
     pub(super) fn extras(self) -> ProviderExtras {
@@ -143,12 +155,11 @@ pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
     }
 }
 
-/// The item of one of our calls.
+/// The item of one of our calls, with this id.
 ///
 /// `status` is optional to the service, but some imitating servers demand it (Volcengine), or take an
 /// item without it for no call at all (older vLLM). Custom calls have none.
-pub(super) fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
-    let id = history::id(IDS, call.id.as_str());
+pub(super) fn encode_call(call: &ToolCall, id: String, names: &WireNames) -> Value {
     let name = history::name(NAMES, names.spell(&call.name));
     let arguments = call.arguments.as_str();
     let mut item = Fields::new();

@@ -1,24 +1,27 @@
 //! The calls of a response, and the items it goes back with.
 
-use super::call::WireCall;
+use super::IDS;
+use super::call::encode_call;
 use super::response::{Items, is_kind, items, kind, strip_refused};
 use crate::call::{CallId, ToolCall};
 use crate::error::WireError;
-use crate::wire::ids;
+use crate::name::WireNames;
+use crate::wire::{history, ids};
 use serde_json::Value;
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let items = items(payload)?;
-    Ok(all_calls(&items).zip(all_ids(&items)).map(|(call, id)| call.to_call(id)).collect())
+    Ok(items.calls().zip(all_ids(&items)).map(|(call, id)| call.to_call(id)).collect())
 }
 
 /// The items for the `input` of the next request.
-pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireError> {
+pub(super) fn assistant_messages(payload: &Value, names: &WireNames) -> Result<Vec<Value>, WireError> {
     let items = items(payload)?;
-    let mut ids = all_ids(&items).into_iter();
-    let history = items.list.iter().filter_map(|item| {
-        let mut fields = match WireCall::of(item) {
-            Some(call) => call.to_history(ids.next()?.as_str()),
+    let ids = all_ids(&items);
+    let mut ids = history::ids(IDS, true, ids.iter().map(CallId::as_str)).into_iter();
+    let history = items.list.iter().enumerate().filter_map(|(at, item)| {
+        let mut fields = match items.call(at) {
+            Some(call) => call.to_history(ids.next()?, names),
             // What says neither what it is nor whose it is, no server takes.
             None => {
                 item.as_object().filter(|item| kind(item).is_some() || item.contains_key("role"))?.clone()
@@ -38,10 +41,11 @@ pub(super) fn assistant_messages(payload: &Value) -> Result<Vec<Value>, WireErro
     Ok(history)
 }
 
-fn all_calls<'a>(items: &Items<'a>) -> impl Iterator<Item = WireCall<'a>> {
-    items.list.iter().filter_map(WireCall::of)
+pub(super) fn encode_calls(calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
+    let ids = history::ids(IDS, true, calls.iter().map(|call| call.id.as_str()));
+    calls.iter().zip(ids).map(|(call, id)| encode_call(call, id, names)).collect()
 }
 
 fn all_ids(items: &Items<'_>) -> Vec<CallId> {
-    ids::complete(all_calls(items).map(|call| (call.item(), call.id())))
+    ids::complete(items.calls().map(|call| (call.item(), call.id())))
 }

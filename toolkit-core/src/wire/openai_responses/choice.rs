@@ -4,10 +4,11 @@ use crate::call::ToolUse;
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::openai_choice::Form;
+use crate::wire::tool_use::EncodedToolUse;
 use serde_json::{Map, Value};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
-    Form::Flat.encode(wanted, names)
+pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
+    EncodedToolUse::new(Form::Flat.encode(wanted, names))
 }
 
 pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
@@ -31,7 +32,7 @@ mod tests {
     fn check(choice: &ToolChoice, wire: &Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
         let wanted = ToolUse::from(choice.clone());
-        assert_eq!(encode_tool_use(&wanted, &names)["tool_choice"], *wire);
+        assert_eq!(encode_tool_use(&wanted, &names).fields["tool_choice"], *wire);
         assert_eq!(parse(wire, &names).as_ref(), Ok(choice));
     }
 
@@ -39,6 +40,22 @@ mod tests {
     fn refuse(wire: &Value, path: &str, expected: &str) {
         let error = parse(wire, &WireNames::default()).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
+    }
+
+    #[test]
+    fn tools_of_free_text_are_named_as_such() {
+        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        let (add, read) =
+            (json!({"type": "function", "name": "add"}), json!({"type": "custom", "name": "fs_read"}));
+        let allowed = json!({"type": "allowed_tools", "mode": "auto", "tools": [add, read]});
+        let both =
+            ToolChoice::Allowed { names: vec!["add".to_owned(), "fs.read".to_owned()], required: false };
+        for (choice, wire) in [(ToolChoice::Tool("fs.read".to_owned()), read), (both, allowed)] {
+            let wanted = ToolUse::from(choice).with_custom(["fs.read", "not in the choice"]);
+            let request = encode_tool_use(&wanted, &names).fields;
+            assert_eq!(request["tool_choice"], wire);
+            assert_eq!(parse_tool_use(&request, &names), Ok(wanted));
+        }
     }
 
     #[test]
@@ -63,9 +80,9 @@ mod tests {
     #[test]
     fn calls_at_once() {
         for parallel in [None, Some(true), Some(false)] {
-            let wanted = ToolUse { choice: ToolChoice::None, parallel };
+            let wanted = ToolUse { choice: ToolChoice::None, parallel, ..ToolUse::default() };
             let names = WireNames::default();
-            let fields = encode_tool_use(&wanted, &names);
+            let fields = encode_tool_use(&wanted, &names).fields;
             assert_eq!(fields.get("parallel_tool_calls"), parallel.map(Value::from).as_ref());
             assert_eq!(parse_tool_use(&fields, &names), Ok(wanted));
         }

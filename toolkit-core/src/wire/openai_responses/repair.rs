@@ -1,15 +1,20 @@
 //! Histories in which every call has its answer.
 
-use super::call::{CUSTOM, FUNCTION, copy};
+use super::call::{CUSTOM, FUNCTION, WireCall, copy};
 use super::response::{Fields, kind};
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT};
+use crate::wire::ids;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 
+/// The service demands an id of each call, which not all servers give. An answer without one belongs to the
+/// earliest such call before it that has none yet.
+///
 /// Each answer belongs to the earliest call before it that has its id and no answer yet. Answers that
 /// belong to none go. Calls that have none get one after the calls beside them, so that calls
 /// made at once stay together.
-pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
+pub(super) fn repair_history(mut history: Vec<Value>) -> Vec<Value> {
+    identify(&mut history);
     let (unanswered, orphans) = unpaired(&history);
     let mut repaired = Vec::with_capacity(history.len() + unanswered.len());
     let mut due = Vec::new();
@@ -27,6 +32,35 @@ pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
     }
     repaired.append(&mut due);
     repaired
+}
+
+/// Gives an id to calls that have none, and to their answers.
+fn identify(history: &mut [Value]) {
+    let is_call = |item: &&Value| {
+        item.as_object().and_then(kind).is_some_and(|kind| [FUNCTION, CUSTOM].contains(&kind))
+    };
+    let calls = history.iter().filter(is_call).filter_map(WireCall::of);
+    let mut ids = ids::complete(calls.map(|call| (call.item(), call.id()))).into_iter();
+    let mut open = VecDeque::new();
+    for item in history {
+        let is_call = is_call(&&*item);
+        let id = if is_call { ids.next() } else { None };
+        let has_id = item.get("call_id").and_then(Value::as_str).is_some_and(|id| !id.is_empty());
+        let is_answer = answered_id(item).is_some();
+        if has_id || !(is_call || is_answer) {
+            continue;
+        }
+        let id = match id {
+            Some(id) => {
+                open.push_back(id.clone());
+                Some(id)
+            }
+            None => open.pop_front(),
+        };
+        if let (Some(id), Some(item)) = (id, item.as_object_mut()) {
+            item.insert("call_id".to_owned(), id.as_str().into());
+        }
+    }
 }
 
 /// The positions of calls without an answer, and of answers without a call.

@@ -11,19 +11,35 @@ pub(super) struct Items<'a> {
     pub(super) list: &'a [Value],
     /// Whether they are all that the model said in its turn.
     pub(super) is_whole: bool,
+    /// Whether the model was stopped before it had said all.
+    is_cut: bool,
+}
+
+impl<'a> Items<'a> {
+    fn new(list: &'a [Value]) -> Self {
+        Self { list, is_whole: false, is_cut: false }
+    }
+
+    /// The call that an item is. The last item is the one in which the model was stopped.
+    pub(super) fn call(&self, at: usize) -> Option<WireCall<'a>> {
+        let call = WireCall::of(self.list.get(at)?)?;
+        Some(if self.is_cut && at + 1 == self.list.len() { call.stopped() } else { call })
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = WireCall<'a>> {
+        (0..self.list.len()).filter_map(|at| self.call(at))
+    }
 }
 
 /// The items of a whole response body, a list of items, or the one item that the payload is.
 pub(super) fn items(payload: &Value) -> Result<Items<'_>, WireError> {
     match payload {
         // One item that can be recognised vouches for the strange ones beside it.
-        Value::Array(list) if list.is_empty() || list.iter().any(is_item) => {
-            Ok(Items { list, is_whole: false })
-        }
+        Value::Array(list) if list.is_empty() || list.iter().any(is_item) => Ok(Items::new(list)),
         Value::Array(_) => Err(WireError::new("[0]", "an item such as `function_call`")),
         Value::Object(fields) if is_item(payload) => {
             only_of_the_model(fields)?;
-            Ok(Items { list: std::slice::from_ref(payload), is_whole: false })
+            Ok(Items::new(std::slice::from_ref(payload)))
         }
         Value::Object(fields) => body(fields),
         _ => Err(WireError::new("", "a response, an item or a list of items")),
@@ -32,9 +48,10 @@ pub(super) fn items(payload: &Value) -> Result<Items<'_>, WireError> {
 
 fn body(fields: &Fields) -> Result<Items<'_>, WireError> {
     let error = reported_error(fields);
+    let is_cut = fields.get("status").is_some_and(|status| status == "incomplete");
     match (fields.get("output"), error) {
-        (Some(Value::Array(list)), None) => Ok(Items { list, is_whole: true }),
-        (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(Items { list, is_whole: true }),
+        (Some(Value::Array(list)), None) => Ok(Items { list, is_whole: true, is_cut }),
+        (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(Items { list, is_whole: true, is_cut }),
         (_, Some(error)) => {
             let expected = format!("a list of items (the service reported an error: {error})");
             Err(WireError::new("output", expected))

@@ -20,14 +20,19 @@ pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 /// What the answer of a function repeats of its call.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
+pub(super) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
+    let ids = history::ids(IDS, true, results.iter().map(|result| result.call_id.as_str()));
+    results.iter().zip(ids).map(|(result, id)| encode_result(result, id)).collect()
+}
+
 /// There is no mark for errors: the text says it. `status` is as in calls: optional to the service,
 /// demanded by some who imitate it, and unknown to custom calls.
-pub(super) fn encode_result(result: &ToolResult) -> Value {
+fn encode_result(result: &ToolResult, id: String) -> Value {
     let mut item = Fields::new();
     let mut put = |name: &str, value: Value| item.insert(name.to_owned(), value);
     let is_custom = is_custom(&result.extras);
     put("type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT }.into());
-    put("call_id", history::id(IDS, result.call_id.as_str()).into());
+    put("call_id", id.into());
     put("output", encode_output(result));
     if !is_custom {
         put("status", "completed".into());

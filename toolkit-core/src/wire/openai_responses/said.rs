@@ -1,6 +1,6 @@
 //! What the user and the model said, for a history that is made rather than received.
 
-use super::call::encode_call;
+use super::calls::encode_calls;
 use super::results::{part, text, text_part};
 use crate::call::ToolCall;
 use crate::name::WireNames;
@@ -14,6 +14,6 @@ pub(super) fn encode_user(contents: &[Content]) -> Value {
 
 /// The text is an item of its own. In the short form, because the long one wants an id.
 pub(super) fn encode_assistant(text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
-    let said = (!text.is_empty()).then(|| json!({"role": "assistant", "content": text}));
-    said.into_iter().chain(calls.iter().map(|call| encode_call(call, names))).collect()
+    let said = (!text.is_empty()).then(|| json!({"type": "message", "role": "assistant", "content": text}));
+    said.into_iter().chain(encode_calls(calls, names)).collect()
 }

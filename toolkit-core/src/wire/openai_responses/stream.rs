@@ -30,6 +30,11 @@ pub(super) struct Stream {
     /// The ids of calls that were told.
     taken: HashSet<String>,
     generated: Option<Generated>,
+    /// A call without arguments that ended last. It may have been cut off, so it is held back until the
+    /// model goes on or the response ends.
+    held: Option<usize>,
+    /// The slot that no other follows.
+    hindmost: usize,
 }
 
 /// What is being looked for.
@@ -105,6 +110,9 @@ impl Stream {
                 }
             }
             _ => self.push_part(name, fields, events),
+        }
+        if let Some(held) = self.held.take_if(|held| *held != self.hindmost) {
+            self.tell(held, events);
         }
         Ok(())
     }
@@ -200,7 +208,11 @@ impl Stream {
     fn complete(&mut self, index: usize, item: &Fields, events: &mut Vec<StreamEvent>) {
         events.extend(self.slots[index].unheard(item));
         self.slots[index].complete(item);
-        self.tell(index, events);
+        if self.slots[index].is_blank_call() && index == self.hindmost {
+            self.held = Some(index);
+        } else {
+            self.tell(index, events);
+        }
     }
 
     /// Says that a call has begun, as soon as its name and its final id are known.
@@ -304,6 +316,14 @@ impl Stream {
             self.by_call.insert(id.clone(), index);
         }
         self.slots[index].key.learn(key);
+        let place = |slot: usize| self.slots.get(slot).and_then(|slot| slot.key.index);
+        let follows = match (place(index), place(self.hindmost)) {
+            (Some(own), Some(other)) => own > other,
+            _ => index > self.hindmost,
+        };
+        if follows {
+            self.hindmost = index;
+        }
     }
 
     /// Ends all items, tells their calls, and brings them into order: that of the last response, else
@@ -318,6 +338,12 @@ impl Stream {
             self.slots.sort_by_key(|slot| slot.key.index);
         }
         let is_complete = self.response.get("status").is_some_and(|status| status == "completed");
+        self.held = None;
+        if self.response.get("status").is_some_and(|status| status == "incomplete")
+            && let Some(last) = self.slots.last_mut()
+        {
+            last.cut();
+        }
         for index in 0..self.slots.len() {
             self.slots[index].close(if is_complete { "completed" } else { "incomplete" });
             self.tell(index, events);

@@ -1,7 +1,7 @@
 //! Plain dialects: references, `allOf`, older drafts, roots.
 
 use super::{ALL, losses};
-use crate::schema::SchemaDialect::{Anthropic, JsonSchema, OpenAi};
+use crate::schema::SchemaDialect::{Anthropic, Google, JsonSchema, OpenAi, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -174,6 +174,20 @@ fn older_drafts_are_read_as_the_newest() {
 }
 
 #[test]
+fn a_long_list_of_schemas_is_one() {
+    let part = |at: usize| json!({"properties": {format!("p{at}"): {"type": "integer", "minimum": at}}, "required": [format!("p{at}")]});
+    let parts: Vec<Value> = (0..1_000).map(part).collect();
+    let schema = json!({"type": "object", "minProperties": 3, "allOf": parts});
+    for dialect in [OpenAi, OpenAiStrict, Google] {
+        let converted = dialect.convert(&schema).schema;
+        let names: Vec<&String> = converted["properties"].as_object().unwrap().keys().collect();
+        let expected: Vec<String> = (0..1_000).map(|at| format!("p{at}")).collect();
+        assert_eq!(names, expected.iter().collect::<Vec<_>>(), "in their order");
+        assert_eq!(converted["required"].as_array().unwrap().len(), 1_000);
+    }
+}
+
+#[test]
 fn what_is_no_schema_is_reported() {
     check(
         &json!({"type": "object", "properties": {
@@ -219,6 +233,22 @@ fn the_root_becomes_an_object() {
         }),
         &["oneOf at "],
     );
-    let array = json!({"type": "array"});
-    assert_eq!(JsonSchema.convert(&array).schema, array);
+}
+
+#[test]
+fn json_schema_stays_as_it_is_but_is_that_of_an_object() {
+    let recursive =
+        json!({"$ref": "#/$defs/A", "$defs": {"A": {"oneOf": [{"required": ["a"]}, {"$ref": "#"}]}}});
+    for (schema, extra) in [(json!({}), json!({})), (json!(true), json!({})), (recursive.clone(), recursive)]
+    {
+        let converted = JsonSchema.convert(&schema);
+        let mut typed = json!({"type": "object"});
+        typed.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        assert_eq!((converted.schema, converted.losses), (typed, vec![]));
+    }
+    let nullable = json!({"type": ["null", "object"], "minProperties": 1});
+    assert_eq!(JsonSchema.convert(&nullable).schema, json!({"type": "object", "minProperties": 1}));
+    let array = JsonSchema.convert(&json!({"type": "array", "items": {"type": "number"}}));
+    assert_eq!(array.schema, json!({"type": "object", "description": "Meant as array of number."}));
+    assert_eq!(array.losses[0].keyword, "type");
 }

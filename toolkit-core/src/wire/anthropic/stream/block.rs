@@ -2,7 +2,7 @@
 
 use crate::call::{CallId, ToolCall};
 use crate::wire::anthropic::Fields;
-use crate::wire::anthropic::call::WireCall;
+use crate::wire::anthropic::call::{WireCall, given_input};
 use crate::wire::stream::StreamEvent;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -80,7 +80,7 @@ impl Block {
     /// Whether it is a call that has not ended, and the other one has its id: then that is not a second
     /// call, but the start of this one again.
     pub(super) fn is_begun_again_by(&self, other: &Self) -> bool {
-        let id = |block: &Self| WireCall(block.call()?).id().map(Cow::into_owned);
+        let id = |block: &Self| WireCall::new(block.call()?).id().map(Cow::into_owned);
         self.is_open && id(self).is_some_and(|own| Some(own) == id(other))
     }
 
@@ -97,7 +97,7 @@ impl Block {
     pub(super) fn started(&self) -> Option<StreamEvent> {
         match self.kind {
             Kind::Call => {
-                let call = WireCall(&self.json);
+                let call = WireCall::new(&self.json);
                 let id = call.id().unwrap_or_default().into_owned();
                 Some(StreamEvent::CallStarted { id, name: call.name().to_owned() })
             }
@@ -149,7 +149,7 @@ impl Block {
             }
             Kind::Whole => {}
         }
-        let call = WireCall(self.call()?);
+        let call = WireCall::new(self.call()?);
         Some(call.to_call(call.id().unwrap_or_default().as_ref().into()))
     }
 
@@ -158,17 +158,14 @@ impl Block {
         self.is_open
             && self.kind == Kind::Call
             && self.written.trim().is_empty()
-            && self.begun_input().is_none()
+            && given_input(&self.json).is_none()
     }
 
-    /// What the start brought of the arguments.
-    fn begun_input(&self) -> Option<&Value> {
-        self.json.get("input").filter(|input| match input {
-            Value::Null => false,
-            Value::String(text) => !text.trim().is_empty(),
-            Value::Object(members) => !members.is_empty(),
-            _ => true,
-        })
+    /// Says that a call has no arguments in a way that does not look as if it had been cut off before them.
+    pub(super) fn insist(&mut self) {
+        if self.kind == Kind::Call && self.json.get("input") == Some(&json!({})) {
+            self.set("input", "{}".into());
+        }
     }
 
     pub(super) fn into_json(self) -> Value {
@@ -182,7 +179,7 @@ impl Block {
         if written.trim().is_empty() {
             let is_cut = !is_whole && self.kind == Kind::Call;
             let nothing = || if is_cut { json!("{") } else { json!({}) };
-            return self.begun_input().cloned().unwrap_or_else(nothing);
+            return given_input(&self.json).cloned().unwrap_or_else(nothing);
         }
         match serde_json::from_str(&written) {
             Ok(input @ Value::Object(_)) => input,

@@ -173,3 +173,22 @@ fn an_error_body_tells_what_the_service_said() {
         refuse(&payload, "content", expected);
     }
 }
+
+/// A model that was stopped before the first argument did not ask for a call without arguments.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    for reason in ["max_tokens", "model_context_window_exceeded", "refusal"] {
+        for input in [json!({}), json!(""), Value::Null] {
+            let mut cut = body(json!([call("a", "f", json!({})), call("b", "g", input)]));
+            cut["stop_reason"] = reason.into();
+            check(&cut, &[("a", "f", "{}"), ("b", "g", "{")]);
+            let history = &Anthropic.assistant_messages(&cut).unwrap()[0]["content"];
+            assert_eq!(history[0]["input"], json!({}));
+            assert_eq!(history[1]["input"], json!({"invalid_arguments": "{"}));
+        }
+        let mut went_on = body(json!([call("a", "f", json!({})), {"type": "text", "text": "and"}]));
+        went_on["stop_reason"] = reason.into();
+        check(&went_on, &[("a", "f", "{}")]);
+    }
+    check(&body(json!([call("a", "f", json!({}))])), &[("a", "f", "{}")]);
+}

@@ -204,3 +204,24 @@ fn a_failure_tells_what_the_service_said() {
     ]});
     check(&despite, &[("a", "f", "{}")]);
 }
+
+/// A model that was stopped before the first argument did not ask for a call without arguments.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    let bare = json!({"functionCall": {"id": "b", "name": "g"}});
+    for last in [call("b", "g", json!({})), call("b", "g", json!("")), bare] {
+        for parts in
+            [json!([call("a", "f", json!({})), last]), json!([call("a", "f", json!({})), last, {"text": ""}])]
+        {
+            let mut cut = body(parts);
+            cut["candidates"][0]["finishReason"] = "MAX_TOKENS".into();
+            for payload in [&cut, &cut["candidates"][0]] {
+                check(payload, &[("a", "f", "{}"), ("b", "g", "{")]);
+                let history = &Google.assistant_messages(payload).unwrap()[0]["parts"];
+                assert_eq!(history[0]["functionCall"]["args"], json!({}));
+                assert_eq!(history[1]["functionCall"]["args"], json!({"invalid_arguments": "{"}));
+            }
+        }
+    }
+    check(&body(json!([call("a", "f", json!({}))])), &[("a", "f", "{}")]);
+}

@@ -212,7 +212,7 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
         assert_eq!(error.path(), path);
         assert_eq!(error.expected(), format!("a content of the model ({reason})"));
     }
-    let good = chunk(json!([{"functionCall": {"id": "a", "name": "f", "args": {}}}]));
+    let good = chunk(json!([{"functionCall": {"id": "a", "name": "f", "args": {"x": 1}}}]));
     let overloaded = json!({"error": {"code": 503, "message": "overloaded"}});
     let mut stream = Google.accumulator();
     let error = stream.push(&json!([good, overloaded])).unwrap_err();
@@ -238,4 +238,19 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
 
     let nothing = Google.accumulator().finish();
     assert!(Google.parse_calls(&nothing.response).is_err());
+}
+
+#[test]
+fn a_call_without_arguments_waits_until_it_is_known_whether_it_was_cut_off() {
+    let call = |name: &str| chunk(json!([{"functionCall": {"name": name, "args": {}}}]));
+    let cut = json!({"candidates": [{"finishReason": "MAX_TOKENS", "index": 0}]});
+    check(&[call("f"), cut.clone()], &[("f", "{")]);
+    check(&[call("f"), call("g"), cut.clone()], &[("f", "{}"), ("g", "{")]);
+    check(&[call("f"), chunk(json!([{"text": "and"}])), cut.clone()], &[("f", "{}")]);
+    check(&[call("f"), stop()], &[("f", "{}")]);
+    check(&[call("f")], &[("f", "{}")]);
+    // Its end was told, so there are none.
+    check(&[chunk(json!([start("f")])), chunk(json!([end()])), cut], &[("f", "{}")]);
+    let (events, _) = run(&[call("f"), call("g")]);
+    assert_eq!((calls(&events[0]).len(), calls(&events[1]).len()), (0, 1));
 }

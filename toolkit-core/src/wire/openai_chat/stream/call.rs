@@ -44,7 +44,7 @@ impl<'a> Piece<'a> {
             (None, custom) => Self::read(value.as_object(), custom, true),
             (function, _) => Self::read(value.as_object(), function, false),
         };
-        Self { index: index(value), id: WireCall(value).id(), ..piece }
+        Self { index: index(value), id: WireCall::new(value).id(), ..piece }
     }
 
     /// A piece of the older `function_call`, which has neither index nor id.
@@ -179,6 +179,6 @@ impl Partial {
     }
 
     pub(super) fn to_call(&self) -> ToolCall {
-        WireCall(&self.to_whole()).to_call(CallId::from(self.id.as_deref().unwrap_or_default()))
+        WireCall::new(&self.to_whole()).to_call(CallId::from(self.id.as_deref().unwrap_or_default()))
     }
 }

@@ -143,10 +143,17 @@ impl Calls {
         at
     }
 
-    /// The model was stopped: what it wrote last is not all that it wanted to write.
+    /// The model was stopped: what it wrote last is not all that it wanted to write, and neither is what
+    /// stands last in the whole message.
     pub(super) fn cut(&mut self) {
-        if let Some(last) = self.last.and_then(|last| self.calls.get_mut(last)) {
-            last.call.cut();
+        let hindmost = self.calls.iter().enumerate().max_by_key(|(_, call)| call.index).map(|(at, _)| at);
+        for at in [self.last, hindmost].into_iter().flatten() {
+            if let Some(call) = self.calls.get_mut(at) {
+                call.call.cut();
+            }
+        }
+        if let Some(legacy) = &mut self.legacy {
+            legacy.cut();
         }
     }
 

@@ -152,6 +152,48 @@ fn broken_calls_are_not_dropped() {
 }
 
 #[test]
+fn one_good_choice_vouches_for_the_broken_ones() {
+    let good = json!({"message": message(json!([call("a", "add", "{}")])), "finish_reason": "tool_calls"});
+    let broken = json!({"message": {"role": "assistant", "tool_calls": "oops"}});
+    for choices in [json!([good, broken]), json!([broken, good])] {
+        let payload = json!({"choices": choices});
+        let parsed = OpenAiChat.parse_calls(&payload).unwrap();
+        let names: Vec<&str> = parsed.iter().map(|call| call.name.as_str()).collect();
+        assert!(names == ["add", ""] || names == ["", "add"], "{names:?}");
+        let history = OpenAiChat.assistant_messages(&payload).unwrap();
+        assert!(history.iter().all(|message| message["tool_calls"][0]["function"]["arguments"] == "{}"));
+    }
+    let place = "choices[0].message.tool_calls";
+    refuse(&json!({"choices": [broken, broken]}), place, "a list of calls");
+}
+
+/// A model that was stopped before the first argument did not ask for a call without arguments.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    let blank = [json!(""), json!(" "), Value::Null];
+    for (reason, arguments) in
+        ["length", "content_filter"].iter().flat_map(|cut| blank.iter().map(move |text| (cut, text)))
+    {
+        let mut last = call("b", "g", "");
+        last["function"]["arguments"] = arguments.clone();
+        let choice = json!({"message": message(json!([call("a", "f", ""), last])), "finish_reason": reason});
+        for payload in [json!({"choices": [choice]}), choice] {
+            check(&payload, &[("a", "f", ""), ("b", "g", "{")]);
+            let history = &OpenAiChat.assistant_messages(&payload).unwrap()[0]["tool_calls"];
+            assert_eq!(history[0]["function"]["arguments"], "{}");
+            assert_eq!(history[1]["function"]["arguments"], r#"{"invalid_arguments":"{"}"#);
+        }
+    }
+    let legacy =
+        json!({"message": {"function_call": {"name": "f", "arguments": ""}}, "finish_reason": "length"});
+    assert_eq!(OpenAiChat.parse_calls(&legacy).unwrap()[0].arguments.as_str(), "{");
+    for reason in [json!("tool_calls"), json!("stop"), Value::Null] {
+        let choice = json!({"message": message(json!([call("a", "f", "")])), "finish_reason": reason});
+        check(&choice, &[("a", "f", "")]);
+    }
+}
+
+#[test]
 fn other_payloads_are_refused_with_a_path() {
     let place = "choices[0].message";
     for payload in [

@@ -195,6 +195,32 @@ impl Slot {
         self.is_done = true;
     }
 
+    /// Whether it is a call that has ended, was not told, and has no arguments.
+    pub(super) fn is_blank_call(&self) -> bool {
+        let call = self.item.as_ref().filter(|_| self.is_done && self.told.is_none()).and_then(WireCall::of);
+        call.is_some_and(WireCall::is_blank)
+    }
+
+    /// Takes note that the model was stopped here, if this is a call without arguments.
+    pub(super) fn cut(&mut self) {
+        if self.is_blank_call()
+            && let Some(Value::Object(item)) = &mut self.item
+        {
+            item.insert("status".to_owned(), "incomplete".into());
+        }
+    }
+
+    /// Writes no arguments as the service does: blank ones look as if the model had been stopped before them.
+    fn insist(&mut self) {
+        let is_cut = |item: &Fields| item.get("status").is_some_and(|status| status == "incomplete");
+        if self.is_blank_call()
+            && let Some(Value::Object(item)) = &mut self.item
+            && !is_cut(item)
+        {
+            item.insert("arguments".to_owned(), "{}".into());
+        }
+    }
+
     fn only_heard_of(&self) -> Fields {
         let mut item = Fields::new();
         let mut put = |name: &str, value: Option<&String>| {
@@ -280,6 +306,7 @@ impl Slot {
         if !self.is_done || self.told.is_some() {
             return None;
         }
+        self.insist();
         self.told = self.item.as_ref().and_then(call_of);
         self.told.clone()
     }

@@ -159,3 +159,18 @@ fn an_error_body_tells_what_the_service_said() {
     let late = json!({"status": "failed", "error": error, "output": [call("c", "add", "{}")]});
     check(&late, &[("c", "add", "{}")]);
 }
+
+/// A model that was stopped before the first argument did not ask for a call without arguments.
+#[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
+    let blank = |id: &str| call(id, "f", "");
+    let mut cut = body(json!([blank("a"), blank("b")]));
+    cut["status"] = "incomplete".into();
+    check(&cut, &[("a", "f", ""), ("b", "f", "{")]);
+    let history = OpenAiResponses.assistant_messages(&cut).unwrap();
+    assert_eq!(history[0]["arguments"], "{}");
+    assert_eq!(history[1]["arguments"], r#"{"invalid_arguments":"{"}"#);
+    cut["output"] = json!([blank("a"), said("and")]);
+    check(&cut, &[("a", "f", "")]);
+    check(&body(json!([blank("a")])), &[("a", "f", "")]);
+}

@@ -191,6 +191,24 @@ fn answers_without_a_call_go() {
     check_repair(json!([a, answer("a", "1"), answer("a", "again")]), json!([a, answer("a", "1")]));
     check_repair(json!([answer("a", "early"), a]), json!([a, answer("a", "[No output available yet]")]));
     check_repair(json!([{"type": "function_call_output", "output": "x"}]), json!([]));
-    let others = json!([{"type": "computer_call_output", "call_id": "cc"}, null, {"type": "function_call"}]);
+    let others = json!([{"type": "computer_call_output", "call_id": "cc"}, null, {"type": "item_reference"}]);
     check_repair(others.clone(), others);
+}
+
+#[test]
+fn calls_without_an_id_get_one() {
+    let (bare, known) = (
+        json!({"type": "function_call", "name": "f", "arguments": "{}"}),
+        json!({"type": "function_call", "id": "fc_1", "name": "f", "arguments": "{}"}),
+    );
+    let answer_to_none = json!({"type": "function_call_output", "output": "x"});
+    let history = vec![bare.clone(), call("a", "f", "{}"), answer("a", "1"), answer_to_none, known, bare];
+    let repaired = OpenAiResponses.repair_history(history);
+    let ids: Vec<&str> = repaired.iter().map(|item| item["call_id"].as_str().unwrap()).collect();
+    let [first, _, _, answered, known, last, ..] = ids.as_slice() else { panic!("{ids:?}") };
+    assert_eq!(repaired[3]["output"], "x");
+    assert_eq!((first, known), (answered, &"call_1"));
+    assert_ne!(first, last);
+    assert_eq!(ids[6..], [*known, *last], "answers that were missing");
+    check_repair(json!(repaired.clone()), json!(repaired));
 }

@@ -363,7 +363,7 @@ fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     check(&[added(0, &item)], &[("a", "f", "{")]);
     check(&[added(0, &item), json!({"type": "response.incomplete"})], &[("a", "f", "{")]);
     check(&[json!({"type": "response.incomplete", "response": response})], &[("a", "f", "{")]);
-    check(&[added(0, &item), completed(body(json!([item])))], &[("a", "f", "")]);
+    check(&[added(0, &item), completed(body(json!([item])))], &[("a", "f", "{}")]);
 }
 
 #[test]
@@ -374,4 +374,14 @@ fn what_is_no_event_is_refused() {
     assert_eq!(stream.push(&json!("[DONE]")).unwrap_err().path(), "");
     assert_eq!(stream.push(&json!({"type": "keepalive"})).unwrap(), []);
     assert_eq!(stream.push(&json!({"type": "response.from_2027.delta", "delta": "x"})).unwrap(), []);
+}
+
+#[test]
+fn a_call_without_arguments_waits_until_it_is_known_whether_it_was_cut_off() {
+    let (one, two) = (call("a", "f", ""), call("b", "g", ""));
+    let cut = json!({"type": "response.incomplete", "response": {"status": "incomplete", "output": []}});
+    check(&[added(0, &one), done(0, &one), cut.clone()], &[("a", "f", "{")]);
+    check(&[done(0, &one), done(1, &two), cut], &[("a", "f", "{}"), ("b", "g", "{")]);
+    check(&[done(0, &one), completed(body(json!([one])))], &[("a", "f", "{}")]);
+    check(&[done(0, &one)], &[("a", "f", "{}")]);
 }

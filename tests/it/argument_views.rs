@@ -1,0 +1,482 @@
+//! Tools whose arguments the model sees otherwise: renamed, hidden, described, with other defaults.
+
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::time::Duration;
+use toolkit::prelude::*;
+use toolkit::schemars::JsonSchema;
+use toolkit::{
+    AdaptedTool, ArgumentTransform as Argument, BuildProblem, ErrorKind, RunContext, Session, ToolDefinition,
+    ToolFuture,
+};
+
+/// Where to look.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Place {
+    site: String,
+    depth: u8,
+}
+
+/// Searches.
+///
+/// :param q: The words
+/// :param limit: How many
+#[tool(register = false, input_examples = [json!({"q": "rust", "key": "k"})])]
+fn search(
+    #[param(alias = "words")] q: String,
+    #[param(default = 5, range = 1..=50)] limit: u32,
+    key: String,
+    place: Option<Place>,
+) -> String {
+    let place = place.map_or_else(String::new, |place| format!(" {}:{}", place.site, place.depth));
+    format!("{q} {limit} {key}{place}")
+}
+
+fn view(changes: impl IntoIterator<Item = Argument>) -> AdaptedTool {
+    AdaptedTool::new(search::tool()).with_arguments(changes).expect("the changes are possible")
+}
+
+fn usual() -> AdaptedTool {
+    view([
+        Argument::of("q").with_name("query").with_description("What to find."),
+        Argument::of("key").fixed("secret"),
+    ])
+}
+
+async fn call(tool: impl Tool + 'static, arguments: &str) -> Result<String, ToolError> {
+    let registry = ToolRegistry::from_tools([tool]).expect("one tool");
+    let name = registry.names().next().expect("one tool").to_owned();
+    registry.call(&name, arguments).await.map(|output| output.to_text().into_owned())
+}
+
+#[track_caller]
+fn refused(tool: impl Tool + 'static, changes: impl IntoIterator<Item = Argument>) -> String {
+    let error = AdaptedTool::new(tool).with_arguments(changes).expect_err("it cannot be");
+    let messages = error.problems().iter().map(|problem| match problem {
+        BuildProblem::InvalidTransform { argument, message, .. } => format!("{argument}: {message}"),
+        other => panic!("not expected here: {other}"),
+    });
+    messages.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn the_model_sees_other_arguments_and_the_tool_gets_its_own() {
+    let schema = &usual().definition().parameters.clone();
+    assert_eq!(schema["required"], json!(["query"]));
+    assert_eq!(schema["properties"]["query"], json!({"type": "string", "description": "What to find."}));
+    let names: Vec<&String> = schema["properties"].as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["query", "limit", "place"], "the order stays");
+    assert_eq!(usual().definition().metadata.input_examples, [json!({"query": "rust"})]);
+    assert_eq!(
+        search::tool().definition().parameters["required"],
+        json!(["q", "key"]),
+        "the tool itself stays"
+    );
+
+    for (arguments, answer) in [
+        (r#"{"query": "rust"}"#, "rust 5 secret"),
+        (r#"{"query": "rust", "limit": "7"}"#, "rust 7 secret"),
+        (r#"{"limit": 7.0, "query": "\u0041\"{"}"#, "A\"{ 7 secret"),
+        (r#""{\"query\": \"rust\"}""#, "rust 5 secret"),
+        (r#" { "query" : "rust" , "place" : {"site": "a", "depth": 1} } "#, "rust 5 secret a:1"),
+    ] {
+        assert_eq!(call(usual(), arguments).await.expect(arguments), answer);
+    }
+}
+
+/// A tool that gives back the text of its arguments.
+struct Echo(ToolDefinition);
+
+impl Tool for Echo {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Ok(ToolOutput::text(arguments)))
+    }
+}
+
+fn echo(schema: Value) -> Echo {
+    Echo(ToolDefinition::new(toolkit::ToolName::new("echo").expect("legal"), "", schema))
+}
+
+#[tokio::test]
+async fn everything_else_stays_as_the_model_wrote_it() {
+    let raw = echo(json!({"properties": {"a": {}, "b": {}, "c": {"type": "integer"}, "d": {}}}));
+    let view = AdaptedTool::new(raw)
+        .with_arguments([
+            Argument::of("a").with_name("x\"y"),
+            Argument::of("b").hidden(),
+            Argument::of("c").with_default(1),
+            Argument::of("d").computed(|context| Ok(json!({"tool": context.tool_name().as_str()}))),
+        ])
+        .expect("possible");
+    for (arguments, rewritten) in [
+        ("", r#"{"c":1,"d":{"tool":"echo"}}"#),
+        ("null", r#"{"c":1,"d":{"tool":"echo"}}"#),
+        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{"a" : 1.0e0, "c":2,"d":{"tool":"echo"}}"#),
+        (r#"{"c": null, "\u0065": [ 1 ]}"#, r#"{ "\u0065": [ 1 ],"c":1,"d":{"tool":"echo"}}"#),
+        (r#"{"x\u0022y": "x\"y", "x\"y": 2, "c":3}"#, r#"{"a": "x\"y", "a": 2, "c":3,"d":{"tool":"echo"}}"#),
+    ] {
+        assert_eq!(call(view.clone(), arguments).await.expect(arguments), rewritten);
+    }
+    for arguments in [r#"{"b": 1}"#, r#"{"a": 1}"#, r#"{"c": 1, "\u0064": 1}"#] {
+        let error = call(view.clone(), arguments).await.expect_err("it is not shown");
+        assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{arguments}");
+    }
+    for (arguments, kind) in [("[1]", ErrorKind::InvalidArguments), (r#"{"c": "#, ErrorKind::InvalidJson)] {
+        assert_eq!(call(view.clone(), arguments).await.expect_err("no object").kind(), kind);
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_cannot_be_given_and_messages_use_the_names_that_the_model_knows() {
+    for (arguments, messages) in [
+        (r#"{}"#, vec!["`query`: required, but missing; expected string"]),
+        (
+            r#"{"query": 1, "limit": 99}"#,
+            vec![
+                "`query`: expected string, got number 1",
+                "`limit`: expected integer from 1 to 50, got number 99",
+            ],
+        ),
+        (
+            r#"{"query": "a", "key": "mine", "limit": 0}"#,
+            vec!["`key`: there is no such parameter; there is `limit` or `place` or `query`", "`limit`"],
+        ),
+        (
+            r#"{"q": "a"}"#,
+            vec!["`q`: there is no such parameter; there is", "`query`: required, but missing"],
+        ),
+        (r#"{"words": "a", "query": "b"}"#, vec!["`words`: there is no such parameter"]),
+        (
+            r#"{"querry": "a"}"#,
+            vec![
+                "`querry`: there is no such parameter; did you mean `query`?",
+                "`query`: required, but missing",
+            ],
+        ),
+        (r#"{"query": "a", "query": "b"}"#, vec!["`query`: given twice"]),
+        (r#"{"query": "a", "place": {"site": "b", "depth": 256}}"#, vec!["`place.depth`"]),
+    ] {
+        let error = call(usual(), arguments).await.expect_err(arguments);
+        assert_eq!((error.kind(), error.brief()), (ErrorKind::InvalidArguments, "Invalid arguments"));
+        assert_eq!(error.violations().len(), messages.len(), "{arguments}: {error}");
+        for (violation, message) in error.violations().iter().zip(&messages) {
+            assert!(violation.to_string().starts_with(message), "{arguments}: {violation}");
+            assert!(error.message().contains(message), "{error}");
+        }
+        assert!(!format!("{error:#}").contains("secret"), "{error:#}");
+    }
+    let names = view([Argument::of("place").with_name("where"), Argument::of("q").with_name("place")]);
+    let error =
+        call(names, r#"{"place": 1, "where": {"site": 1, "depth": 2}, "key": "k"}"#).await.expect_err("both");
+    let paths: Vec<&str> = error.violations().iter().map(|violation| violation.path.as_str()).collect();
+    assert_eq!(paths, ["place", "where.site"]);
+}
+
+#[tokio::test]
+async fn defaults_and_demands() {
+    let view = view([
+        Argument::of("limit").required(),
+        Argument::of("q").with_default("everything"),
+        Argument::of("key").with_computed_default(|context| match context.invocation_id() {
+            Some(id) => Ok(id.into()),
+            None => Err("there is no run".into()),
+        }),
+        Argument::of("place").hidden(),
+    ]);
+    let schema = &view.definition().parameters;
+    assert_eq!(schema["required"], json!(["limit"]));
+    assert_eq!(schema["properties"]["q"]["default"], "everything");
+    assert_eq!(schema["properties"]["limit"].get("default"), None);
+    assert_eq!(schema.get("$defs"), None, "nothing refers to `Place` any more");
+
+    assert_eq!(call(view.clone(), r#"{"limit": 1, "key": "k"}"#).await.expect("fine"), "everything 1 k");
+    assert_eq!(
+        call(view.clone(), r#"{"limit": 1, "q": null, "key": "k"}"#).await.expect("fine"),
+        "everything 1 k"
+    );
+    let error = call(view.clone(), r#"{"limit": 1}"#).await.expect_err("there is no run");
+    assert_eq!(error.message(), "Error running tool: there is no run");
+
+    let run = RunContext::new().with_invocation_id("run 1").with_session(Session::new("s"));
+    let dispatcher =
+        Dispatcher::new(ToolRegistry::from_tools([view]).expect("one tool")).expect("complete").with_run(run);
+    let results = dispatcher.dispatch([ToolCall::new("1", "search", r#"{"limit": 1}"#)]).await;
+    assert_eq!(results[0].to_text(), "everything 1 run 1");
+}
+
+#[tokio::test]
+async fn a_value_of_the_programs_own_that_the_tool_refuses_is_not_the_models_fault() {
+    let view = view([Argument::of("key").computed(|_| Ok(json!(["secret"])))]);
+    let error = call(view.clone(), r#"{"q": "a"}"#).await.expect_err("it is no text");
+    assert_eq!((error.kind(), error.brief()), (ErrorKind::Failed, "Tool runtime error"));
+    assert!(!error.message().contains("key"), "{error}");
+    assert!(error.details().is_some_and(|details| details.contains("`key`")), "{error:#}");
+    let error = call(view, "{}").await.expect_err("`q` is missing, too");
+    assert_eq!(error.violations().len(), 1);
+    assert!(!error.message().contains("key"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_when_the_view_is_made() {
+    assert_eq!(
+        refused(
+            search::tool(),
+            [
+                Argument::of("limt").hidden(),
+                Argument::of("q").with_name("limit"),
+                Argument::of("key").hidden(),
+                Argument::of("place").fixed("nowhere").with_description("?"),
+                Argument::of("limit").with_default(51),
+                Argument::of("limit").with_default(50).required(),
+            ]
+        ),
+        "limt: the tool has no such argument; did you mean `limit`?\n\
+         key: the tool cannot do without; give it a value with `fixed` or `computed`\n\
+         place: it is hidden, so the model sees neither name nor description and cannot give it\n\
+         place: the tool does not take this value; it must be object\n\
+         limit: the tool does not take this value; it must be integer from 1 to 50\n\
+         limit: what is required has no default\n\
+         limit: it is changed twice; say all in one place\n\
+         q: argument `limit` is shown as `limit` already; choose another name"
+    );
+    let error = AdaptedTool::new(search::tool())
+        .with_arguments([Argument::of("key").fixed(json!({"top": "secret"}))])
+        .expect_err("it is a text");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("argument `key` of tool `search` cannot be changed so: the tool does not take"),
+        "{text}"
+    );
+    assert!(!text.contains("secret"), "{text}");
+    // Names may be exchanged.
+    view([Argument::of("q").with_name("key"), Argument::of("key").with_name("q")]);
+}
+
+#[tokio::test]
+async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
+    let outer =
+        usual().with_arguments([Argument::of("query").with_name("find"), Argument::of("limit").fixed(9)]);
+    let outer = outer.expect("possible");
+    assert_eq!(outer.definition().parameters["required"], json!(["find"]));
+    assert_eq!(call(outer.clone(), r#"{"find": "a"}"#).await.expect("fine"), "a 9 secret");
+    let error = call(outer, r#"{"query": "a", "find": 1}"#).await.expect_err("both are wrong");
+    let paths: Vec<&str> = error.violations().iter().map(|violation| violation.path.as_str()).collect();
+    assert_eq!(paths, ["query", "find"]);
+    assert!(refused(usual(), [Argument::of("q").hidden()]).starts_with("q: the tool has no such argument"));
+}
+
+/// Loads.
+#[tool(lane = "path", register = false)]
+async fn load(path: String, log: String) -> String {
+    LOADED.lock().expect("nobody panics").push(format!("{path} {log} begins"));
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    LOADED.lock().expect("nobody panics").push(format!("{path} {log} ends"));
+    path
+}
+
+static LOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_and_its_views_share_their_lanes() {
+    let named = |name: &str| toolkit::ToolName::new(name).expect("legal");
+    let renamed = AdaptedTool::new(load::tool())
+        .with_name(named("renamed"))
+        .with_arguments([Argument::of("path").with_name("file")])
+        .expect("possible");
+    let fixed = AdaptedTool::new(load::tool())
+        .with_name(named("fixed"))
+        .with_arguments([Argument::of("path").fixed("a")])
+        .expect("possible");
+    let mut registry = ToolRegistry::from_tools([renamed, fixed]).expect("two tools");
+    registry.register(load::tool()).expect("a third");
+    let dispatcher = Dispatcher::new(registry).expect("complete");
+    let calls = [
+        ToolCall::new("1", "load", r#"{"path": "a", "log": "1"}"#),
+        ToolCall::new("2", "renamed", r#"{"file": "a", "log": "2"}"#),
+        ToolCall::new("3", "fixed", r#"{"log": "3"}"#),
+    ];
+    assert!(dispatcher.dispatch(calls).await.iter().all(|result| !result.is_error()));
+    let expected = ["1", "2", "3"].map(|log| [format!("a {log} begins"), format!("a {log} ends")]).concat();
+    assert_eq!(*LOADED.lock().expect("nobody panics"), expected);
+    let computed = Argument::of("path").computed(|_| Ok("a".into()));
+    assert!(refused(load::tool(), [computed]).contains("it is the lane of the tool"));
+}
+
+#[track_caller]
+fn shown(schema: Value, changes: impl IntoIterator<Item = Argument>, expected: Value) {
+    let view = AdaptedTool::new(echo(schema)).with_arguments(changes).expect("possible");
+    assert_eq!(view.definition().parameters, expected);
+}
+
+#[test]
+fn everything_in_a_schema_that_names_an_argument_follows() {
+    shown(
+        json!({
+            "type": "object",
+            "properties": {
+                "a": {"type": "string"},
+                "b": {"$ref": "#/properties/a"},
+                "c": {"properties": {"a": {"$ref": "#/$defs/A/items"}}},
+            },
+            "required": ["a", "c"],
+            "dependentRequired": {"a": ["b"], "b": ["a"]},
+            "$defs": {"A": {"items": {"$ref": "#/properties/a"}}, "Unused": {}},
+        }),
+        [Argument::of("a").with_name("x/y")],
+        json!({
+            "type": "object",
+            "properties": {
+                "x/y": {"type": "string"},
+                "b": {"$ref": "#/properties/x~1y"},
+                "c": {"properties": {"a": {"$ref": "#/$defs/A/items"}}},
+            },
+            "required": ["x/y", "c"],
+            "dependentRequired": {"x/y": ["b"], "b": ["x/y"]},
+            "$defs": {"A": {"items": {"$ref": "#/properties/x~1y"}}, "Unused": {}},
+        }),
+    );
+    shown(
+        json!({
+            "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/properties/a"}, "c": {"$ref": "#/$defs/C"}},
+            "$defs": {"A": {"type": "string"}, "C": {"type": "object"}},
+            "dependentRequired": {"a": ["b"]},
+            "minProperties": 2, "maxProperties": 3,
+        }),
+        [Argument::of("a").fixed("x"), Argument::of("c").hidden()],
+        json!({
+            "properties": {"b": {"$ref": "#/$defs/a"}},
+            "$defs": {"A": {"type": "string"}, "a": {"$ref": "#/$defs/A"}},
+            "required": ["b"],
+            "dependentRequired": {},
+            "minProperties": 1, "maxProperties": 2,
+        }),
+    );
+    // What tells variants apart is fixed.
+    let variants = json!({"oneOf": [
+        {"properties": {"kind": {"const": "by_id"}, "id": {"type": "integer"}}, "required": ["kind", "id"]},
+        {"$ref": "#/$defs/ByName"},
+    ], "$defs": {"ByName": {"properties": {"kind": {"const": "by_name"}, "name": {"type": "string"}}, "required": ["kind", "name"]}}});
+    shown(
+        variants.clone(),
+        [Argument::of("kind").fixed("by_name"), Argument::of("name").with_name("title")],
+        json!({"anyOf": [{"properties": {"title": {"type": "string"}}, "required": ["title"]}]}),
+    );
+    assert_eq!(
+        refused(echo(variants), [Argument::of("kind").fixed("by_age")]),
+        "kind: its value fits no variant that the tool takes"
+    );
+}
+
+/// What an argument may look like.
+fn property() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"type": "string"})),
+        Just(json!({"type": "integer", "minimum": 1})),
+        Just(json!({"enum": [1, "a", null]})),
+        Just(json!({"$ref": "#/properties/a"})),
+        Just(json!({"type": "array", "items": {"$ref": "#/$defs/D"}})),
+        Just(json!(true)),
+    ]
+}
+
+/// Whatever else a schema says about its object.
+fn condition() -> impl Strategy<Value = Value> {
+    let name = || prop::sample::select(vec!["a", "b", "c"]);
+    let part = move || {
+        (name(), name(), prop::bool::ANY).prop_map(|(one, other, by_value)| match by_value {
+            true => json!({"properties": {one: {"enum": [1, 2]}}}),
+            false => json!({"properties": {other: {"type": "string"}}, "required": [one]}),
+        })
+    };
+    prop_oneof![
+        Just(json!({})),
+        part().prop_map(|part| json!({"allOf": [part]})),
+        (part(), part()).prop_map(|(one, other)| json!({"anyOf": [one, other]})),
+        (part(), part()).prop_map(|(one, other)| json!({"oneOf": [one, other]})),
+        part().prop_map(|part| json!({"not": part})),
+        (part(), part(), part())
+            .prop_map(|(if_, then, other)| json!({"if": if_, "then": then, "else": other})),
+        (name(), name()).prop_map(|(one, other)| json!({"dependentRequired": {one: [other]}})),
+        (name(), part()).prop_map(|(one, part)| json!({"dependentSchemas": {one: part}})),
+        part().prop_map(|part| json!({"$defs": {"P": part, "D": {"type": "string"}}, "$ref": "#/$defs/P"})),
+        (1..3_u8).prop_map(|least| json!({"minProperties": least})),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!(1)),
+        Just(json!(0)),
+        Just(json!("a")),
+        Just(json!(null)),
+        Just(json!(["x"])),
+        Just(json!([1])),
+    ]
+}
+
+fn object(names: [&'static str; 4]) -> impl Strategy<Value = Value> {
+    let member = (prop::sample::select(names.to_vec()), value());
+    prop::collection::vec(member, 0..4).prop_map(Value::from_iter)
+}
+
+proptest! {
+    /// Whatever the tool takes, it takes through the view, and the model is not forbidden to write it. Where nothing
+    /// is hidden and nothing left out, the view forbids exactly what the tool does.
+    #[test]
+    fn a_view_forbids_nothing_that_the_tool_takes(
+        properties in (property(), property(), property()),
+        required in prop::sample::subsequence(vec!["a", "b", "c"], 0..3),
+        condition in condition(),
+        closed in prop::bool::ANY,
+        (fixed, default) in (prop::option::of(value()), prop::option::of(value())),
+        arguments in object(["x", "b", "c", "e"]),
+    ) {
+        let mut schema = json!({
+            "type": "object",
+            "properties": {"a": properties.0, "b": properties.1, "c": properties.2},
+            "required": required,
+            "$defs": {"D": {"type": "string"}},
+        });
+        if closed {
+            schema["additionalProperties"] = false.into();
+        }
+        if let (Some(schema), Value::Object(condition)) = (schema.as_object_mut(), condition) {
+            schema.extend(condition);
+        }
+        if schema["properties"]["a"].get("$ref").is_some() {
+            // It would lead to itself.
+            return Ok(());
+        }
+        let plain = fixed.is_none() && default.is_none();
+        let mut changes = vec![Argument::of("a").with_name("x")];
+        changes.extend(fixed.map(|value| Argument::of("b").fixed(value)));
+        changes.extend(default.map(|value| Argument::of("c").with_default(value)));
+        let Ok(view) = AdaptedTool::new(echo(schema.clone())).with_arguments(changes) else { return Ok(()) };
+        let shown = view.definition().parameters.clone();
+        prop_assert!(jsonschema::meta::is_valid(&shown), "{shown}");
+        let valid = |schema: &Value, value: &Value| match jsonschema::draft202012::new(schema) {
+            Ok(validator) => validator.is_valid(value),
+            Err(error) => panic!("{schema}: {error}"),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let allowed = valid(&shown, &arguments);
+        let Ok(rewritten) = runtime.block_on(call(view, &arguments.to_string())) else {
+            // An argument that is hidden, or shown otherwise.
+            prop_assert!(arguments.get("b").is_some() || arguments.get("a").is_some(), "{shown} {arguments}");
+            return Ok(());
+        };
+        let taken = valid(&schema, &serde_json::from_str(&rewritten).expect("JSON"));
+        // More is accepted than a schema says: `null` for what may be left out.
+        let may_be_absent = arguments.get("c") == Some(&Value::Null);
+        prop_assert!(allowed || !taken || may_be_absent, "{schema}\nshown as {shown}\nforbids {arguments}\nwhich is {rewritten}");
+        if plain && !may_be_absent {
+            prop_assert_eq!(allowed, taken, "{} shown as {}: {}", schema, shown, arguments);
+        }
+    }
+}

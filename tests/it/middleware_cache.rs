@@ -1,0 +1,154 @@
+//! What is answered from the cache, and what is not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use toolkit::prelude::*;
+use toolkit::serde_json::json;
+use toolkit::{BatchHandle, Cache, ClosureTool, FunctionTool, LiveRegistry};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Query {
+    query: String,
+}
+
+/// A tool that takes a second, counts its calls, and fails when it is asked to.
+fn tool(name: &str, runs: &Arc<AtomicUsize>) -> ClosureTool {
+    let runs = runs.clone();
+    let answer = move |Query { query }: Query| {
+        let run = runs.fetch_add(1, Ordering::Relaxed) + 1;
+        async move {
+            sleep(Duration::from_secs(1)).await;
+            match query.as_str() {
+                "fail" => Err(ToolError::failed(format!("run {run}"))),
+                _ => Ok(format!("{query} {run}")),
+            }
+        }
+    };
+    FunctionTool::from_fn(name, "", answer).unwrap()
+}
+
+struct Setup {
+    runs: Arc<AtomicUsize>,
+    dispatcher: Dispatcher,
+}
+
+fn setup(cache: &Cache) -> Setup {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let registry = ToolRegistry::from_tools([tool("look", &runs), tool("roll", &runs)]).unwrap();
+    Setup { dispatcher: Dispatcher::new(registry).unwrap().with_middleware(cache.clone()), runs }
+}
+
+impl Setup {
+    async fn dispatch(&self, calls: &[(&str, &str)]) -> Vec<String> {
+        let calls = calls.iter().map(|(tool, query)| call(tool, query));
+        texts(&self.dispatcher.dispatch(calls).await)
+    }
+
+    fn runs(&self) -> usize {
+        self.runs.swap(0, Ordering::Relaxed)
+    }
+}
+
+fn call(tool: &str, query: &str) -> ToolCall {
+    ToolCall::new(format!("{tool} {query}"), tool, json!({"query": query}).to_string())
+}
+
+fn texts(results: &[ToolResult]) -> Vec<String> {
+    results.iter().map(|result| result.to_text().into_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn outputs_are_kept_for_the_tools_that_were_named() {
+    let setup = setup(&Cache::new(9).for_tool("l*"));
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
+    let other_words = ToolCall::new("1", "look", r#" {"query" : "\u0061"} "#);
+    assert_eq!(texts(&setup.dispatcher.dispatch([other_words]).await), ["a 1"]);
+    assert_eq!(setup.runs(), 1);
+    assert_eq!(setup.dispatch(&[("look", "b"), ("roll", "a")]).await.len(), 2);
+    assert_eq!(setup.dispatch(&[("roll", "a")]).await, ["a 3"]);
+    assert_eq!(setup.runs(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_are_shared_with_who_waits_and_not_kept() {
+    let cache = Cache::new(9).for_tool("*");
+    let setup = setup(&cache);
+    let failed = |run: usize| format!("Error running tool: run {run}");
+    assert_eq!(setup.dispatch(&[("look", "fail"), ("look", "fail")]).await, [failed(1), failed(1)]);
+    assert!(format!("{cache:?}").ends_with("entries: 0 }"), "an error takes no room");
+    assert_eq!(setup.dispatch(&[("look", "fail")]).await, [failed(2)]);
+    let not_json = ToolCall::new("1", "look", "{");
+    assert!(texts(&setup.dispatcher.dispatch([not_json]).await)[0].starts_with("Error parsing"));
+}
+
+#[test]
+fn calls_at_the_same_time_run_once() {
+    for workers in [1, 4] {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(workers).enable_all().build().unwrap();
+        let setup = setup(&Cache::new(9).for_tool("*"));
+        let results = runtime.block_on(setup.dispatch(&[("look", "a"); 50]));
+        assert_eq!(results, ["a 1"; 50]);
+        assert_eq!(setup.runs(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_one_that_runs_is_cancelled_another_runs() {
+    let setup = setup(&Cache::new(9).for_tool("*"));
+    let calls = ["1", "2", "3"].map(|id| ToolCall::new(id, "look", r#"{"query": "a"}"#));
+    let handle = BatchHandle::new();
+    let batch = setup.dispatcher.dispatch_with(calls.clone(), handle.clone());
+    let cancel = async {
+        sleep(Duration::from_millis(500)).await;
+        handle.cancel_call("1");
+    };
+    let (results, ()) = tokio::join!(batch, cancel);
+    assert_eq!(texts(&results), ["Tool 'look' was cancelled before it finished", "a 2", "a 2"]);
+    // Also if nobody is left to say so.
+    let dropped = tokio::time::timeout(Duration::from_millis(500), setup.dispatch(&[("look", "b")]));
+    assert!(dropped.await.is_err());
+    assert_eq!(setup.dispatch(&[("look", "b")]).await, ["b 4"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_an_end_to_time_and_room() {
+    let cache = Cache::new(2).for_tool("*").with_time_to_live(Duration::from_secs(60));
+    let setup = setup(&cache);
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
+    sleep(Duration::from_secs(59)).await;
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 2"]);
+    assert_eq!(setup.dispatch(&[("look", "b")]).await, ["b 3"]);
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 2"]);
+    assert_eq!(setup.dispatch(&[("look", "c")]).await, ["c 4"]);
+    assert_eq!(setup.dispatch(&[("look", "a"), ("look", "b")]).await, ["a 2", "b 5"], "`b` was used least");
+    cache.clear();
+    assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 6"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_answer_holds_no_place() {
+    let cache = Cache::new(9).for_tool("look");
+    let Setup { dispatcher, .. } = setup(&cache);
+    let dispatcher = dispatcher.with_max_concurrency(2);
+    let started = Instant::now();
+    let calls = [call("look", "a"), call("look", "a"), call("look", "a"), call("roll", "b")];
+    assert_eq!(dispatcher.dispatch(calls).await.len(), 4);
+    assert_eq!(started.elapsed(), Duration::from_secs(1), "both ran at the same time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_tool_of_the_same_name_runs_anew() {
+    let (old, new) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(10)));
+    let live = LiveRegistry::new(ToolRegistry::from_tools([tool("look", &old)]).unwrap()).unwrap();
+    let dispatcher = Dispatcher::new(live.clone()).unwrap().with_middleware(Cache::new(9).for_tool("*"));
+    assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 1"]);
+    live.change(|registry| registry.replace(tool("look", &new))).unwrap();
+    assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 11"]);
+    assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 11"]);
+}

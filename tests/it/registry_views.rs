@@ -1,0 +1,190 @@
+//! A registry seen otherwise: under other names, with other metadata and arguments, in part; and one that changes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use toolkit::prelude::*;
+use toolkit::{
+    ArgumentTransform, Collision, ErrorKind, LiveRegistry, RegistryView, Separator, TagMatch, ToolFilter,
+    ToolTag,
+};
+
+/// Reads.
+#[tool(namespace = "files", read_only, register = false)]
+fn read(path: String) -> String {
+    path
+}
+
+/// Removes.
+#[tool(namespace = "files", tags("destructive"), register = false)]
+fn remove(path: String, force: bool) -> String {
+    format!("{path} {force}")
+}
+
+/// Waits.
+#[tool(register = false)]
+fn pause() -> &'static str {
+    "done"
+}
+
+fn registry() -> ToolRegistry {
+    ToolRegistry::from_tools(tools![read, remove, pause]).expect("no collisions")
+}
+
+fn names(registry: &ToolRegistry) -> Vec<&str> {
+    registry.names().collect()
+}
+
+fn dot(namespace: &'static str) -> impl Fn(RegistryView) -> RegistryView {
+    move |view| view.in_namespace(namespace, Separator::Dot)
+}
+
+#[tokio::test]
+async fn steps_are_taken_one_after_another() {
+    let view = RegistryView::new()
+        .filter(ToolFilter::new().in_namespaces(["files"]))
+        .rename("files-remove", "delete")
+        .adapt("delete", |tool| {
+            tool.with_description("Deletes.").with_arguments([
+                ArgumentTransform::of("force").fixed(false),
+                ArgumentTransform::of("path").with_name("file"),
+            ])
+        })
+        .map_metadata(|definition, metadata| {
+            let title = definition.name.method_name().to_uppercase();
+            metadata.with_title(title)
+        });
+    let view = dot("disk")(view).filter(ToolFilter::new().exclude(["nothing"]));
+    let shown = registry().viewed(&view).expect("possible");
+    assert_eq!(names(&shown), ["disk.delete", "disk.read"]);
+    let titles: Vec<_> =
+        shown.iter_definitions().map(|definition| definition.metadata.title.clone()).collect();
+    assert_eq!(titles, [Some("DELETE".to_owned()), Some("READ".to_owned())]);
+    let answer = shown.call("disk.delete", r#"{"file": "a"}"#).await.expect("it runs");
+    assert_eq!(answer.to_text(), "a false");
+    assert_eq!(names(&registry()), ["files-read", "files-remove", "pause"], "the registry itself stays");
+}
+
+#[test]
+fn what_cannot_be_seen_is_refused_with_all_reasons() {
+    let view = RegistryView::new()
+        .rename("files-raed", "x")
+        .rename("pause", "files-read")
+        .adapt("files-remove", |tool| tool.with_arguments([ArgumentTransform::of("pth").hidden()]))
+        .rename_all(|name| match name.as_str() {
+            "files-read" => toolkit::ToolName::new("same"),
+            _ => Ok(name.clone()),
+        });
+    let error = registry().viewed(&view).expect_err("nothing of it is possible");
+    let text = error.to_string();
+    for expected in [
+        "there is no tool `files-raed`; did you mean `files-read`",
+        "two tools are named `same`",
+        "argument `pth` of tool `files-remove` cannot be changed so: the tool has no such argument; did you mean `path`",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    assert_eq!(error.problems().len(), 3, "{text}");
+    let illegal = RegistryView::new().rename("pause", "no blanks");
+    assert!(registry().viewed(&illegal).expect_err("a blank").to_string().contains("no blanks"));
+}
+
+#[tokio::test]
+async fn disabled_tools_are_disabled_for_whoever_sees_them_and_no_others() {
+    let mut registry = registry();
+    registry.disable_namespace("files", "closed").expect("it is there");
+    registry.enable("files-read").expect("it is there");
+    registry.disable_tags(TagMatch::any([ToolTag::Destructive]), "too dangerous").expect("known");
+    let view = RegistryView::new().rename("files-read", "open").rename("pause", "files-pause");
+    let shown = registry.viewed(&view).expect("possible");
+    assert_eq!(names(&shown), ["files-pause", "open"]);
+    assert_eq!(shown.disabled_reason("files-remove"), Some("closed"));
+    let error = shown.call("files-remove", "{}").await.expect_err("it is closed");
+    assert_eq!(error.kind(), ErrorKind::Disabled);
+}
+
+#[tokio::test]
+async fn a_view_of_a_live_registry_follows_it() {
+    let live = LiveRegistry::new(registry()).expect("complete");
+    let made = Arc::new(AtomicU32::new(0));
+    let counted = made.clone();
+    let view = RegistryView::new().filter(ToolFilter::new().exclude(["remove"])).adapt_all(move |tool| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(tool.with_description("Seen."))
+    });
+    let shown = live.viewed(dot("disk")(view)).expect("possible");
+    let dispatcher = Dispatcher::new(&shown).expect("complete");
+    let first = shown.snapshot();
+    assert_eq!(names(&first), ["disk.pause", "disk.read"]);
+    assert!(Arc::ptr_eq(&first, &shown.snapshot()), "nothing has changed");
+    assert_eq!(made.load(Ordering::Relaxed), 2);
+
+    live.change(|registry| {
+        registry.disable("pause", "not now")?;
+        registry.unregister("files-read").map(drop)
+    })
+    .expect("possible");
+    let results = dispatcher
+        .dispatch([
+            ToolCall::new("1", "disk.pause", "{}"),
+            ToolCall::new("2", "disk.read", r#"{"path": "a"}"#),
+        ])
+        .await;
+    let kinds = results.iter().map(|result| result.error().map(ToolError::kind));
+    assert_eq!(kinds.collect::<Vec<_>>(), [Some(ErrorKind::Disabled), Some(ErrorKind::NotFound)]);
+    assert_eq!(names(&first), ["disk.pause", "disk.read"], "a snapshot stays");
+
+    // One more view of the view, and a tool that cannot be seen for a while.
+    let twice = shown
+        .viewed(RegistryView::new().rename_all(|name| name.requalify(None, Separator::Dot)))
+        .expect("so far");
+    live.change(|registry| registry.enable("pause")).expect("it is there");
+    assert_eq!(names(&twice.snapshot()), ["pause"]);
+    let other = pause::tool().in_namespace("other").expect("legal");
+    live.change(|registry| registry.register(other)).expect("the name is free");
+    assert_eq!(names(&shown.snapshot()), ["disk.pause"]);
+    let error = twice.check().expect_err("two tools would be called `disk.pause`");
+    assert!(error.to_string().contains("`disk.pause`"), "{error}");
+    live.change(|registry| registry.unregister("pause").map(drop)).expect("it is there");
+    assert_eq!((names(&twice.snapshot()), twice.check().is_ok()), (vec!["pause"], true));
+}
+
+#[test]
+fn only_tools_that_changed_are_seen_anew() {
+    let live = LiveRegistry::new(registry()).expect("complete");
+    let shown = live.viewed(dot("disk")(RegistryView::new())).expect("possible");
+    let before = shown.snapshot();
+    live.change(|registry| registry.replace(pause::tool()).map(drop)).expect("it is there");
+    let after = shown.snapshot();
+    let same = |name: &str| Arc::ptr_eq(before.get(name).expect("there"), after.get(name).expect("there"));
+    assert!(same("disk.read") && !same("disk.pause"));
+}
+
+#[test]
+fn the_tools_of_a_namespace_are_replaced_as_a_whole() {
+    let mut registry = registry();
+    registry.disable("files-read", "broken").expect("it is there");
+    registry.override_tool("files-remove", pause::tool()).expect("it is there");
+    let coming =
+        [read::tool().with_description("Reads anew."), remove::tool().with_description("Removes anew.")];
+    registry.replace_namespace("Files", coming, Separator::Dash).expect("possible");
+    let read = registry.get_any("files-read").expect("it is there").definition();
+    assert_eq!(
+        (read.description.as_str(), registry.disabled_reason("files-read")),
+        ("Reads anew.", Some("broken"))
+    );
+    assert_eq!(registry.get("files-remove").expect("it is there").definition().description, "Waits.");
+    registry.restore("files-remove").expect("it is overridden");
+    assert_eq!(registry.get("files-remove").expect("it is there").definition().description, "Removes anew.");
+
+    registry.replace_namespace("files", [pause::tool()], Separator::Dash).expect("possible");
+    assert_eq!(names(&registry), ["files-pause", "pause"]);
+    assert!(registry.overridden().next().is_none());
+    let dashed = pause::tool().with_name(toolkit::ToolName::new("get-page").expect("legal"));
+    registry.replace_namespace("files", [dashed], Separator::Dash).expect("possible");
+    assert_eq!(names(&registry), ["files-get-page", "pause"], "a dash is no namespace");
+    registry.replace_namespace("files", [pause::tool()], Separator::Dash).expect("possible");
+    let twice = registry.replace_namespace("files", [pause::tool(), pause::tool()], Separator::Dash);
+    assert!(twice.expect_err("one name twice").to_string().contains("`pause`"));
+    assert_eq!(names(&registry), ["files-pause", "pause"]);
+    registry.merge_with(self::registry(), Collision::Keep).expect("what is there stays");
+}

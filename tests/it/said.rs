@@ -1,0 +1,93 @@
+//! What the user and the model have said, in the JSON of each API.
+
+use serde_json::{Value, json};
+use toolkit::{ApiFormat, Content, Media, ToolCall, WireNames};
+
+#[track_caller]
+fn check_user(contents: &[Content], expected: [Value; 4]) {
+    for (format, expected) in ApiFormat::ALL.into_iter().zip(expected) {
+        assert_eq!(format.encode_user(contents), expected, "{format}");
+    }
+}
+
+#[test]
+fn a_text_of_the_user() {
+    check_user(
+        &[Content::Text("hi".to_owned())],
+        [
+            json!({"role": "user", "content": "hi"}),
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
+            json!({"role": "user", "content": [{"type": "text", "text": "hi"}]}),
+            json!({"role": "user", "parts": [{"text": "hi"}]}),
+        ],
+    );
+}
+
+#[test]
+fn a_picture_of_the_user() {
+    let picture = Media::from_url("image/png", "https://example.com/cat.png");
+    check_user(
+        &[Content::Text("What is it?".to_owned()), picture.into()],
+        [
+            json!({"role": "user", "content": [
+                {"type": "text", "text": "What is it?"},
+                {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}},
+            ]}),
+            json!({"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": "What is it?"},
+                {"type": "input_image", "detail": "auto", "image_url": "https://example.com/cat.png"},
+            ]}),
+            json!({"role": "user", "content": [
+                {"type": "text", "text": "What is it?"},
+                {"type": "image", "source": {"type": "url", "url": "https://example.com/cat.png"}},
+            ]}),
+            json!({"role": "user", "parts": [
+                {"text": "What is it?"},
+                {"fileData": {"mimeType": "image/png", "fileUri": "https://example.com/cat.png"}},
+            ]}),
+        ],
+    );
+}
+
+#[test]
+fn what_nobody_takes_is_named() {
+    let sound = Media::new("audio/ogg", b"OggS");
+    for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic] {
+        let message = format.encode_user(&[sound.clone().into()]).to_string();
+        assert!(message.contains("[audio audio/ogg] cannot be shown"), "{message}");
+    }
+}
+
+#[test]
+fn an_empty_message_is_sendable() {
+    let message = ApiFormat::Anthropic.encode_user(&[]);
+    assert_ne!(message["content"], json!([]), "the service refuses a message without content");
+    let message = ApiFormat::Google.encode_user(&[]);
+    assert_ne!(message["parts"], json!([]), "the service refuses a content without parts");
+}
+
+#[test]
+fn a_model_says_something_and_calls() {
+    let call = ToolCall::new("call_1", "add", r#"{"a": 1}"#);
+    let said = |format: ApiFormat, text, calls: &[ToolCall]| {
+        format.encode_assistant(text, calls, &WireNames::default())
+    };
+    let chat = said(ApiFormat::OpenAiChat, "I add.", std::slice::from_ref(&call));
+    assert_eq!((&chat[0]["content"], &chat[0]["tool_calls"][0]["id"]), (&json!("I add."), &json!("call_1")));
+    let items = said(ApiFormat::OpenAiResponses, "I add.", std::slice::from_ref(&call));
+    assert_eq!((&items[0]["content"], &items[1]["call_id"]), (&json!("I add."), &json!("call_1")));
+    let message = said(ApiFormat::Anthropic, "I add. \n", std::slice::from_ref(&call));
+    assert_eq!(message[0]["content"][0], json!({"type": "text", "text": "I add."}));
+    assert_eq!(message[0]["content"][1]["name"], "add");
+    let content = said(ApiFormat::Google, "I add.", std::slice::from_ref(&call));
+    assert_eq!(content[0]["parts"][0], json!({"text": "I add."}));
+    assert_eq!(content[0]["parts"][1]["functionCall"]["name"], "add");
+
+    for format in ApiFormat::ALL {
+        let text_only = said(format, "done", &[]);
+        assert_eq!(text_only.len(), 1, "{format}");
+        assert!(format.parse_calls(&text_only[0]).is_ok_and(|calls| calls.is_empty()), "{format}");
+        let calls_only = said(format, "", std::slice::from_ref(&call));
+        assert_eq!(format.encode_calls(std::slice::from_ref(&call), &WireNames::default()), calls_only);
+    }
+}

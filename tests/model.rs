@@ -1,0 +1,215 @@
+//! A model check of what calls share: the scheduler's gates and turns under every order of their steps.
+//!
+//! The files are those of `toolkit-core`, with a lock that gives the control to `shuttle` whenever it is released. Small cases are tried in every order, larger ones in many thousands. What is checked: a gate
+//! never lets in more than its limit, whoever gives up takes nothing along and holds nobody up, turns
+//! come in their order, and in the end everything is free.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a check that fails should stop")]
+#![allow(clippy::print_stdout, reason = "there is no harness that would tell")]
+
+/// A lock after each use of which any other thread may go on. Nobody waits for it, because threads take turns, and not
+/// within a use.
+mod sync {
+    use std::ops::{Deref, DerefMut};
+    use std::sync::{self, LockResult, PoisonError};
+
+    #[derive(Default)]
+    pub(super) struct Mutex<T>(sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(super) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+            Ok(MutexGuard(Some(self.0.lock().unwrap_or_else(PoisonError::into_inner))))
+        }
+    }
+
+    /// It is empty when it is dropped.
+    pub(super) struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.0.as_deref().unwrap()
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.0.as_deref_mut().unwrap()
+        }
+    }
+
+    impl<T> Drop for MutexGuard<'_, T> {
+        fn drop(&mut self) {
+            self.0 = None;
+            if !std::thread::panicking() {
+                shuttle::thread::yield_now();
+            }
+        }
+    }
+}
+
+#[allow(dead_code, unused_imports, reason = "their own tests have no harness here")]
+#[path = "../toolkit-core/src/dispatch/gates.rs"]
+mod gates;
+#[allow(dead_code, unused_imports, reason = "their own tests have no harness here")]
+#[path = "../toolkit-core/src/dispatch/turns.rs"]
+mod turns;
+
+use gates::{Gates, Resource};
+use shuttle::future::block_on;
+use shuttle::thread;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use turns::Turns;
+
+/// What one call does at a gate.
+#[derive(Debug, Clone, Copy)]
+struct Caller {
+    /// How many may be inside, this one included.
+    limit: usize,
+    batch: u64,
+    /// Whether it gives up if it is not let in at once.
+    gives_up: bool,
+}
+
+const fn waits(limit: usize, batch: u64) -> Caller {
+    Caller { limit, batch, gives_up: false }
+}
+
+const fn gives_up(limit: usize, batch: u64) -> Caller {
+    Caller { limit, batch, gives_up: true }
+}
+
+/// The future's output if it has one now. Nobody is woken later.
+fn now<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+/// Callers at one gate, each on a thread of its own.
+fn at_a_gate(callers: &[Caller]) {
+    let gates = Arc::new(Gates::default());
+    let inside = Arc::new(AtomicUsize::new(0));
+    let widest = callers.iter().map(|caller| caller.limit).max().unwrap_or(1);
+    let threads: Vec<_> = callers
+        .iter()
+        .map(|&Caller { limit, batch, gives_up }| {
+            let (gates, inside) = (gates.clone(), inside.clone());
+            thread::spawn(move || {
+                let permit = if gives_up {
+                    let mut place = Box::pin(gates.acquire(Resource::Dispatcher, limit, batch));
+                    // The permit may come between this and the end of the place, which takes the lock.
+                    now(place.as_mut())
+                } else {
+                    Some(block_on(gates.acquire(Resource::Dispatcher, limit, batch)))
+                };
+                if permit.is_some() {
+                    let others = inside.fetch_add(1, Ordering::SeqCst);
+                    // Whoever has a wider limit may come in to who has a narrower one.
+                    assert!(others < widest, "{} are inside, and {widest} may be", others + 1);
+                    thread::yield_now();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                }
+                drop(permit);
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let permits: Vec<_> =
+        (0..widest).map_while(|_| now(gates.acquire(Resource::Dispatcher, widest, 9))).collect();
+    assert_eq!(permits.len(), widest, "a permit was lost");
+    assert!(now(gates.acquire(Resource::Dispatcher, widest, 9)).is_none(), "a permit was made up");
+}
+
+/// One is inside, and stays until the other is, too, which may have come after one that wants to be alone and
+/// gives up.
+fn behind_one_who_gives_up() {
+    let gates = Arc::new(Gates::default());
+    let enter = |limit| gates.acquire(Resource::Dispatcher, limit, 1);
+    let inside = now(enter(2));
+    let narrow = thread::spawn({
+        let gates = gates.clone();
+        move || drop(now(gates.acquire(Resource::Dispatcher, 1, 1)))
+    });
+    thread::yield_now();
+    drop(block_on(enter(2)));
+    narrow.join().unwrap();
+    drop(inside);
+}
+
+/// Calls in one row, each on a thread of its own; those for which it is true give up before their turn.
+fn in_a_row(give_up: &[bool]) {
+    let mut turns = Turns::default();
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let threads: Vec<_> = give_up
+        .iter()
+        .enumerate()
+        .map(|(at, &gives_up)| {
+            let (mut turn, ended) = (turns.next(Resource::Dispatcher), ended.clone());
+            thread::spawn(move || {
+                if gives_up {
+                    let _ = now(turn.comes());
+                    thread::yield_now();
+                } else {
+                    block_on(turn.comes());
+                    thread::yield_now();
+                    ended.lock().unwrap().push(at);
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    let expected: Vec<usize> = (0..give_up.len()).filter(|at| !give_up[*at]).collect();
+    assert_eq!(*ended.lock().unwrap(), expected, "somebody overtook");
+    assert!(now(turns.next(Resource::Dispatcher).comes()).is_some(), "a turn never ends");
+}
+
+/// In how many orders a large case is tried.
+const ORDERS: usize = 2_000;
+
+fn every_order(name: &str, case: impl Fn() + Send + Sync + 'static) {
+    let started = Instant::now();
+    let orders = Arc::new(AtomicUsize::new(0));
+    let count = orders.clone();
+    let case = move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        case();
+    };
+    shuttle::check_dfs(case, None);
+    println!("{name}: each of {} orders, {:?}", orders.load(Ordering::SeqCst), started.elapsed());
+}
+
+fn many_orders(name: &str, case: impl Fn() + Send + Sync + 'static) {
+    let started = Instant::now();
+    shuttle::check_random(case, ORDERS);
+    println!("{name}: {ORDERS} orders, {:?}", started.elapsed());
+}
+
+fn main() {
+    // Whoever lists tests finds none here.
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    every_order("two at a gate for one", || at_a_gate(&[waits(1, 1), waits(1, 2)]));
+    every_order("one waits, one gives up", || at_a_gate(&[waits(1, 1), gives_up(1, 2)]));
+    every_order("one behind one who gives up", behind_one_who_gives_up);
+    every_order("two in a row", || in_a_row(&[false, false]));
+    every_order("the first of three gives up", || in_a_row(&[true, false, false]));
+    every_order("the second of three gives up", || in_a_row(&[false, true, false]));
+    many_orders("three at a gate for one", || at_a_gate(&[waits(1, 1), waits(1, 1), waits(1, 2)]));
+    many_orders("two of four give up", || {
+        at_a_gate(&[waits(1, 1), gives_up(1, 1), waits(1, 2), gives_up(1, 2)]);
+    });
+    many_orders("different limits", || at_a_gate(&[waits(2, 1), waits(1, 1), waits(2, 2), gives_up(1, 3)]));
+    many_orders("every second of six gives up", || in_a_row(&[false, true, false, true, true, false]));
+}

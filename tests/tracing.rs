@@ -1,0 +1,190 @@
+//! Spans of calls, as a subscriber sees them.
+
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+use tokio::runtime::Builder;
+use toolkit::Retry;
+use toolkit::prelude::*;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Instrument, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Adds.
+#[tool]
+async fn add(a: i64, b: i64) -> i64 {
+    tracing::info!("adding");
+    tokio::task::yield_now().await;
+    a + b
+}
+
+/// Works on a thread of its own.
+#[tool(blocking)]
+fn blocks() {
+    tracing::info!("blocking");
+}
+
+/// Fails at first.
+#[tool(retries = 1, idempotent)]
+fn fails() -> Result<(), &'static str> {
+    tracing::info!("failing");
+    Err("no luck")
+}
+
+/// Takes too long.
+#[tool(timeout = "5ms")]
+async fn oversleeps() {
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
+#[derive(Debug, Default, Clone)]
+struct Seen {
+    parent: Option<u64>,
+    fields: BTreeMap<&'static str, String>,
+    events: usize,
+    closed: bool,
+}
+
+impl Visit for Seen {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.fields.insert(field.name(), value.to_owned());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.fields.insert(field.name(), format!("{value:?}"));
+    }
+}
+
+/// Writes down every span.
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<(u64, Seen)>>>);
+
+impl Spans {
+    fn with(&self, id: &Id, change: impl FnOnce(&mut Seen)) {
+        let mut spans = self.0.lock().expect("no panic");
+        let seen = spans.iter_mut().rev().find(|(other, _)| *other == id.into_u64());
+        change(&mut seen.expect("it was made").1);
+    }
+
+    fn within(&self, parent: &Id) -> Vec<Seen> {
+        let spans = self.0.lock().expect("no panic");
+        let seen = spans.iter().map(|(_, seen)| seen.clone());
+        seen.filter(|seen| seen.parent == Some(parent.into_u64())).collect()
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let span = context.span(id).expect("it was made");
+        let mut seen = Seen { parent: span.parent().map(|parent| parent.id().into_u64()), ..Seen::default() };
+        attributes.record(&mut seen);
+        self.0.lock().expect("no panic").push((id.into_u64(), seen));
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        self.with(id, |seen| values.record(seen));
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.event_span(event) {
+            self.with(&span.id(), |seen| seen.events += 1);
+        }
+    }
+
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
+        self.with(&id, |seen| seen.closed = true);
+    }
+}
+
+/// What tells of all threads, so the tests share it.
+static SPANS: LazyLock<Spans> = LazyLock::new(|| {
+    let spans = Spans::default();
+    let subscriber = tracing_subscriber::registry().with(spans.clone());
+    tracing::subscriber::set_global_default(subscriber).expect("there is one");
+    spans
+});
+
+/// The spans of a batch that is run within a span of its own.
+fn spans(prepare: impl FnOnce(Dispatcher) -> Dispatcher, calls: Vec<ToolCall>) -> Vec<Seen> {
+    let spans = &*SPANS;
+    let tools = ToolRegistry::from_tools(tools![add, blocks, fails, oversleeps]).expect("no collisions");
+    let dispatcher = prepare(Dispatcher::new(tools).expect("no collisions"));
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let chat = tracing::info_span!("chat");
+    // Ids are used again when spans are closed, so this one has to stay.
+    let id = chat.id().expect("somebody listens");
+    runtime.block_on(dispatcher.dispatch(calls).instrument(chat.clone()));
+    drop(runtime);
+    spans.within(&id)
+}
+
+fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
+    ToolCall::new(id, tool, arguments)
+}
+
+#[test]
+fn a_call_is_a_span_with_the_names_of_open_telemetry() {
+    let seen = spans(|dispatcher| dispatcher, vec![call("call_1", "add", r#"{"a": 1, "b": 2}"#)]);
+    let [only] = seen.as_slice() else { panic!("{seen:?}") };
+    let expected = [
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.call.id", "call_1"),
+        ("gen_ai.tool.description", "Adds."),
+        ("gen_ai.tool.name", "add"),
+        ("gen_ai.tool.type", "function"),
+        ("otel.kind", "internal"),
+        ("otel.name", "execute_tool add"),
+    ];
+    assert_eq!(only.fields, expected.map(|(name, value)| (name, value.to_owned())).into());
+    assert_eq!((only.events, only.closed), (1, true));
+}
+
+#[test]
+fn every_call_of_a_batch_has_a_span() {
+    let calls = ["add", "blocks", "fails", "oversleeps", "nope"].map(|tool| call(tool, tool, "{}"));
+    let pauses = Retry::new().with_pauses(Duration::ZERO, Duration::ZERO);
+    let seen = spans(|dispatcher| dispatcher.with_middleware(pauses), calls.to_vec());
+    let rows: Vec<(&str, Option<&str>, Option<&str>, usize)> = seen
+        .iter()
+        .map(|seen| {
+            let field = |name| seen.fields.get(name).map(String::as_str);
+            (
+                field("otel.name").unwrap_or_default(),
+                field("error.type"),
+                field("otel.status_code"),
+                seen.events,
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("execute_tool add", Some("invalid_arguments"), Some("ERROR"), 0),
+            ("execute_tool blocks", None, None, 1),
+            ("execute_tool fails", Some("failed"), Some("ERROR"), 2),
+            ("execute_tool oversleeps", Some("timed_out"), Some("ERROR"), 0),
+            ("execute_tool nope", Some("not_found"), Some("ERROR"), 0),
+        ]
+    );
+    assert!(seen.iter().all(|seen| seen.closed));
+}
+
+#[test]
+fn contents_are_in_the_span_on_demand_only() {
+    let arguments = r#"{"a": 1, "b": 2}"#;
+    let calls = || vec![call("1", "add", arguments), call("2", "add", "{")];
+    let content = |seen: &Seen, name| seen.fields.get(name).cloned();
+    for (contents, expected) in
+        [(false, (None, None)), (true, (Some(arguments.to_owned()), Some("3".to_owned())))]
+    {
+        let seen = spans(|dispatcher| dispatcher.with_event_contents(contents), calls());
+        let told =
+            (content(&seen[0], "gen_ai.tool.call.arguments"), content(&seen[0], "gen_ai.tool.call.result"));
+        assert_eq!(told, expected);
+        assert_eq!(content(&seen[1], "gen_ai.tool.call.result"), None);
+    }
+}

@@ -1,0 +1,43 @@
+//! How often in a row the model has called each tool wrongly.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// How often in a row the model has called each tool wrongly. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
+
+#[derive(Debug)]
+struct Failed {
+    times: u32,
+    /// The token of the last batch that counts.
+    batch: Weak<u64>,
+}
+
+impl Attempts {
+    /// Counts an attempt, and says how many there were. Those of one batch are one.
+    pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
+        let mut tools = self.lock();
+        let batch = Arc::downgrade(batch);
+        match tools.get_mut(tool) {
+            Some(failed) if Weak::ptr_eq(&failed.batch, &batch) => failed.times,
+            Some(failed) => {
+                *failed = Failed { times: failed.times.saturating_add(1), batch };
+                failed.times
+            }
+            None => {
+                tools.insert(tool.into(), Failed { times: 1, batch });
+                1
+            }
+        }
+    }
+
+    /// Begins to count anew.
+    pub(crate) fn succeeded(&self, tool: &str) {
+        self.lock().remove(tool);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Failed>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

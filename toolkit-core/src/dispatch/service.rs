@@ -1,0 +1,76 @@
+//! A dispatcher as a service of `tower`.
+
+use super::Dispatcher;
+use super::batch::Batch;
+use crate::call::ToolCall;
+use crate::result::ToolResult;
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::slice;
+use std::task::{Context, Poll};
+use tower_service::Service;
+
+/// A [`Dispatcher`] as a service of `tower`: a call in, its result out. It is always ready, because calls wait for their
+/// permits themselves, and never fails, because a failure is a result, too.
+///
+/// Each call is a batch of its own, so calls keep no order among themselves. Dropping the future stops the call.
+///
+/// ```
+/// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+/// use tower::{Service, ServiceExt};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let mut service = Dispatcher::new(ToolRegistry::new())?.into_service();
+/// let Ok(result) = service.ready().await?.call(ToolCall::new("1", "add", "{}")).await;
+/// assert_eq!(result.to_text(), "Tool `add` not found; there are no tools");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct DispatchService(Dispatcher);
+
+impl Service<ToolCall> for DispatchService {
+    type Response = ToolResult;
+    type Error = Infallible;
+    type Future = DispatchFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ToolCall) -> DispatchFuture {
+        let dispatcher = self.0.clone();
+        DispatchFuture(Box::pin(async move {
+            let (identity, work) = Batch::new(&dispatcher, slice::from_ref(&call), None).prepare(call);
+            let result = identity.result(work.run().await);
+            dispatcher.finish.apply_changes(slice::from_ref(&result));
+            result
+        }))
+    }
+}
+
+/// The result of a call that a [`DispatchService`] runs.
+pub struct DispatchFuture(Pin<Box<dyn Future<Output = ToolResult> + Send>>);
+
+impl Future for DispatchFuture {
+    type Output = Result<ToolResult, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(waker).map(Ok)
+    }
+}
+
+impl fmt::Debug for DispatchFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DispatchFuture")
+    }
+}
+
+impl Dispatcher {
+    /// The dispatcher as a service of `tower`.
+    #[must_use]
+    pub fn into_service(self) -> DispatchService {
+        DispatchService(self)
+    }
+}

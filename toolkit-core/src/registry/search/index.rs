@@ -1,0 +1,324 @@
+//! What is known of the words of all tools, and their ranking.
+
+use super::options::SearchOptions;
+use super::words::{each_word, word_key};
+use crate::tool::{Tool, ToolDefinition, ToolTag};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Where a word stands: name, description, tags, parameters, search hint.
+pub(super) const FIELDS: usize = 5;
+const NAME: usize = 0;
+
+/// How soon more of the same word counts no more (`k1`), and how much more a word counts in a short field (`b`): the
+/// usual values of BM25.
+const SATURATION: f64 = 1.2;
+const LENGTH: f64 = 0.75;
+
+/// A word in fewer tools than this is never too common.
+const COMMON_FROM: usize = 3;
+
+/// How deep inside of a schema parameters are looked for.
+const DEEPEST: usize = 16;
+
+/// The tools that can be found. It has no lists by words: a query looks at the words of every tool, which are sorted,
+/// so a tool that comes or goes changes nothing but its own entry.
+pub(in crate::registry) struct Index {
+    /// In the order of their names.
+    entries: Vec<Entry>,
+    /// How many words there are in each field of all tools.
+    lengths: [f64; FIELDS],
+}
+
+struct Entry {
+    tool: Arc<dyn Tool>,
+    words: Arc<Words>,
+}
+
+/// The words of one tool.
+struct Words {
+    plain_name: String,
+    /// In the order of their keys.
+    terms: Box<[Term]>,
+    lengths: [u32; FIELDS],
+}
+
+struct Term {
+    word: u64,
+    counts: [u8; FIELDS],
+}
+
+impl Index {
+    /// The index of these tools, which are in the order of their names. Of those that an earlier index knows, the words
+    /// are known.
+    pub(in crate::registry) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
+        let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
+        let entry = |tool: &Arc<dyn Tool>| {
+            let words = known(tool).unwrap_or_else(|| Arc::new(Words::of(tool.definition())));
+            Entry { tool: tool.clone(), words }
+        };
+        let entries: Vec<Entry> = tools.iter().map(entry).collect();
+        let mut lengths = [0.0; FIELDS];
+        for entry in &entries {
+            for (all, own) in lengths.iter_mut().zip(entry.words.lengths) {
+                *all += f64::from(own);
+            }
+        }
+        Self { entries, lengths }
+    }
+
+    /// The words of this very tool.
+    fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
+        let entry = self.entry(tool.definition().name.as_str())?;
+        Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        let by_name = |entry: &Entry| entry.tool.definition().name.as_str().cmp(name);
+        self.entries.get(self.entries.binary_search_by(by_name).ok()?)
+    }
+
+    /// The tools in the order of their names.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.entries.iter().map(|entry| &entry.tool)
+    }
+
+    /// The tool of this name, else all whose name differs only in letter case and in what stands between its parts.
+    pub(super) fn named(&self, name: &str) -> Vec<&Arc<dyn Tool>> {
+        if let Some(entry) = self.entry(name) {
+            return vec![&entry.tool];
+        }
+        let plain = plain_name(name);
+        let same = self.entries.iter().filter(|entry| entry.words.plain_name == plain);
+        same.map(|entry| &entry.tool).collect()
+    }
+
+    /// The tools that have words of the query, best first, with their scores (BM25F).
+    ///
+    /// Words that many tools have are left out, unless a tool is named by them, or no others are there.
+    pub(super) fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
+        let mut wanted = Vec::new();
+        each_word(query, &mut |word| wanted.push(word_key(word)));
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut query: Vec<Wanted> =
+            wanted.into_iter().map(|word| Wanted { word, ..Wanted::default() }).collect();
+        let mut hits: Vec<(usize, usize, &Term)> = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            for (position, wanted) in query.iter_mut().enumerate() {
+                let Some(term) = entry.words.term(wanted.word) else { continue };
+                wanted.tools += 1;
+                wanted.is_name |= term.counts[NAME] > 0;
+                hits.push((at, position, term));
+            }
+        }
+        let many = options.max_tools_ratio * self.count();
+        let is_common =
+            |wanted: &Wanted| wanted.tools >= COMMON_FROM && wanted.tools as f64 >= many && !wanted.is_name;
+        let has_rare = query.iter().any(|wanted| wanted.tools > 0 && !is_common(wanted));
+        for wanted in &mut query {
+            let left_out = has_rare && is_common(wanted);
+            wanted.weight = if left_out { 0.0 } else { rarity(wanted.tools as f64, self.count()) };
+        }
+        let mut ranked = Vec::new();
+        for hits in hits.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let Some(entry) = hits.first().and_then(|(at, ..)| self.entries.get(*at)) else { continue };
+            let score = |(_, position, term): &(usize, usize, &Term)| {
+                let often = self.frequency(term, &entry.words, options);
+                let weight = query.get(*position).map_or(0.0, |wanted| wanted.weight);
+                weight * often * (SATURATION + 1.0) / (often + SATURATION)
+            };
+            let score: f64 = hits.iter().map(score).sum();
+            if score > 0.0 {
+                ranked.push((score, &entry.tool));
+            }
+        }
+        // The sort is stable, so tools of the same score stay in the order of their names.
+        ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let least = ranked.first().map_or(0.0, |(best, _)| best * options.min_score_ratio);
+        ranked.retain(|(score, _)| *score >= least);
+        ranked
+    }
+
+    fn count(&self) -> f64 {
+        self.entries.len() as f64
+    }
+
+    /// How often a tool has a word, each field with its weight and in proportion to its length.
+    fn frequency(&self, term: &Term, words: &Words, options: &SearchOptions) -> f64 {
+        let weights = options.weights.by_field();
+        let field = |field: usize| {
+            let usual = self.lengths[field] / self.count();
+            let length = f64::from(words.lengths[field]) / usual.max(f64::MIN_POSITIVE);
+            weights[field] * f64::from(term.counts[field]) / (1.0 - LENGTH + LENGTH * length)
+        };
+        (0..FIELDS).filter(|at| term.counts[*at] > 0).map(field).sum()
+    }
+}
+
+/// A word of the query.
+#[derive(Default)]
+struct Wanted {
+    word: u64,
+    /// How many tools have it.
+    tools: usize,
+    /// Whether it is part of a tool's name.
+    is_name: bool,
+    weight: f64,
+}
+
+/// How much a word says that so many of all tools have.
+fn rarity(tools: f64, all: f64) -> f64 {
+    (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
+}
+
+/// A name as it is compared with others: letter case and the kind of separator do not count.
+fn plain_name(name: &str) -> String {
+    name.trim().replace(['/', '-', '.'], "_").to_lowercase()
+}
+
+impl Words {
+    fn of(definition: &ToolDefinition) -> Self {
+        let ToolDefinition { name, description, parameters, metadata, .. } = definition;
+        let mut reader = Reader::default();
+        reader.read(NAME, name.as_str());
+        reader.read(1, description);
+        metadata.tags.iter().for_each(|tag| reader.read(2, ToolTag::as_str(tag)));
+        reader.read_parameters(parameters, DEEPEST);
+        reader.read(4, &metadata.search_hint);
+        let terms = reader.counts.into_iter().map(|(word, counts)| Term { word, counts });
+        Self { plain_name: plain_name(name.as_str()), terms: terms.collect(), lengths: reader.lengths }
+    }
+
+    fn term(&self, word: u64) -> Option<&Term> {
+        self.terms.get(self.terms.binary_search_by_key(&word, |term| term.word).ok()?)
+    }
+}
+
+/// Counts words.
+#[derive(Default)]
+struct Reader {
+    counts: BTreeMap<u64, [u8; FIELDS]>,
+    lengths: [u32; FIELDS],
+}
+
+impl Reader {
+    fn read(&mut self, field: usize, text: &str) {
+        each_word(text, &mut |word| {
+            let count = &mut self.counts.entry(word_key(word)).or_default()[field];
+            *count = count.saturating_add(1);
+            self.lengths[field] = self.lengths[field].saturating_add(1);
+        });
+    }
+
+    /// The names and descriptions of parameters, of what is inside of them, and the texts that they may be.
+    fn read_parameters(&mut self, schema: &Value, deepest: usize) {
+        let (Value::Object(schema), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return };
+        for (keyword, value) in schema {
+            match (keyword.as_str(), value) {
+                ("properties", Value::Object(properties)) => {
+                    for (name, property) in properties {
+                        self.read(3, name);
+                        if let Some(description) = property.get("description").and_then(Value::as_str) {
+                            self.read(3, description);
+                        }
+                        self.read_parameters(property, deepest);
+                    }
+                }
+                ("enum" | "const", value) => {
+                    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                    values.iter().filter_map(Value::as_str).for_each(|value| self.read(3, value));
+                }
+                ("$defs" | "definitions", Value::Object(schemas)) => {
+                    schemas.values().for_each(|schema| self.read_parameters(schema, deepest));
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+                    schemas.iter().for_each(|schema| self.read_parameters(schema, deepest));
+                }
+                ("items" | "additionalProperties", schema) => self.read_parameters(schema, deepest),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::ToolName;
+    use crate::tool::{ToolFuture, ToolMetadata};
+    use crate::{ToolContext, ToolOutput};
+    use serde_json::json;
+
+    struct Described(ToolDefinition);
+
+    impl Tool for Described {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+
+        fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+            ToolFuture::ready(Ok(ToolOutput::text("")))
+        }
+    }
+
+    fn tool(name: &str, change: impl FnOnce(&mut ToolDefinition)) -> Arc<dyn Tool> {
+        let mut definition = ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}));
+        change(&mut definition);
+        Arc::new(Described(definition))
+    }
+
+    fn found(tools: &[Arc<dyn Tool>], query: &str) -> Vec<String> {
+        let ranked = Index::new(tools, None);
+        let ranked = ranked.rank(query, &SearchOptions::default().with_min_score_ratio(0.0));
+        ranked.into_iter().map(|(_, tool)| tool.definition().name.to_string()).collect()
+    }
+
+    #[test]
+    fn fields_count_by_their_weights() {
+        let metadata = ToolMetadata::default();
+        let tools = [
+            tool("a", |tool| tool.description = "crab".to_owned()),
+            tool("b", |tool| tool.metadata = metadata.clone().with_tags(["crab"])),
+            tool("c", |tool| tool.parameters = json!({"properties": {"crab": {"type": "string"}}})),
+            tool("crab", |_| {}),
+            tool("e", |tool| tool.metadata = metadata.clone().with_search_hint("crab")),
+            tool("f", |tool| tool.description = "lobster".to_owned()),
+        ];
+        // Lengths are alike, for every tool but one has nothing in the field; so the weight decides.
+        let order = found(&tools, "crabs");
+        assert_eq!(order.len(), 5);
+        let place = |name: &str| order.iter().position(|found| found == name).unwrap();
+        assert!(place("b") < place("c"), "{order:?}: tags count more than parameters");
+        assert!(place("e") < place("b"), "{order:?}: a search hint counts more than tags");
+    }
+
+    #[test]
+    fn parameters_are_found_at_any_depth_and_defaults_are_not() {
+        let schema = json!({"properties": {"a": {
+            "default": "mussel",
+            "anyOf": [{"$ref": "#/$defs/b"}, {"items": {"properties": {"oyster": {"description": "a clam"}}}}],
+        }}, "$defs": {"b": {"enum": ["shrimp", 1]}}});
+        let tools = [tool("a", |tool| tool.parameters = schema), tool("b", |_| {})];
+        for word in ["oyster", "clam", "shrimp"] {
+            assert_eq!(found(&tools, word), ["a"], "{word}");
+        }
+        assert!(found(&tools, "mussel").is_empty());
+    }
+
+    #[test]
+    fn only_tools_that_changed_are_read_again() {
+        let tools: Vec<Arc<dyn Tool>> = (0..100).map(|n| tool(&format!("t{n:03}"), |_| {})).collect();
+        let before = Index::new(&tools, None);
+        let mut changed = tools;
+        changed[50] = tool("t050", |tool| tool.description = "another".to_owned());
+        changed.push(tool("t100", |_| {}));
+        changed.remove(10);
+        let after = Index::new(&changed, Some(&before));
+        let is_new = |entry: &&Entry| !before.entries.iter().any(|old| Arc::ptr_eq(&old.words, &entry.words));
+        let read: Vec<&str> =
+            after.entries.iter().filter(is_new).map(|entry| entry.tool.definition().name.as_str()).collect();
+        assert_eq!(read, ["t050", "t100"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Texts as the words that a search compares.
+
+use crate::name::fnv1a;
+use std::mem;
+
+/// Calls `take` with each word of a text, in small letters, without the ending of an English plural.
+///
+/// Words end where the kind of character changes that names are put together by: `readFile`, `read_file` and
+/// "read files" have the same two. Chinese, Japanese and Korean are written without blanks, so each
+/// two characters that stand side by side are a word there.
+pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
+    let mut word = Word::default();
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        if is_unspaced(c) {
+            word.end(take);
+            word.pair(c, characters.peek().copied().filter(|next| is_unspaced(*next)), take);
+        } else if c.is_alphanumeric() {
+            let is_camel = c.is_uppercase()
+                && (word.ends_small
+                    || (word.ends_capital && characters.peek().is_some_and(|c| c.is_lowercase())));
+            if is_camel {
+                word.end(take);
+            }
+            word.push(c);
+        } else {
+            word.end(take);
+        }
+    }
+    word.end(take);
+}
+
+/// What stands for a word where words are only compared.
+pub(super) fn word_key(word: &str) -> u64 {
+    fnv1a(word, 0)
+}
+
+/// The word that is being read.
+#[derive(Default)]
+struct Word {
+    text: String,
+    ends_small: bool,
+    ends_capital: bool,
+    /// Whether the character before was the first of a pair.
+    in_pairs: bool,
+}
+
+impl Word {
+    fn push(&mut self, c: char) {
+        self.text.extend(c.to_lowercase());
+        self.ends_capital = c.is_uppercase();
+        self.ends_small = !self.ends_capital;
+        self.in_pairs = false;
+    }
+
+    fn end(&mut self, take: &mut dyn FnMut(&str)) {
+        if !self.text.is_empty() {
+            singular(&mut self.text);
+            take(&self.text);
+            self.text.clear();
+        }
+        (self.ends_small, self.ends_capital) = (false, false);
+    }
+
+    /// A character of a script without blanks, and the next one of it. One that is alone is a word by itself.
+    fn pair(&mut self, c: char, next: Option<char>, take: &mut dyn FnMut(&str)) {
+        let has_been_taken = mem::replace(&mut self.in_pairs, next.is_some());
+        if next.is_some() || !has_been_taken {
+            let pair: String = [Some(c), next].into_iter().flatten().collect();
+            take(&pair);
+        }
+    }
+}
+
+/// Cuts the ending of a plural. A word that ends like one and is none is cut wherever it stands, so it is still found.
+fn singular(word: &mut String) {
+    if word.len() <= 3 || !word.is_ascii() {
+        return;
+    }
+    let cut = |ending: &str| word.strip_suffix(ending).filter(|stem| stem.len() >= 2);
+    if let Some(stem) = cut("ies") {
+        *word = format!("{stem}y");
+    } else if cut("es").is_some_and(|stem| stem.ends_with(['s', 'x', 'z', 'h'])) {
+        word.truncate(word.len() - 2);
+    } else if cut("s").is_some_and(|stem| !stem.ends_with(['s', 'u', 'i'])) {
+        word.truncate(word.len() - 1);
+    }
+}
+
+/// Whether the character belongs to a script that puts no blanks between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{3040}'..='\u{30FF}' // Hiragana, Katakana
+        | '\u{31F0}'..='\u{31FF}' // Katakana, small
+        | '\u{3400}'..='\u{4DBF}' // Han
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{AC00}'..='\u{D7AF}' // Hangul
+        | '\u{F900}'..='\u{FAFF}' // Han, for compatibility
+        | '\u{FF66}'..='\u{FF9F}' // Katakana, half as wide
+        | '\u{20000}'..='\u{323AF}' // Han, beyond the first plane
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let mut words = Vec::new();
+        each_word(text, &mut |word| words.push(word.to_owned()));
+        assert_eq!(words, expected, "{text}");
+    }
+
+    #[test]
+    fn names_fall_apart_into_their_words() {
+        check("search_web", &["search", "web"]);
+        check("fs.readFile", &["fs", "read", "file"]);
+        check("HTTPServer-listAll", &["http", "server", "list", "all"]);
+        check("base64Encode v2", &["base64", "encode", "v2"]);
+        check("ÜberGröße", &["über", "größe"]);
+        check("--__ ", &[]);
+    }
+
+    #[test]
+    fn plurals_are_their_singulars() {
+        check("files cities boxes matches classes", &["file", "city", "box", "match", "class"]);
+        check("status analysis gas this ties", &["status", "analysis", "gas", "this", "tie"]);
+    }
+
+    #[test]
+    fn scripts_without_blanks_are_read_by_pairs() {
+        check("发送邮件", &["发送", "送邮", "邮件"]);
+        check("发 mail 件を", &["发", "mail", "件を"]);
+        check("用API发送", &["用", "api", "发送"]);
+        check("가게", &["가게"]);
+    }
+}

@@ -1,0 +1,273 @@
+//! The arguments of a tool as a view shows them, and as the tool knows them.
+
+mod definitions;
+mod errors;
+mod parts;
+mod schema;
+mod text;
+
+use super::argument::Supply;
+use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
+use crate::error::{BuildError, BuildProblem, nearest, one_of};
+use crate::schema::describe;
+use parts::{accepts, argument_names, demands, is_required};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What is different about the arguments of a tool.
+#[derive(Clone)]
+pub(super) struct Arguments(Arc<Inner>);
+
+struct Inner {
+    changes: Vec<Change>,
+    /// All arguments, by the tool's own names.
+    names: BTreeSet<String>,
+    unknown: Unknown,
+}
+
+/// What becomes of an argument under a name that the tool has and the model is not shown.
+#[derive(Clone, Copy)]
+enum Unknown {
+    /// The tool refuses names that it does not have: it gets one of these, so that all faults are told at once.
+    LeftToTool,
+    Refused,
+    Ignored,
+}
+
+/// One argument that is shown otherwise.
+struct Change {
+    /// The tool's own name for it.
+    argument: String,
+    /// The model's name for it; `None` if it is hidden.
+    shown_as: Option<String>,
+    description: Option<String>,
+    /// Where the value comes from that the model does not give.
+    supply: Option<Supply>,
+    required: bool,
+    takes_null: bool,
+}
+
+/// What a name means that the model uses.
+enum Meaning<'a> {
+    /// The argument that is shown under the name.
+    Changed(&'a Change),
+    /// An argument that the tool knows under the name.
+    Own,
+    /// Nothing that the model is shown, though the tool has an argument of the name.
+    NotShown,
+    /// Nothing.
+    Nothing,
+}
+
+impl Arguments {
+    /// Works out what is different, and the schema that the model sees.
+    ///
+    /// # Errors
+    /// [`BuildError`] with everything that cannot be.
+    pub(super) fn new(
+        definition: &ToolDefinition,
+        transforms: Vec<ArgumentTransform>,
+    ) -> Result<(Self, Value), BuildError> {
+        let ToolDefinition { name: tool, parameters: root, metadata, .. } = definition;
+        let names = argument_names(root);
+        let mut problems = Vec::new();
+        let mut problem = |argument: &str, message: String| {
+            problems.push(BuildProblem::InvalidTransform {
+                tool: tool.to_string(),
+                argument: argument.to_owned(),
+                message,
+                defined_at: metadata.defined_at,
+            });
+        };
+        let mut changed = BTreeSet::new();
+        for transform in &transforms {
+            let argument = transform.argument.as_str();
+            let is_new = changed.insert(argument);
+            let faults = faults(definition, &names, transform).into_iter();
+            faults.for_each(|message| problem(argument, message));
+            if !is_new {
+                problem(argument, "it is changed twice; say all in one place".to_owned());
+            }
+        }
+        let shown_as = |name: &str| match transforms.iter().find(|transform| transform.argument == name) {
+            Some(ArgumentTransform { hidden: true, .. }) => None,
+            Some(ArgumentTransform { name: Some(shown), .. }) => Some(shown.clone()),
+            _ => Some(name.to_owned()),
+        };
+        let mut takers = BTreeMap::new();
+        for name in &names {
+            if let Some(shown) = shown_as(name)
+                && let Some(other) = takers.insert(shown.clone(), *name)
+            {
+                let (moved, there) = if *name == shown { (other, *name) } else { (*name, other) };
+                problem(
+                    moved,
+                    format!("argument `{there}` is shown as `{shown}` already; choose another name"),
+                );
+            }
+        }
+        BuildError::unless_empty(problems)?;
+        let change = |transform: ArgumentTransform| Change {
+            shown_as: shown_as(&transform.argument),
+            takes_null: takes(root, &transform.argument, &Value::Null),
+            argument: transform.argument,
+            description: transform.description,
+            supply: transform.supply,
+            required: transform.required,
+        };
+        let changes: Vec<Change> = transforms.iter().cloned().map(change).collect();
+        let schema = schema::transformed(root, &changes).map_err(|(argument, message)| {
+            let (tool, defined_at) = (tool.to_string(), metadata.defined_at);
+            BuildProblem::InvalidTransform { tool, argument, message, defined_at }
+        })?;
+        let unknown = match (root.get("additionalProperties"), metadata.unknown) {
+            (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
+            (_, UnknownArguments::Ignore) => Unknown::Ignored,
+            (_, UnknownArguments::Refuse) => Unknown::Refused,
+        };
+        let names = names.into_iter().map(str::to_owned).collect();
+        Ok((Self(Arc::new(Inner { changes, names, unknown })), schema))
+    }
+
+    /// Whether the model sees other arguments than the tool has.
+    pub(super) fn differ(&self) -> bool {
+        self.0.changes.iter().any(Change::is_renamed)
+    }
+
+    /// Arguments of the tool, by the names that the model uses, without what it does not see.
+    pub(super) fn as_shown(&self, arguments: Value) -> Value {
+        let Value::Object(members) = arguments else { return arguments };
+        let shown = members.into_iter().filter_map(|(name, value)| match self.0.change(&name) {
+            Some(change) => Some((change.shown_as.clone()?, value)),
+            None => Some((name, value)),
+        });
+        Value::Object(shown.collect())
+    }
+
+    /// The name in the schema of the argument that the model gives under a name.
+    pub(super) fn parameter_named<'a>(&'a self, tool: &'a dyn Tool, name: &str) -> Option<&'a str> {
+        match self.0.meaning(tool, name) {
+            Meaning::Changed(change) => change.shown_as.as_deref(),
+            Meaning::Own => tool.parameter_named(name),
+            Meaning::NotShown | Meaning::Nothing => None,
+        }
+    }
+}
+
+impl Inner {
+    fn change(&self, argument: &str) -> Option<&Change> {
+        self.changes.iter().find(|change| change.argument == argument)
+    }
+
+    fn meaning(&self, tool: &dyn Tool, name: &str) -> Meaning<'_> {
+        if let Some(change) = self.changes.iter().find(|change| change.shown_as.as_deref() == Some(name)) {
+            return Meaning::Changed(change);
+        }
+        let own = self.names.get(name).map(String::as_str).or_else(|| tool.parameter_named(name));
+        match own.map(|own| self.change(own)) {
+            None => Meaning::Nothing,
+            Some(None) => Meaning::Own,
+            // Another name that the tool has for it.
+            Some(Some(change)) if !change.is_renamed() => Meaning::Changed(change),
+            Some(Some(_)) => Meaning::NotShown,
+        }
+    }
+
+    /// The names that the model may use.
+    fn shown(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().filter_map(|name| match self.change(name) {
+            Some(change) => change.shown_as.as_deref(),
+            None => Some(name),
+        })
+    }
+
+    /// A name that the tool does not have, in the place of one that the model is not shown.
+    fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
+        let mut other = format!("{name}_");
+        while self.names.contains(&other) || tool.parameter_named(&other).is_some() {
+            other.push('_');
+        }
+        other
+    }
+}
+
+impl Change {
+    /// Whether the model does not know the argument by the tool's name.
+    fn is_renamed(&self) -> bool {
+        self.shown_as.as_ref() != Some(&self.argument)
+    }
+
+    /// The value that the tool always gets, if it is known.
+    fn only_value(&self) -> Option<&Value> {
+        match (&self.shown_as, &self.supply) {
+            (None, Some(Supply::Fixed(value))) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The schema of the argument as the model sees it.
+    fn describe(&self, property: Value) -> Value {
+        let mut shown = match property {
+            Value::Object(property) => property,
+            Value::Bool(true) => Map::new(),
+            other => return other,
+        };
+        if let Some(description) = &self.description {
+            shown.insert("description".to_owned(), description.as_str().into());
+        }
+        match &self.supply {
+            Some(Supply::Fixed(value)) => drop(shown.insert("default".to_owned(), value.clone())),
+            Some(Supply::Computed(_)) => drop(shown.shift_remove("default")),
+            None if self.required => drop(shown.shift_remove("default")),
+            None => {}
+        }
+        Value::Object(shown)
+    }
+}
+
+fn takes(root: &Value, argument: &str, value: &Value) -> bool {
+    demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
+}
+
+/// What stands against a change of one argument.
+fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
+    let ToolDefinition { parameters: root, metadata, .. } = definition;
+    let ArgumentTransform { argument, name, description, supply, required, hidden } = transform;
+    if !names.contains(argument.as_str()) {
+        let close = nearest(argument, names.iter().copied());
+        return vec![match (close.as_slice(), names.is_empty()) {
+            (_, true) => "the tool has no arguments".to_owned(),
+            ([], _) => "the tool has no such argument".to_owned(),
+            (close, _) => format!("the tool has no such argument; did you mean {}?", one_of(close)),
+        }];
+    }
+    let mut faults = Vec::new();
+    let mut unless = |holds: bool, message: &str| {
+        if !holds {
+            faults.push(message.to_owned());
+        }
+    };
+    let is_shown = name.is_some() || description.is_some() || *required;
+    unless(
+        !*hidden || !is_shown,
+        "it is hidden, so the model sees neither name nor description and cannot give it",
+    );
+    unless(name.as_deref() != Some(""), "its name must not be empty");
+    unless(*hidden || !*required || supply.is_none(), "what is required has no default");
+    let lacks_value = *hidden && supply.is_none() && is_required(root, argument);
+    unless(!lacks_value, "the tool cannot do without; give it a value with `fixed` or `computed`");
+    let unknown_lane =
+        *hidden && matches!(supply, Some(Supply::Computed(_))) && metadata.lane.as_ref() == Some(argument);
+    unless(!unknown_lane, "it is the lane of the tool, so its value must be known before the call runs");
+    if let Some(Supply::Fixed(value)) = supply
+        && !takes(root, argument, value)
+    {
+        // The value may be a secret.
+        let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
+        let expected = expected.and_then(|schema| describe(root, schema));
+        let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));
+        faults.push(format!("the tool does not take this value{expected}"));
+    }
+    faults
+}

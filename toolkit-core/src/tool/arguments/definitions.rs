@@ -1,0 +1,104 @@
+//! Definitions of a schema whose properties are others now: references that led to them, and what nobody uses.
+
+use crate::schema::each_schema;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Has references to properties lead where these are now; one that is not shown becomes a definition.
+pub(super) fn redirect(
+    root: &Value,
+    shown: &mut Map<String, Value>,
+    shown_as: impl Fn(&str) -> Option<String>,
+) {
+    let mut whole = Value::Object(std::mem::take(shown));
+    let mut moved: Vec<(String, String)> = Vec::new();
+    loop {
+        let mut hidden = None;
+        each_schema(&mut whole, &mut |schema| {
+            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return };
+            let Some((name, _)) = property_reference(reference) else { return };
+            if shown_as(&name).is_none() && !moved.iter().any(|(known, _)| *known == name) {
+                hidden = Some(name);
+            }
+        });
+        let Some(name) = hidden else { break };
+        let Some(definition) = root.get("properties").and_then(|known| known.get(&name)) else { break };
+        if let Some(definitions) = whole
+            .as_object_mut()
+            .and_then(|root| root.entry("$defs").or_insert_with(|| Map::new().into()).as_object_mut())
+        {
+            let mut free = name.clone();
+            while definitions.contains_key(&free) {
+                free.push('_');
+            }
+            definitions.insert(free.clone(), definition.clone());
+            moved.push((name, free));
+        }
+    }
+    each_schema(&mut whole, &mut |schema| {
+        let Some(Value::String(reference)) = schema.get_mut("$ref") else { return };
+        let Some((name, rest)) = property_reference(reference) else { return };
+        let place = match (shown_as(&name), moved.iter().find(|(known, _)| *known == name)) {
+            (Some(shown), _) => format!("#/properties/{}", escaped(&shown)),
+            (None, Some((_, definition))) => format!("#/$defs/{}", escaped(definition)),
+            (None, None) => return,
+        };
+        *reference = format!("{place}{rest}");
+    });
+    if let Value::Object(whole) = whole {
+        *shown = whole;
+    }
+}
+
+/// The property that a reference leads into, and the way from there.
+fn property_reference(reference: &str) -> Option<(String, &str)> {
+    let path = reference.strip_prefix("#/properties/")?;
+    let (name, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+    Some((name.replace("~1", "/").replace("~0", "~"), rest))
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// Removes definitions to which nothing refers any more.
+pub(super) fn forget_unused(root: &mut Map<String, Value>) {
+    const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+    let mut used = BTreeSet::new();
+    let is_used = |(keyword, _): &(&String, &Value)| !DEFINITIONS.contains(&keyword.as_str());
+    let rest = Value::Object(root.iter().filter(is_used).map(|(k, v)| (k.clone(), v.clone())).collect());
+    let mut open = vec![&rest];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                let leads = |keyword: &str| members.get(keyword).and_then(Value::as_str);
+                if let Some(reference) = leads("$ref").or_else(|| leads("$dynamicRef")) {
+                    let mut steps = reference.split('/');
+                    match (steps.next(), steps.next(), steps.next()) {
+                        (Some("#"), Some(keyword), Some(name)) => {
+                            let name = name.replace("~1", "/").replace("~0", "~");
+                            let definition = root.get(keyword).and_then(|named| named.get(&name));
+                            if used.insert((keyword.to_owned(), name)) {
+                                open.extend(definition);
+                            }
+                        }
+                        (Some("#"), ..) => {}
+                        // An anchor or another document: where it leads is not known.
+                        _ => return,
+                    }
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    for keyword in DEFINITIONS {
+        if let Some(Value::Object(named)) = root.get_mut(keyword) {
+            named.retain(|name, _| used.contains(&(keyword.to_owned(), name.clone())));
+            if named.is_empty() {
+                root.shift_remove(keyword);
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The schema of a tool whose arguments are shown otherwise.
+
+use super::Change;
+use super::definitions::{forget_unused, redirect};
+use super::parts::{MOST_REFERENCES, accepts, each_part, strings, target};
+use serde_json::{Map, Value};
+
+/// The schema as the model is to see it.
+///
+/// # Errors
+/// The argument whose value fits none of the variants that the schema lists, and why.
+pub(super) fn transformed(root: &Value, changes: &[Change]) -> Result<Value, (String, String)> {
+    let Value::Object(keywords) = root else { return Ok(root.clone()) };
+    let view = View { root, changes };
+    let mut shown = view.part(keywords.clone(), MOST_REFERENCES)?;
+    let demanded =
+        changes.iter().filter(|change| change.required).filter_map(|change| change.shown_as.clone());
+    add_required(&mut shown, demanded);
+    redirect(root, &mut shown, |name| view.shown_as(name).map(str::to_owned));
+    if changes.iter().any(|change| change.shown_as.is_none()) {
+        forget_unused(&mut shown);
+    }
+    Ok(Value::Object(shown))
+}
+
+struct View<'a> {
+    root: &'a Value,
+    changes: &'a [Change],
+}
+
+impl View<'_> {
+    fn change(&self, name: &str) -> Option<&Change> {
+        self.changes.iter().find(|change| change.argument == name)
+    }
+
+    /// The name for the model; `None` if there is none.
+    fn shown_as<'n>(&'n self, name: &'n str) -> Option<&'n str> {
+        self.change(name).map_or(Some(name), |change| change.shown_as.as_deref())
+    }
+
+    /// Whether the model need not give the argument for the tool to have it.
+    fn is_given(&self, name: &str) -> bool {
+        self.change(name).is_some_and(|change| change.supply.is_some())
+    }
+
+    /// Whether a schema says something about the argument `wanted` chooses.
+    fn speaks_of(&self, schema: &Value, wanted: impl Fn(&Change) -> bool) -> bool {
+        let wanted = |name: &str| self.change(name).is_some_and(&wanted);
+        let mut found = false;
+        each_part(self.root, schema, &mut |part, _| {
+            let keys = ["properties", "dependentSchemas", "dependentRequired"]
+                .iter()
+                .filter_map(|keyword| part.get(*keyword)?.as_object());
+            found |= keys.flat_map(Map::keys).any(|name| wanted(name));
+            found |= strings(part.get("required")).any(wanted);
+        });
+        found
+    }
+
+    /// Whether what a condition asks for is not up to the model any more, or not alone.
+    fn is_undecided(&self, condition: &Value) -> bool {
+        self.speaks_of(condition, |change| change.shown_as.is_none() || change.supply.is_some())
+    }
+
+    /// One schema of the object of the arguments.
+    fn part(
+        &self,
+        schema: Map<String, Value>,
+        references: usize,
+    ) -> Result<Map<String, Value>, (String, String)> {
+        let (schema, references) = self.followed(schema, references);
+        let undecided = schema.get("if").is_some_and(|condition| self.is_undecided(condition));
+        let mut shown = Map::new();
+        let (mut required, mut all_of) = (Vec::new(), Vec::new());
+        for (keyword, value) in schema {
+            let value = match (keyword.as_str(), value) {
+                ("properties", Value::Object(named)) => self.properties(named),
+                ("required", Value::Array(names)) => self.required(&names),
+                ("dependentRequired", Value::Object(named)) => self.dependent(named, |name, needed| {
+                    let needed: Value = self.required(needed.as_array().map_or(&[], Vec::as_slice));
+                    match name {
+                        Some(name) => Some((name, needed)),
+                        None => {
+                            required.extend(strings(Some(&needed)).map(str::to_owned));
+                            None
+                        }
+                    }
+                }),
+                ("dependentSchemas", Value::Object(named)) => {
+                    let mut parts = Map::new();
+                    for (name, schema) in named {
+                        let schema = self.schema(schema, references)?;
+                        match self.shown_as(&name) {
+                            Some(name) => drop(parts.insert(name.to_owned(), schema)),
+                            None if self.is_given(&name) => all_of.push(schema),
+                            None => {}
+                        }
+                    }
+                    parts.into()
+                }
+                ("allOf", Value::Array(parts)) => {
+                    let parts = parts.into_iter().map(|part| self.schema(part, references));
+                    parts.collect::<Result<Vec<_>, _>>()?.into()
+                }
+                ("anyOf" | "oneOf", Value::Array(branches)) => {
+                    let (keyword, branches) = self.branches(&keyword, branches, references)?;
+                    if shown.contains_key(keyword) {
+                        all_of.push(Value::from_iter([(keyword, branches)]));
+                    } else {
+                        shown.insert(keyword.to_owned(), branches);
+                    }
+                    continue;
+                }
+                ("if" | "then" | "else", _) if undecided => continue,
+                ("not", condition) if self.is_undecided(&condition) => continue,
+                ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
+                // It speaks of the tool's own names.
+                ("propertyNames", _) if self.changes.iter().any(Change::is_renamed) => continue,
+                ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
+                ("maxProperties", most) => {
+                    self.bound(most, |change| change.shown_as.is_none() && change.supply.is_some())
+                }
+                (_, value) => value,
+            };
+            shown.insert(keyword, value);
+        }
+        add_required(&mut shown, required);
+        if !all_of.is_empty()
+            && let Value::Array(parts) = shown.entry("allOf").or_insert_with(|| Value::Array(Vec::new()))
+        {
+            parts.extend(all_of);
+        }
+        if shown.get("required").is_some_and(|required| required.as_array().is_some_and(Vec::is_empty)) {
+            shown.shift_remove("required");
+        }
+        Ok(shown)
+    }
+
+    fn schema(&self, schema: Value, references: usize) -> Result<Value, (String, String)> {
+        match schema {
+            Value::Object(keywords) => self.part(keywords, references).map(Value::Object),
+            other => Ok(other),
+        }
+    }
+
+    /// A reference to a schema that speaks of what is changed is replaced by that schema: others may refer to
+    /// it for other objects.
+    fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
+        let Some(left) = references.checked_sub(1) else { return (schema, references) };
+        match target(self.root, &schema) {
+            Some(Value::Object(target)) if self.speaks_of(&Value::Object(target.clone()), |_| true) => {
+                schema.shift_remove("$ref");
+                if target.keys().any(|keyword| schema.contains_key(keyword)) {
+                    if let Value::Array(all) =
+                        schema.entry("allOf").or_insert_with(|| Value::Array(Vec::new()))
+                    {
+                        all.push(target.clone().into());
+                    }
+                } else {
+                    schema.extend(target.clone());
+                }
+                self.followed(schema, left)
+            }
+            _ => (schema, references),
+        }
+    }
+
+    fn properties(&self, named: Map<String, Value>) -> Value {
+        let shown = named.into_iter().filter_map(|(name, property)| match self.change(&name) {
+            Some(change) => change.shown_as.clone().map(|name| (name, change.describe(property))),
+            None => Some((name, property)),
+        });
+        Value::Object(shown.collect())
+    }
+
+    fn required(&self, names: &[Value]) -> Value {
+        let names = names.iter().filter_map(Value::as_str).filter(|name| !self.is_given(name));
+        names.filter_map(|name| self.shown_as(name)).collect()
+    }
+
+    /// What an argument that is there brings with it; `None` in the place of a name that is always there.
+    fn dependent(
+        &self,
+        named: Map<String, Value>,
+        mut keep: impl FnMut(Option<String>, Value) -> Option<(String, Value)>,
+    ) -> Value {
+        let kept = named.into_iter().filter_map(|(name, value)| match self.shown_as(&name) {
+            Some(shown) => keep(Some(shown.to_owned()), value),
+            None if self.is_given(&name) => keep(None, value),
+            None => None,
+        });
+        Value::Object(kept.collect())
+    }
+
+    /// The variants that are left. Where the model does not see what tells them apart, several may fit.
+    fn branches(
+        &self,
+        keyword: &str,
+        branches: Vec<Value>,
+        references: usize,
+    ) -> Result<(&'static str, Value), (String, String)> {
+        let undecided = branches.iter().any(|branch| self.is_undecided(branch));
+        let mut refused = None;
+        let mut left = Vec::with_capacity(branches.len());
+        for branch in branches {
+            match self.changes.iter().find(|change| self.rules_out(change, &branch)) {
+                Some(change) => refused = Some(change),
+                None => left.push(self.schema(branch, references)?),
+            }
+        }
+        if let (true, Some(change)) = (left.is_empty(), refused) {
+            return Err((
+                change.argument.clone(),
+                "its value fits no variant that the tool takes".to_owned(),
+            ));
+        }
+        let keyword = if undecided || keyword == "anyOf" { "anyOf" } else { "oneOf" };
+        Ok((keyword, left.into()))
+    }
+
+    /// Whether the value that a hidden argument always has does not fit a variant.
+    fn rules_out(&self, change: &Change, branch: &Value) -> bool {
+        let Some(value) = change.only_value() else { return false };
+        let mut refused = *branch == Value::Bool(false);
+        each_part(self.root, branch, &mut |part, always| {
+            let property = part.get("properties").and_then(|properties| properties.get(&change.argument));
+            refused |= always && property.is_some_and(|property| !accepts(self.root, property, value));
+        });
+        refused
+    }
+
+    /// A number of members, less those that do not come from the model.
+    fn bound(&self, bound: Value, is_ours: impl Fn(&Change) -> bool) -> Value {
+        let ours = self.changes.iter().filter(|change| is_ours(change)).count();
+        match bound.as_u64() {
+            Some(bound) => bound.saturating_sub(u64::try_from(ours).unwrap_or(u64::MAX)).into(),
+            None => bound,
+        }
+    }
+}
+
+fn add_required(schema: &mut Map<String, Value>, names: impl IntoIterator<Item = String>) {
+    for name in names {
+        if let Value::Array(required) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()))
+            && !required.iter().any(|known| *known == *name)
+        {
+            required.push(name.into());
+        }
+    }
+}

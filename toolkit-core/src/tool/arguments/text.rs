@@ -1,0 +1,163 @@
+//! The text of the arguments, rewritten from the model's names to the tool's.
+
+use super::super::argument::Supply;
+use super::super::{Tool, ToolFuture};
+use super::{Arguments, Inner, Meaning, Unknown};
+use crate::args::{Member, unknown, with_object};
+use crate::context::ToolContext;
+use crate::error::{ToolError, Violation};
+use serde_json::Value;
+use std::ptr;
+
+impl Arguments {
+    /// Starts a call of the tool with the arguments as the model wrote them.
+    pub(in super::super) fn call<'a>(
+        &'a self,
+        tool: &'a dyn Tool,
+        arguments: &'a str,
+        context: &'a ToolContext,
+    ) -> ToolFuture<'a> {
+        let rewritten = match self.0.rewrite(tool, arguments, Some(context)) {
+            Ok(rewritten) => rewritten,
+            Err(error) => return ToolFuture::refused(error),
+        };
+        let call = async move { tool.call(&rewritten, context).await };
+        ToolFuture::running(call, move |outcome| outcome.map_err(|error| self.0.told(tool, arguments, error)))
+    }
+
+    /// The lane of a call of the tool.
+    pub(in super::super) fn lane_value(&self, tool: &dyn Tool, arguments: &str) -> Option<String> {
+        tool.lane_value(&self.0.rewrite(tool, arguments, None).ok()?)
+    }
+}
+
+impl Inner {
+    /// The arguments by the tool's names, with the values that the model does not give; those that are computed only
+    /// if there is a context. Everything that stays is as the model wrote it.
+    ///
+    /// # Errors
+    /// The arguments are no JSON object, or have names that nobody else refuses; or what the computation of a value
+    /// says.
+    fn rewrite(
+        &self,
+        tool: &dyn Tool,
+        arguments: &str,
+        context: Option<&ToolContext>,
+    ) -> Result<String, ToolError> {
+        with_object(arguments, |object, members| {
+            let mut rewriting = Rewriting::new(object);
+            let mut refused: Vec<Violation> = Vec::new();
+            let mut given: Vec<&str> = Vec::new();
+            for (name, value) in members {
+                match self.meaning(tool, name) {
+                    Meaning::Changed(change) => {
+                        // Where the tool would not take it, `null` says that there is nothing.
+                        if value.get() == "null" && change.supply.is_some() && !change.takes_null {
+                            rewriting.skip(value.get());
+                            continue;
+                        }
+                        given.push(&change.argument);
+                        let is_renamed = change.is_renamed();
+                        rewriting.keep(value.get(), is_renamed.then_some(&change.argument));
+                    }
+                    Meaning::Own | Meaning::Nothing => rewriting.keep(value.get(), None),
+                    Meaning::NotShown => match self.unknown {
+                        Unknown::LeftToTool => {
+                            let other = self.stand_in(tool, name);
+                            rewriting.keep(value.get(), Some(&other));
+                        }
+                        Unknown::Ignored => rewriting.skip(value.get()),
+                        Unknown::Refused => refused.push(unknown(name, self.shown())),
+                    },
+                }
+            }
+            if !refused.is_empty() {
+                return Err(ToolError::invalid_arguments(refused));
+            }
+            for change in self.changes.iter().filter(|change| !given.contains(&change.argument.as_str())) {
+                match (&change.supply, context) {
+                    (Some(Supply::Fixed(value)), _) => rewriting.add(&change.argument, value),
+                    (Some(Supply::Computed(compute)), Some(context)) => {
+                        rewriting.add(&change.argument, &compute(context)?);
+                    }
+                    _ => {}
+                }
+            }
+            Ok(rewriting.finish())
+        })?
+    }
+
+    /// The names of the members that the tool was given in the place of what the model wrote, with the model's.
+    pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
+        let names = with_object(arguments, |_, members| {
+            let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {
+                Meaning::NotShown => Some((self.stand_in(tool, name), name.clone())),
+                Meaning::Nothing => Some((name.clone(), name.clone())),
+                Meaning::Changed(_) | Meaning::Own => None,
+            };
+            members.iter().filter_map(replaced).collect()
+        });
+        names.unwrap_or_default()
+    }
+}
+
+/// The text of an object on its way from one form to another.
+struct Rewriting<'a> {
+    object: &'a str,
+    /// How much of the object was looked at.
+    read: usize,
+    written: String,
+    is_empty: bool,
+}
+
+impl<'a> Rewriting<'a> {
+    fn new(object: &'a str) -> Self {
+        let mut written = String::with_capacity(object.len() + 32);
+        written.push('{');
+        Self { object, read: 1, written, is_empty: true }
+    }
+
+    /// What stands before a value, its name included. The value is part of the text, so its place is known.
+    fn before(&mut self, value: &str) -> &'a str {
+        let start = ptr::from_ref(value).addr() - ptr::from_ref(self.object).addr();
+        let before = self.object.get(self.read..start).unwrap_or_default();
+        self.read = start + value.len();
+        before.trim_start().trim_start_matches(',')
+    }
+
+    fn skip(&mut self, value: &str) {
+        self.before(value);
+    }
+
+    /// Takes a member over, under another name if there is one.
+    fn keep(&mut self, value: &str, name: Option<&str>) {
+        let before = self.before(value);
+        self.separate();
+        let own_name = before.find('"').zip(before.rfind('"'));
+        match (name, own_name) {
+            (Some(name), Some((start, end))) => {
+                self.written.push_str(before.get(..start).unwrap_or_default());
+                self.written.push_str(&Value::from(name).to_string());
+                self.written.push_str(before.get(end + 1..).unwrap_or_default());
+            }
+            _ => self.written.push_str(before),
+        }
+        self.written.push_str(value);
+    }
+
+    fn add(&mut self, name: &str, value: &Value) {
+        self.separate();
+        self.written.push_str(&format!("{}:{value}", Value::from(name)));
+    }
+
+    fn separate(&mut self) {
+        if !std::mem::replace(&mut self.is_empty, false) {
+            self.written.push(',');
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.written.push('}');
+        self.written
+    }
+}

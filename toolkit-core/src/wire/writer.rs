@@ -1,0 +1,195 @@
+//! Writing calls and results into a history, so that both are spelled alike.
+
+use super::ApiFormat;
+use crate::call::ToolCall;
+use crate::error::WireError;
+use crate::name::WireNames;
+use crate::result::ToolResult;
+use serde_json::Value;
+
+/// Writes the turns of a history: what the model said or asked for, and the results.
+///
+/// Calls and results are spelled by the same names and the same rule for ids, so a result always names its
+/// call. Ids are made different within a turn: where a model gives one id to two calls, the second call and
+/// the second result get another. So all calls of a turn are written at once, and all results in the same
+/// order.
+///
+/// ```
+/// use toolkit_core::{ApiFormat, ToolCall, ToolResult, WireNames};
+///
+/// let format = ApiFormat::Google;
+/// let names = WireNames::new(format.name_rule(), ["2fa", "_2fa"]);
+/// let call = ToolCall::new("a", "2fa", "{}");
+/// let result = ToolResult::of(&call, Ok("123456".into()));
+///
+/// let history = format.history(&names);
+/// let asked = &history.encode_calls(&[call])[0]["parts"][0]["functionCall"];
+/// let answered = &history.encode_results(&[result])[0]["parts"][0]["functionResponse"];
+/// assert_eq!(asked["name"], names.spell("2fa"));
+/// assert_eq!(asked["name"], answered["name"]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryWriter<'a> {
+    format: ApiFormat,
+    pub(super) names: &'a WireNames,
+    pub(super) strict_ids: bool,
+}
+
+impl<'a> HistoryWriter<'a> {
+    pub(super) const fn new(format: ApiFormat, names: &'a WireNames) -> Self {
+        Self { format, names, strict_ids: false }
+    }
+
+    /// Sets whether Chat Completions gets ids as OpenAI itself takes them: at most 40 letters, digits, `_`
+    /// and `-`. An id that is not so is replaced by one with a digest of it. The other formats always do
+    /// this by their own rules.
+    ///
+    /// Without it, ids go back to the character, because some servers keep state in them (the thought
+    /// signatures of gateways can be kilobytes long). Set it when calls that one server made are sent to
+    /// another.
+    #[must_use]
+    pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
+        self.strict_ids = strict_ids;
+        self
+    }
+
+    /// As [`ApiFormat::assistant_messages`]; a name that is one of the request's is spelled as there.
+    ///
+    /// # Errors
+    /// [`WireError`] if the payload is not what the format says.
+    pub fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        self.format.api().assistant_messages(payload, self)
+    }
+
+    /// As [`ApiFormat::encode_assistant`].
+    #[must_use]
+    pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
+        self.format.api().encode_assistant(text, calls, self)
+    }
+
+    /// As [`ApiFormat::encode_calls`].
+    #[must_use]
+    pub fn encode_calls(&self, calls: &[ToolCall]) -> Vec<Value> {
+        self.format.api().encode_calls(calls, self)
+    }
+
+    /// As [`ApiFormat::encode_results`], with names spelled as those of the calls.
+    #[must_use]
+    pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
+        self.format.api().encode_results(results, self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::{Content, Media, MediaData, ToolOutput};
+    use serde_json::json;
+
+    /// Every text under one of these keys, in order.
+    fn texts(value: &Value, keys: &[&str], found: &mut Vec<String>) {
+        match value {
+            Value::Array(list) => list.iter().for_each(|item| texts(item, keys, found)),
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| match value.as_str() {
+                Some(text) if keys.contains(&key.as_str()) => found.push(text.to_owned()),
+                _ => texts(value, keys, found),
+            }),
+            _ => {}
+        }
+    }
+
+    fn under(messages: &[Value], keys: &[&str]) -> Vec<String> {
+        let mut found = Vec::new();
+        texts(&json!(messages), keys, &mut found);
+        found
+    }
+
+    const CALL_IDS: [&str; 2] = ["id", "call_id"];
+    const RESULT_IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
+
+    fn answers(calls: &[ToolCall]) -> Vec<ToolResult> {
+        calls.iter().map(|call| ToolResult::of(call, Ok("done".into()))).collect()
+    }
+
+    #[test]
+    fn ids_of_calls_and_results_agree_and_differ_within_a_turn() {
+        let long = format!("call_{}", "x".repeat(300));
+        let ids = ["same", "a/b", "same", &long, "same", &long];
+        let calls: Vec<ToolCall> = ids.iter().map(|id| ToolCall::new(*id, "now", "{}")).collect();
+        for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Google) {
+            for strict in [false, true] {
+                let names = WireNames::default();
+                let history = format.history(&names).with_strict_ids(strict);
+                let messages = history.encode_calls(&calls);
+                let asked = under(&messages, &CALL_IDS);
+                assert_eq!(under(&history.encode_results(&answers(&calls)), &RESULT_IDS), asked);
+                let different: std::collections::HashSet<&String> = asked.iter().collect();
+                assert_eq!((different.len(), asked[0].as_str()), (ids.len(), "same"), "{format}");
+                if format == ApiFormat::OpenAiChat {
+                    assert_eq!(asked.iter().all(|id| id.len() <= 40), strict);
+                    assert_eq!(asked[3] == long, !strict);
+                }
+                // What a model said goes back as what the program makes of it.
+                let body = received(format, &messages);
+                let read = format.parse_calls(&body).unwrap();
+                let back = history.assistant_messages(&body).unwrap();
+                assert_eq!(under(&back, &CALL_IDS), asked, "{format}");
+                assert_eq!(under(&history.encode_results(&answers(&read)), &RESULT_IDS), asked, "{format}");
+            }
+        }
+    }
+
+    /// The messages as the payload of a response.
+    fn received(format: ApiFormat, messages: &[Value]) -> Value {
+        if format == ApiFormat::OpenAiResponses { json!(messages) } else { messages[0].clone() }
+    }
+
+    #[test]
+    fn repeated_ids_of_a_response_are_told_apart() {
+        let call = json!({"id": "same", "type": "function", "function": {"name": "now", "arguments": "{}"}});
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call, call]});
+        let format = ApiFormat::OpenAiChat;
+        let calls = format.parse_calls(&message).unwrap();
+        assert_eq!((calls[0].id.as_str(), calls[1].id.as_str()), ("same", "same"));
+        let asked = under(&format.assistant_messages(&message).unwrap(), &CALL_IDS);
+        assert_eq!(asked[0], "same");
+        assert_ne!(asked[1], "same");
+        assert_eq!(under(&format.encode_results(&answers(&calls)), &RESULT_IDS), asked);
+    }
+
+    #[test]
+    fn names_of_calls_and_results_agree() {
+        let names = WireNames::new(ApiFormat::Google.name_rule(), ["2fa", "_2fa"]);
+        let calls = [ToolCall::new("a", "2fa", "{}"), ToolCall::new("b", "_2fa", "{}")];
+        let history = ApiFormat::Google.history(&names);
+        let messages = history.encode_calls(&calls);
+        let asked = under(&messages, &["name"]);
+        assert_eq!(asked, [names.spell("2fa"), "_2fa"]);
+        assert_ne!(asked[0], asked[1]);
+        assert_eq!(under(&history.encode_results(&answers(&calls)), &["name"]), asked);
+        // A model that calls the tool by its own name, which it was not told.
+        let said = json!({"role": "model", "parts": [{"functionCall": {"name": "2fa", "args": {}}}]});
+        let calls = ApiFormat::Google.parse_calls(&said).unwrap();
+        let asked = under(&history.assistant_messages(&said).unwrap(), &["name"]);
+        assert_eq!(asked, [names.spell("2fa")]);
+        assert_eq!(under(&history.encode_results(&answers(&calls)), &["name"]), asked);
+    }
+
+    #[test]
+    fn the_label_of_a_picture_names_the_call_as_it_is_written() {
+        let names = WireNames::new(ApiFormat::OpenAiChat.name_rule(), ["fs.read"]);
+        let media = Media {
+            media_type: "image/png".to_owned(),
+            data: MediaData::Base64("aGk=".to_owned()),
+            name: None,
+        };
+        let picture = ToolOutput::from(Content::Image(Box::new(media)));
+        let call = ToolCall::new("a b", "fs.read", "{}");
+        let history = ApiFormat::OpenAiChat.history(&names).with_strict_ids(true);
+        let messages = history.encode_results(&[ToolResult::of(&call, Ok(picture))]);
+        let id = messages[0]["tool_call_id"].as_str().unwrap();
+        assert_eq!(history.encode_calls(&[call])[0]["tool_calls"][0]["id"], id);
+        let label = format!("[image image/png] from tool call {id} (fs_read):");
+        assert_eq!(messages[1]["content"][0]["text"], label);
+    }
+}
