@@ -42,6 +42,8 @@
 //! - [`AgentError`] is for the **program**: there is no answer. The conversation can be gone on with all the same.
 
 mod agent;
+#[cfg(feature = "_http")]
+pub mod clients;
 mod conversation;
 mod error;
 mod event;

@@ -4,6 +4,10 @@
 
 mod agent;
 mod cancel;
+#[cfg(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai"))]
+mod clients;
+#[cfg(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai"))]
+mod faults;
 mod kosong;
 mod limits;
 mod property;

@@ -38,6 +38,8 @@ pub struct StreamEnd {
     /// The response, as if it had come whole: what [`ApiFormat::assistant_messages`] and
     /// [`ApiFormat::parse_calls`] take. The calls in it have the ids that they had in the events.
     pub response: Value,
+    /// Whether the provider said that this is all. If not, the connection ended before the response did.
+    pub is_complete: bool,
 }
 
 /// Puts a streamed response together and yields each call the moment it is complete, so that it can be
@@ -77,6 +79,9 @@ pub(super) trait Accumulate: Send {
 
     /// The server said that no event follows, in a way that is no event of the format.
     fn done(&mut self) {}
+
+    /// Whether the server said that it has said all.
+    fn is_complete(&self) -> bool;
 
     /// Completes what is open, adds it to `events`, and returns the response as if it had come whole.
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
@@ -144,13 +149,68 @@ impl StreamAccumulator {
         let last = self.bytes.finish().map(|data| self.take_data(&data));
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
         events.append(&mut self.unsaid);
+        let is_complete = self.inner.is_complete();
         let response = self.inner.finish(&mut events);
-        StreamEnd { events, response }
+        StreamEnd { events, response, is_complete }
     }
 }
 
 impl fmt::Debug for StreamAccumulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamAccumulator").field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each API sends, and the event in which it says that it is all.
+    const SAID: [(ApiFormat, &str, &str); 4] = [
+        (
+            ApiFormat::OpenAiChat,
+            r#"{"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": null}]}"#,
+            r#"{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}"#,
+        ),
+        (
+            ApiFormat::OpenAiResponses,
+            r#"{"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "delta": "a"}"#,
+            r#"{"type": "response.completed", "response": {"id": "r", "status": "completed"}}"#,
+        ),
+        (
+            ApiFormat::Anthropic,
+            r#"{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}"#,
+            r#"{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}"#,
+        ),
+        (
+            ApiFormat::Google,
+            r#"{"candidates": [{"content": {"parts": [{"text": "a"}]}}]}"#,
+            r#"{"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}"#,
+        ),
+    ];
+
+    fn is_complete(format: ApiFormat, events: &[&str]) -> bool {
+        let mut stream = format.accumulator();
+        for event in events {
+            for said in stream.push_bytes(format!("data: {event}\n\n").as_bytes()) {
+                assert!(said.is_ok(), "{format:?}: {said:?}");
+            }
+        }
+        stream.finish().is_complete
+    }
+
+    #[test]
+    fn an_end_that_was_not_said_is_no_end() {
+        for (format, piece, end) in SAID {
+            assert!(!is_complete(format, &[]), "{format:?}");
+            assert!(!is_complete(format, &[piece]), "{format:?}");
+            assert!(is_complete(format, &[piece, end]), "{format:?}");
+        }
+        let (chat, piece, _) = SAID[0];
+        assert!(is_complete(chat, &[piece, "[DONE]"]));
+        let refused = r#"{"promptFeedback": {"blockReason": "SAFETY"}}"#;
+        let mut stream = ApiFormat::Google.accumulator();
+        let _ = stream.push_bytes(format!("data: {refused}\n\n").as_bytes());
+        assert!(stream.finish().is_complete);
     }
 }

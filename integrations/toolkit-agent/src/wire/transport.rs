@@ -110,10 +110,15 @@ impl Deltas {
         }
     }
 
-    /// The response has ended as it should.
+    /// The response has ended, as it should or not.
     fn end(&mut self) {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();
+        if !end.is_complete {
+            let text = "the answer ended before it was complete";
+            let error = ModelError::new(ModelErrorKind::Connection, text);
+            return self.ready.push_back(Err(self.with_partial(error, &end.response)));
+        }
         self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
         let whole = parse_response(self.format, &end.response);
         self.ready.push_back(whole.map(|response| ModelDelta::Done(Box::new(response))));
@@ -122,11 +127,15 @@ impl Deltas {
     /// The response has ended before it was complete. What had come goes with the error.
     fn break_off(&mut self, error: ModelError) {
         let Some(response) = self.response.take() else { return };
-        let partial = parse_response(self.format, &response.finish().response).ok();
-        self.ready.push_back(Err(match partial {
-            Some(partial) => error.with_partial(partial.with_finish(FinishReason::Interrupted)),
-            None => error,
-        }));
+        let error = self.with_partial(error, &response.finish().response);
+        self.ready.push_back(Err(error));
+    }
+
+    fn with_partial(&self, error: ModelError, response: &Value) -> ModelError {
+        match parse_response(self.format, response) {
+            Ok(partial) => error.with_partial(partial.with_finish(FinishReason::Interrupted)),
+            Err(_) => error,
+        }
     }
 }
 

@@ -40,6 +40,10 @@ impl Accumulate for MessageStream {
         }
     }
 
+    fn is_complete(&self) -> bool {
+        self.stop_reason().is_some()
+    }
+
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         let is_cut_off = self.stop_reason().is_some_and(is_cut);
         let is_whole = self.stop_reason().is_some() && !is_cut_off;

@@ -97,6 +97,12 @@ impl Accumulate for Stream {
         pushed
     }
 
+    fn is_complete(&self) -> bool {
+        // A prompt that is refused has no candidate at all.
+        self.body.contains_key("promptFeedback") && self.candidates.is_empty()
+            || self.candidates.values().any(|candidate| get(&candidate.fields, "finishReason").is_some())
+    }
+
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         events.append(&mut self.held);
         let mut body = std::mem::take(&mut self.body);

@@ -48,6 +48,10 @@ impl Accumulate for Stream {
         self.is_over = true;
     }
 
+    fn is_complete(&self) -> bool {
+        self.is_over || (!self.choices.is_empty() && self.choices.values().all(Choice::is_finished))
+    }
+
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         let mut response = std::mem::take(&mut self.envelope);
         let choices = std::mem::take(&mut self.choices);

@@ -54,10 +54,14 @@ impl Accumulate for Stream {
         }
     }
 
+    fn is_complete(&self) -> bool {
+        // Some servers leave out the event that ends the response.
+        self.is_over || (!self.slots.is_empty() && self.slots.iter().all(Slot::is_done))
+    }
+
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         if !self.is_over {
-            let is_complete = !self.slots.is_empty() && self.slots.iter().all(Slot::is_done);
-            let status = if is_complete { "completed" } else { "incomplete" };
+            let status = if self.is_complete() { "completed" } else { "incomplete" };
             self.response.insert("status".to_owned(), status.into());
         }
         self.close_all(events);

@@ -1,0 +1,153 @@
+//! What went wrong with a request, as a model's error.
+
+use crate::model::{ModelError, ModelErrorKind};
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use serde_json::Value;
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+/// How much of a body that nobody expected is shown.
+const SHOWN_CHARS: usize = 300;
+
+/// What a response that reports a failure says.
+pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ModelError {
+    if status.is_redirection() {
+        // A key is given to nobody but the server that it is for, so redirects are not followed.
+        let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("another address");
+        let text = format!("the API is elsewhere: {to}; the base URL must be its own");
+        let mut error = ModelError::new(ModelErrorKind::InvalidRequest, text);
+        error.status = Some(status.as_u16());
+        return error;
+    }
+    let error = ModelError::from_status(status.as_u16(), message(status, body));
+    match retry_after(headers) {
+        Some(wait) => error.with_retry_after(wait),
+        None => error,
+    }
+}
+
+/// What stands in the body of a failure, in any of the forms that are in use.
+fn message(status: StatusCode, body: &[u8]) -> String {
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    // Gemini's streams report a failure in a list.
+    let json = json.get(0).unwrap_or(&json);
+    let texts = ["/error/message", "/error", "/message", "/detail"].map(|at| json.pointer(at)?.as_str());
+    match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
+        Some(text) => text.trim().to_owned(),
+        None if body.trim_ascii().is_empty() => {
+            status.canonical_reason().unwrap_or("no reason given").to_owned()
+        }
+        None => shown(body),
+    }
+}
+
+/// The beginning of a body that nobody expected.
+pub(super) fn shown(body: &[u8]) -> String {
+    let head = body.get(..SHOWN_CHARS * 4).unwrap_or(body);
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// How long the server wants to be left alone: seconds, or until a date.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
+    let said = text(RETRY_AFTER.as_str());
+    let seconds = millis.map(|wait| wait / 1e3).or_else(|| said?.parse().ok());
+    if let Some(wait) = seconds {
+        return Duration::try_from_secs_f64(wait).ok();
+    }
+    let date = httpdate::parse_http_date(said?).ok()?;
+    // A date that has passed means: now.
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// What the HTTP client says.
+pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
+    let kind = if error.is_timeout() {
+        ModelErrorKind::TimedOut
+    } else if error.is_builder() {
+        ModelErrorKind::InvalidRequest
+    } else {
+        ModelErrorKind::Connection
+    };
+    let what = match kind {
+        ModelErrorKind::InvalidRequest => "the request cannot be made",
+        _ if error.is_connect() => "no connection to the model's server",
+        _ => "the connection to the model's server broke",
+    };
+    ModelError::new(kind, format!("{what}: {}", cause(error)))
+}
+
+/// The innermost reason; those around it only say where it happened.
+pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+pub(super) fn timed_out(what: &str, limit: Duration) -> ModelError {
+    let text = format!("the model's server {what} within {} s", limit.as_secs_f64());
+    ModelError::new(ModelErrorKind::TimedOut, text)
+}
+
+pub(super) fn no_json(error: &serde_json::Error, body: &[u8]) -> ModelError {
+    if body.trim_ascii().is_empty() {
+        return ModelError::new(ModelErrorKind::Empty, "the response of the model's server is empty");
+    }
+    let text = format!("the response of the model's server is not JSON ({error}): {}", shown(body));
+    ModelError::new(ModelErrorKind::InvalidResponse, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
+        list.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let wait = |list: &[(&'static str, &str)]| retry_after(&headers(list));
+        assert_eq!(wait(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&[("retry-after", " 0.5 ")]), Some(Duration::from_millis(500)));
+        assert_eq!(
+            wait(&[("retry-after-ms", "250"), ("retry-after", "1")]),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(Duration::ZERO));
+        let soon = SystemTime::now() + Duration::from_secs(90);
+        let until = wait(&[("retry-after", &httpdate::fmt_http_date(soon))]).unwrap();
+        assert!((85..=90).contains(&until.as_secs()), "{until:?}");
+        for nonsense in ["soon", "-1", "1e999", ""] {
+            assert_eq!(wait(&[("retry-after", nonsense)]), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn the_servers_words_are_found() {
+        let said = |body: &str| message(StatusCode::BAD_REQUEST, body.as_bytes());
+        assert_eq!(said(r#"{"error": {"message": "no such model", "type": "x"}}"#), "no such model");
+        assert_eq!(said(r#"[{"error": {"message": "no such model"}}]"#), "no such model");
+        assert_eq!(said(r#"{"error": "no such model"}"#), "no such model");
+        assert_eq!(said(r#"{"detail": "no such model"}"#), "no such model");
+        assert_eq!(said("<h1>Bad</h1>\n"), "<h1>Bad</h1>");
+        assert_eq!(said(""), "Bad Request");
+        assert_eq!(said(&"é".repeat(1_000)).chars().count(), SHOWN_CHARS + 1);
+    }
+
+    #[test]
+    fn redirects_are_not_tried_again() {
+        let error = of_status(StatusCode::FOUND, &headers(&[("location", "https://example.com/v2")]), b"");
+        assert!(!error.is_retryable());
+        assert!(error.to_string().contains("https://example.com/v2"), "{error}");
+    }
+}

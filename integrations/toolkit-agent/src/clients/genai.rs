@@ -1,0 +1,150 @@
+//! Every provider that the crate `genai` knows.
+
+mod fault;
+mod reply;
+mod request;
+mod stream;
+
+use super::http::Http;
+use super::settings::{Settings, settings_methods};
+use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+use ::genai::adapter::AdapterKind;
+use ::genai::resolver::{AuthData, Endpoint};
+use ::genai::{Client, ServiceTarget};
+use std::fmt;
+
+/// Every provider that the crate `genai` knows: some forty, among them those that have no client of their own here, as
+/// Bedrock, Vertex AI, Cohere, Ollama, Mistral, DeepSeek or xAI. The key of each is in its own environment variable.
+///
+/// The name of a model says whose it is, if need be with a namespace before it: `claude-sonnet-4-5`,
+/// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment
+/// goes to the provider that it is for: with a base URL of one's own, the key has to be given, too.
+///
+/// What reaches the provider is what `genai` can express. The exact clients, `OpenAi`, `Anthropic` and `Google`, can
+/// do more. Here
+/// - results of tools are texts; pictures and files among them follow as parts of a message of the user;
+/// - whether calls may be parallel cannot be said; of tools that are allowed, only those are offered;
+/// - where tools are offered, only answers of Chat Completions and Gemini stream, others come whole, because calls of
+///   one answer were seen to get lost in other streams; and calls start when the answer is complete;
+/// - arguments that are not JSON fail an answer that comes whole, so that the model is asked again;
+/// - an answer may have any length: [`HttpLimits::max_bytes`](super::HttpLimits) is not known there.
+///
+/// ```no_run
+/// use toolkit_agent::{Agent, clients::GenAi};
+///
+/// # async fn ask() -> Result<(), toolkit_agent::AgentError> {
+/// let model = GenAi::new().model("groq::llama-3.3-70b-versatile");
+/// let output = Agent::builder(model).run("What is the capital of France?").await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct GenAi {
+    settings: Settings,
+}
+
+settings_methods!(GenAi);
+
+impl Default for GenAi {
+    fn default() -> Self {
+        Self { settings: Settings::new("") }
+    }
+}
+
+impl GenAi {
+    /// Every provider at its own address, with the key in its own environment variable.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The model of this name.
+    #[must_use]
+    pub fn model(&self, name: impl Into<String>) -> GenAiModel {
+        GenAiModel { name: name.into(), client: self.client(), settings: self.settings.clone() }
+    }
+
+    fn client(&self) -> Result<Client, ModelError> {
+        let http = Http::new(&self.settings, Vec::new())?;
+        let Settings { base_url, key, .. } = self.settings.clone();
+        let builder = Client::builder().with_reqwest(http.client);
+        let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
+            if !base_url.is_empty() {
+                target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
+                // A server of one's own may want no key, but this client wants one.
+                target.auth = AuthData::from_single("none");
+            }
+            if let Some(key) = &key {
+                target.auth = AuthData::from_single(key.as_str());
+            }
+            Ok(target)
+        };
+        builder.with_service_target_resolver_fn(resolver).build().map_err(fault::of_genai)
+    }
+}
+
+/// A model of any provider, through the crate `genai`.
+#[derive(Clone)]
+pub struct GenAiModel {
+    name: String,
+    /// Or why there is none.
+    client: Result<Client, ModelError>,
+    settings: Settings,
+}
+
+impl GenAiModel {
+    /// The client, and whose API the model speaks.
+    async fn target(&self) -> Result<(&Client, AdapterKind), ModelError> {
+        let client = self.client.as_ref().map_err(Clone::clone)?;
+        let target = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
+        Ok((client, target.model.adapter_kind))
+    }
+}
+
+/// Whether all calls of a streamed answer come through. Others take the blocks of an answer one after another, and
+/// lose calls whose pieces come mixed, or without the number of their item.
+fn streams_calls(adapter: AdapterKind) -> bool {
+    matches!(adapter, AdapterKind::OpenAI | AdapterKind::Gemini)
+}
+
+impl ChatModel for GenAiModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let (client, adapter) = self.target().await?;
+        let options = request::options(&request, &self.settings);
+        let chat = request::chat(&request, adapter);
+        let limit = self.settings.limits.total;
+        let answer = client.exec_chat(self.name.as_str(), chat, Some(&options));
+        match tokio::time::timeout(limit, answer).await {
+            Ok(answer) => reply::whole(answer.map_err(fault::of_genai)?, &request, adapter),
+            Err(_) => Err(super::fault::timed_out("has not said all", limit)),
+        }
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let (client, adapter) = self.target().await?;
+        if !request.tools.is_empty() && !streams_calls(adapter) {
+            return self.respond(request).await.map(ModelStream::from);
+        }
+        let options = request::options(&request, &self.settings);
+        let chat = request::chat(&request, adapter);
+        let begun = client.exec_chat_stream(self.name.as_str(), chat, Some(&options));
+        let limit = self.settings.limits.total;
+        let answer = begun.await.map_err(fault::of_genai)?;
+        Ok(ModelStream::new(stream::Pieces::new(answer.stream, request, adapter, limit)))
+    }
+}
+
+impl fmt::Debug for GenAiModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GenAiModel").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The answer ended before it was complete.
+fn cut() -> ModelError {
+    ModelError::new(ModelErrorKind::Connection, "the answer ended before it was complete")
+}

@@ -1,0 +1,81 @@
+//! What went wrong in `genai`, as a model's error.
+
+use crate::clients::fault;
+use crate::model::{ModelError, ModelErrorKind};
+use genai::webc::{self, StreamTimeout};
+use genai::{BoxError, Error};
+
+pub(super) fn of_genai(error: Error) -> ModelError {
+    match error {
+        Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
+            of_web(webc_error)
+        }
+        Error::HttpError { status, headers, body, .. } => fault::of_status(status, &headers, body.as_bytes()),
+        Error::WebStream { error, .. } => of_stream(error),
+        // What a provider reports in the middle of a stream is most often its own failure, and passes.
+        Error::ChatResponse { body, .. } => {
+            let said = body.get("message").and_then(|text| text.as_str());
+            let text = said.map_or_else(|| body.to_string(), str::to_owned);
+            ModelError::new(ModelErrorKind::Unavailable, format!("the service reported an error: {text}"))
+        }
+        Error::RequiresApiKey { .. }
+        | Error::NoAuthResolver { .. }
+        | Error::NoAuthData { .. }
+        | Error::Resolver { .. } => ModelError::new(ModelErrorKind::Unauthorized, error.to_string()),
+        Error::ChatResponseGeneration { cause, .. } => ModelError::new(
+            ModelErrorKind::InvalidResponse,
+            format!("the response is not understood: {cause}"),
+        ),
+        Error::NoChatResponse { .. }
+        | Error::InvalidJsonResponseElement { .. }
+        | Error::StreamParse { .. }
+        | Error::JsonValueExt(_)
+        | Error::SerdeJson(_) => ModelError::new(ModelErrorKind::InvalidResponse, error.to_string()),
+        Error::MessageRoleNotSupported { .. }
+        | Error::MessageContentTypeNotSupported { .. }
+        | Error::AdapterNotSupported { .. } => {
+            ModelError::new(ModelErrorKind::InvalidRequest, error.to_string())
+        }
+        other => ModelError::new(ModelErrorKind::Other, other.to_string()),
+    }
+}
+
+fn of_web(error: webc::Error) -> ModelError {
+    let invalid = |text: String| ModelError::new(ModelErrorKind::InvalidResponse, text);
+    match error {
+        webc::Error::ResponseFailedStatus { status, headers, body } => {
+            fault::of_status(status, &headers, body.as_bytes())
+        }
+        webc::Error::Reqwest(error) => fault::of_client(&error),
+        webc::Error::ResponseFailedInvalidJson { body, .. }
+        | webc::Error::ResponseFailedNotJson { body, .. }
+            if body.trim().is_empty() =>
+        {
+            ModelError::new(ModelErrorKind::Empty, "the response of the model's server is empty")
+        }
+        webc::Error::ResponseFailedInvalidJson { body, cause } => invalid(format!(
+            "the response of the model's server is not JSON ({cause}): {}",
+            fault::shown(body.as_bytes())
+        )),
+        webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
+            "the model's server has sent {content_type}, no JSON: {}",
+            fault::shown(body.as_bytes())
+        )),
+        other => invalid(other.to_string()),
+    }
+}
+
+fn of_stream(error: BoxError) -> ModelError {
+    let error = match error.downcast::<reqwest::Error>() {
+        Ok(error) => return fault::of_client(&error),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Error>() {
+        Ok(error) => return of_genai(*error),
+        Err(error) => error,
+    };
+    if error.is::<StreamTimeout>() {
+        return ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {error}"));
+    }
+    ModelError::new(ModelErrorKind::Connection, fault::cause(&*error))
+}

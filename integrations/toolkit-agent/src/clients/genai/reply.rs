@@ -1,0 +1,122 @@
+//! An answer of `genai`.
+
+use super::request::{names, native_format, sendable};
+use crate::message::{AssistantMessage, NativeMessages};
+use crate::model::{FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, Usage};
+use genai::adapter::AdapterKind;
+use genai::chat::{self, ChatMessage, ChatResponse, ContentPart, MessageContent, StopReason, StreamEnd};
+use serde_json::Value;
+use toolkit_core::ToolCall;
+
+/// What the model has said, and all around it.
+struct Said {
+    content: MessageContent,
+    reasoning: Option<String>,
+    stop: Option<StopReason>,
+    usage: chat::Usage,
+}
+
+/// An answer that came whole.
+pub(super) fn whole(
+    answer: ChatResponse,
+    request: &ModelRequest,
+    adapter: AdapterKind,
+) -> Result<ModelResponse, ModelError> {
+    let ChatResponse { content, reasoning_content, stop_reason, usage, .. } = answer;
+    Said { content, reasoning: reasoning_content, stop: stop_reason, usage }.read(request, adapter)
+}
+
+/// An answer that came in pieces.
+pub(super) fn streamed(
+    end: StreamEnd,
+    request: &ModelRequest,
+    adapter: AdapterKind,
+) -> Result<ModelResponse, ModelError> {
+    // Every provider says why its model stopped.
+    let Some(stop) = end.captured_stop_reason else { return Err(super::cut()) };
+    let said = Said {
+        content: end.captured_content.unwrap_or_default(),
+        reasoning: end.captured_reasoning_content,
+        stop: Some(stop),
+        usage: end.captured_usage.unwrap_or_default(),
+    };
+    said.read(request, adapter)
+}
+
+impl Said {
+    fn read(self, request: &ModelRequest, adapter: AdapterKind) -> Result<ModelResponse, ModelError> {
+        let Self { content, reasoning, stop, usage } = self;
+        let names = names(request);
+        let calls = content.parts().iter().filter_map(ContentPart::as_tool_call).enumerate();
+        let calls: Vec<ToolCall> = calls
+            .map(|(index, call)| {
+                let name = names.unspell(&call.fn_name);
+                let arguments = arguments(&call.fn_arguments);
+                ToolCall::new(call.call_id.as_str(), name, arguments).with_index(index)
+            })
+            .collect();
+        let finish = finish(stop, !calls.is_empty());
+        let text = content.texts().concat();
+        let native = native(content, reasoning.clone(), adapter);
+        let reasoning = reasoning.unwrap_or_default();
+        let message = AssistantMessage { text, reasoning, calls, native, ..AssistantMessage::default() };
+        let response = ModelResponse { message, finish, usage: usage_of(&usage) };
+        if response.message.is_empty() && response.finish == FinishReason::Stop {
+            return Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response")
+                .with_partial(response));
+        }
+        Ok(response)
+    }
+}
+
+/// The text of the arguments: that which the model wrote, if it was not JSON.
+fn arguments(arguments: &Value) -> String {
+    match arguments {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// The message with all that the provider wants back.
+fn native(
+    content: MessageContent,
+    reasoning: Option<String>,
+    adapter: AdapterKind,
+) -> Option<NativeMessages> {
+    let has_reasoning = content.contains_reasoning_content();
+    let parts = content.into_parts().into_iter().map(|part| match part {
+        ContentPart::ToolCall(mut call) => {
+            call.fn_arguments = sendable(call.fn_arguments);
+            ContentPart::ToolCall(call)
+        }
+        other => other,
+    });
+    let message = ChatMessage::assistant(parts.collect::<Vec<_>>());
+    let message = message.with_reasoning_content(reasoning.filter(|_| !has_reasoning));
+    let message = serde_json::to_value(message).ok()?;
+    Some(NativeMessages::new(native_format(adapter), vec![message]))
+}
+
+fn finish(stop: Option<StopReason>, has_calls: bool) -> FinishReason {
+    match stop {
+        Some(StopReason::MaxTokens(_)) => FinishReason::Length,
+        Some(StopReason::ContentFilter(_)) => FinishReason::Refused,
+        Some(StopReason::Other(reason)) => FinishReason::Other(reason),
+        Some(StopReason::ToolCall(_)) => FinishReason::ToolCalls,
+        _ if has_calls => FinishReason::ToolCalls,
+        _ => FinishReason::Stop,
+    }
+}
+
+fn usage_of(usage: &chat::Usage) -> Usage {
+    let count =
+        |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or_default();
+    let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
+    Usage {
+        input_tokens: count(usage.prompt_tokens),
+        output_tokens: count(usage.completion_tokens),
+        cached_input_tokens: count(cached),
+        reasoning_tokens: count(reasoning),
+    }
+}

@@ -1,0 +1,187 @@
+//! A request in the words of `genai`.
+
+use crate::clients::settings::Settings;
+use crate::message::{AssistantMessage, Message};
+use crate::model::ModelRequest;
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    Binary, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec, Tool, ToolCall,
+    ToolChoice, ToolResponse,
+};
+use serde_json::{Map, Value};
+use toolkit_core as core;
+use toolkit_core::{ApiFormat, Content, Media, MediaData, ToolOutput, ToolResult, WireNames};
+
+/// The names that every provider accepts.
+const NAMES: ApiFormat = ApiFormat::OpenAiChat;
+/// The schemas as they are; `genai` fits them to its providers itself.
+const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
+
+/// What messages of a provider are called when they are kept.
+pub(super) fn native_format(adapter: AdapterKind) -> String {
+    format!("genai:{adapter}")
+}
+
+pub(super) fn names(request: &ModelRequest) -> WireNames {
+    request.tools.wire_names(NAMES)
+}
+
+pub(super) fn chat(request: &ModelRequest, adapter: AdapterKind) -> ChatRequest {
+    let names = names(request);
+    let messages = request.messages.iter().flat_map(|message| match message {
+        Message::User(said) => vec![ChatMessage::user(parts(&said.content))],
+        Message::Assistant(said) => vec![assistant(said, &names, adapter)],
+        Message::Tool(given) => results(&given.results, &names),
+    });
+    let chat = ChatRequest::new(messages.collect());
+    let chat = match request.instructions.as_str() {
+        "" => chat,
+        text => chat.with_system(text),
+    };
+    match tools(request, &names) {
+        tools if tools.is_empty() => chat,
+        tools => chat.with_tools(tools),
+    }
+}
+
+fn parts(contents: &[Content]) -> Vec<ContentPart> {
+    contents.iter().map(part).collect()
+}
+
+fn part(content: &Content) -> ContentPart {
+    let binary = match content {
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => binary(media),
+        _ => None,
+    };
+    match binary {
+        Some(binary) => ContentPart::Binary(binary),
+        None => ContentPart::Text(content.to_text().into_owned()),
+    }
+}
+
+fn binary(media: &Media) -> Option<Binary> {
+    let (kind, name) = (media.media_type.as_str(), media.name.clone());
+    match &media.data {
+        MediaData::Base64(data) => Some(Binary::from_base64(kind, data.as_str(), name)),
+        MediaData::Url(url) => Some(Binary::from_url(kind, url.as_str(), name)),
+        _ => None,
+    }
+}
+
+/// What the model said: as it came if the same provider gets it back.
+fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
+    let native = said.native.as_ref().filter(|native| native.format == native_format(adapter));
+    let stored = native.and_then(|native| native.messages.first());
+    if let Some(message) = stored.and_then(|message| serde_json::from_value(message.clone()).ok()) {
+        return message;
+    }
+    let text = (!said.text.is_empty()).then(|| ContentPart::Text(said.text.clone()));
+    let calls = said.calls.iter().map(|call| ContentPart::ToolCall(call_of(call, names)));
+    ChatMessage::assistant(text.into_iter().chain(calls).collect::<Vec<_>>())
+}
+
+fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
+    let arguments = serde_json::from_str(call.arguments.as_str()).unwrap_or_default();
+    ToolCall {
+        call_id: call.id.as_str().to_owned(),
+        fn_name: names.spell(&call.name).to_owned(),
+        fn_arguments: sendable(arguments),
+        thought_signatures: None,
+    }
+}
+
+/// Arguments that providers take back: what the model wrote wrong is answered with an error, and would make them
+/// refuse the whole history.
+pub(super) fn sendable(arguments: Value) -> Value {
+    if arguments.is_object() { arguments } else { Map::new().into() }
+}
+
+/// The results, and after them what in them is no text.
+fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
+    let texts = results.iter().map(|result| {
+        let response = ToolResponse::new(result.call_id.as_str(), result.to_text());
+        ContentPart::ToolResponse(response.with_fn_name(names.spell(&result.name)))
+    });
+    let mut messages = vec![ChatMessage::tool(texts.collect::<Vec<_>>())];
+    let contents = results.iter().filter_map(|result| result.outcome.as_ref().ok());
+    let media = contents.flat_map(ToolOutput::content).map(part);
+    let media: Vec<_> = media.filter(|part| matches!(part, ContentPart::Binary(_))).collect();
+    if !media.is_empty() {
+        messages.push(ChatMessage::user(media));
+    }
+    messages
+}
+
+/// The tools that the model may call.
+fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
+    if request.tools.is_empty() {
+        return Vec::new();
+    }
+    let spelled = request.tools.wire_names(SCHEMAS);
+    let definitions = request.tools.definitions(SCHEMAS).to_value();
+    let definitions = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
+    let tools = definitions.iter().filter_map(|definition| {
+        let name = spelled.unspell(definition.get("name")?.as_str()?);
+        if !is_allowed(name, &request.tool_use.choice) {
+            return None;
+        }
+        let tool = Tool::new(names.spell(name)).with_schema(definition.get("input_schema")?.clone());
+        Some(match definition.get("description").and_then(Value::as_str) {
+            Some(text) => tool.with_description(text),
+            None => tool,
+        })
+    });
+    tools.collect()
+}
+
+fn is_allowed(name: &str, choice: &core::ToolChoice) -> bool {
+    match choice {
+        core::ToolChoice::Allowed { names, .. } => names.iter().any(|allowed| allowed == name),
+        _ => true,
+    }
+}
+
+pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOptions {
+    let limits = &settings.limits;
+    let wanted = &request.options;
+    let mut options = ChatOptions {
+        temperature: wanted.temperature,
+        top_p: wanted.top_p,
+        max_tokens: wanted.max_output_tokens,
+        stop_sequences: wanted.stop.clone(),
+        seed: wanted.seed,
+        tool_choice: choice(request),
+        ..ChatOptions::default()
+    }
+    .with_stream_header_timeout(limits.idle.min(limits.total))
+    .with_stream_read_timeout(limits.idle)
+    .with_capture_usage(true)
+    .with_capture_content(true)
+    .with_capture_reasoning_content(true)
+    .with_capture_tool_calls(true);
+    if let Some(output) = &wanted.output {
+        let form = JsonSpec::new(output.name.as_str(), output.schema.clone());
+        options.response_format = Some(ChatResponseFormat::JsonSpec(form));
+    }
+    if !wanted.extra.is_empty() {
+        options.extra_body = Some(wanted.extra.clone().into());
+    }
+    if !settings.headers.is_empty() {
+        options.extra_headers = Some(settings.headers.clone().into());
+    }
+    options
+}
+
+fn choice(request: &ModelRequest) -> Option<ToolChoice> {
+    if request.tools.is_empty() {
+        return None;
+    }
+    match &request.tool_use.choice {
+        core::ToolChoice::None => Some(ToolChoice::None),
+        core::ToolChoice::Required | core::ToolChoice::Allowed { required: true, .. } => {
+            Some(ToolChoice::Required)
+        }
+        core::ToolChoice::Tool(name) => Some(ToolChoice::tool(names(request).spell(name))),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! The JSON of an API over HTTP.
+
+use super::body::BoundedBody;
+use super::fault;
+use super::http::{Expected, Http};
+use crate::model::ModelError;
+use crate::wire::{EventStream, Fragment, Transport};
+use futures_core::Stream;
+use reqwest::Request;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use serde_json::Value;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The JSON of an API over HTTP.
+#[derive(Debug, Clone)]
+pub struct HttpTransport {
+    /// Or why there is none.
+    http: Result<Http, ModelError>,
+    /// Where whole answers are asked for.
+    url: String,
+    /// Where streams are.
+    stream_url: String,
+}
+
+impl HttpTransport {
+    pub(super) fn new(http: Result<Http, ModelError>, url: String, stream_url: String) -> Self {
+        Self { http, url, stream_url }
+    }
+
+    async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<BoundedBody, ModelError> {
+        let http = self.http.as_ref().map_err(Clone::clone)?;
+        let builder = http.client.post(url).body(body.to_string());
+        let mut request: Request = builder.build().map_err(|error| fault::of_client(&error))?;
+        let accepted = match expected {
+            Expected::Json => "application/json",
+            Expected::Events => "text/event-stream",
+        };
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
+        http.send(request, expected).await
+    }
+}
+
+impl Transport for HttpTransport {
+    async fn send(&self, body: Value) -> Result<Value, ModelError> {
+        let body = self.post(&body, &self.url, Expected::Json).await?.all().await?;
+        serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
+    }
+
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        let body = self.post(&body, &self.stream_url, Expected::Events).await?;
+        Ok(Box::pin(Fragments(body)))
+    }
+}
+
+struct Fragments(BoundedBody);
+
+impl Stream for Fragments {
+    type Item = Result<Fragment, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.0.poll_bytes(context);
+        next.map(|next| next.map(|bytes| bytes.map(|bytes| Fragment::Bytes(bytes.into()))))
+    }
+}

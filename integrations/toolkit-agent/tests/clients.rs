@@ -1,0 +1,169 @@
+//! What the clients of providers send, and what they take back.
+
+use crate::faults::server::{Reply, Server, respond};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use toolkit_agent::clients::{Anthropic, GenAi, Google, OpenAi};
+use toolkit_agent::{
+    Agent, AgentBuilder, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
+    RunOutput,
+};
+use toolkit_core::{Content, FunctionTool, Media, ToolChoice, ToolOutput, ToolRegistry};
+
+fn reply(body: Value) -> Reply {
+    Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))
+}
+
+/// A tool with a name that no provider accepts, which gives a text and a picture.
+fn photograph() -> ToolRegistry {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Photograph {
+        of: String,
+    }
+    let tool =
+        FunctionTool::from_fn("camera.photograph", "Takes a photo.", |Photograph { of }: Photograph| {
+            let picture = Media::new("image/png", b"\x89PNG");
+            ToolOutput::new(vec![Content::Text(format!("A photo of {of}.")), picture.into()])
+        });
+    let other = FunctionTool::from_fn("wait", "Waits.", |Photograph { of }: Photograph| of);
+    ToolRegistry::from_tools([tool.unwrap(), other.unwrap()]).unwrap()
+}
+
+/// Runs an agent against a server that gives these replies, and returns what it was asked.
+async fn exchange(
+    agent: impl FnOnce(&str) -> AgentBuilder,
+    replies: impl IntoIterator<Item = Value>,
+) -> (RunOutput, Vec<Value>) {
+    let server = Server::start(replies.into_iter().map(reply).collect()).await;
+    let agent = agent(&server.url).tools(photograph()).streaming(false).build().unwrap();
+    let output = agent.run("A photo of a cat, please.").await.unwrap();
+    let asked = server.asked().iter().map(|asked| serde_json::from_str(&asked.body).unwrap()).collect();
+    (output, asked)
+}
+
+fn chat(message: Value) -> Value {
+    json!({"id": "c", "object": "chat.completion", "model": "m",
+           "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+}
+
+fn gemini(part: Value) -> Value {
+    let content = json!({"role": "model", "parts": [part]});
+    json!({"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]})
+}
+
+fn holds(body: &Value, text: &str) -> bool {
+    body.to_string().contains(text)
+}
+
+#[tokio::test]
+async fn names_results_and_pictures_go_through_genai() {
+    let function = json!({"name": "camera_photograph", "arguments": "{\"of\": \"a cat\"}"});
+    let call = json!({"id": "call_1", "type": "function", "function": function});
+    let (output, asked) = exchange(
+        |url| Agent::builder(GenAi::new().with_base_url(format!("{url}/v1")).model("openai::m")),
+        [
+            chat(json!({"role": "assistant", "content": null, "tool_calls": [call]})),
+            chat(json!({"role": "assistant", "content": "Here it is."})),
+        ],
+    )
+    .await;
+    assert_eq!((output.text.as_str(), output.tool_calls), ("Here it is.", 1));
+    let Message::Assistant(said) = &output.messages[1] else { panic!("{:?}", output.messages) };
+    assert_eq!(said.calls[0].name, "camera.photograph");
+    assert_eq!(asked[0]["tools"][0]["function"]["name"], "camera_photograph");
+    let messages = asked[1]["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "user"]);
+    assert_eq!(messages[1]["tool_calls"][0]["function"]["name"], "camera_photograph");
+    assert_eq!(messages[2]["tool_call_id"], "call_1");
+    assert!(holds(&messages[2], "A photo of a cat."), "{}", messages[2]);
+    assert!(holds(&messages[3], "data:image/png;base64,iVBORw=="), "{}", messages[3]);
+}
+
+/// Gemini refuses a history in which the signatures of its thoughts are missing.
+#[tokio::test]
+async fn thought_signatures_come_back() {
+    type Make = fn(&str) -> AgentBuilder;
+    let direct: Make = |url| Agent::builder(Google::new().with_base_url(url).model("m"));
+    let through_genai: Make = |url| Agent::builder(GenAi::new().with_base_url(url).model("gemini::m"));
+    for agent in [direct, through_genai] {
+        let call = json!({"name": "camera_photograph", "args": {"of": "a cat"}});
+        let (output, asked) = exchange(
+            agent,
+            [
+                gemini(json!({"functionCall": call, "thoughtSignature": "c2lnbmVk"})),
+                gemini(json!({"text": "Here."})),
+            ],
+        )
+        .await;
+        assert_eq!((output.text.as_str(), output.tool_calls), ("Here.", 1));
+        assert!(holds(&asked[1], "c2lnbmVk"), "{}", asked[1]);
+        assert!(holds(&asked[1], "A photo of a cat."), "{}", asked[1]);
+    }
+}
+
+/// Arguments that are no JSON would make servers refuse the history.
+#[tokio::test]
+async fn broken_arguments_are_answered_and_not_sent_back() {
+    let function = json!({"name": "wait", "arguments": "{\"of\": "});
+    let call = json!({"id": "call_1", "type": "function", "function": function});
+    let (output, asked) = exchange(
+        |url| Agent::builder(OpenAi::new().with_base_url(format!("{url}/v1/")).chat("m")),
+        [
+            chat(json!({"role": "assistant", "content": null, "tool_calls": [call]})),
+            chat(json!({"role": "assistant", "content": "Sorry."})),
+        ],
+    )
+    .await;
+    assert_eq!(output.text, "Sorry.");
+    let sent = asked[1]["messages"][1]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+    assert!(serde_json::from_str::<Value>(sent).unwrap().is_object(), "{sent}");
+    assert!(holds(&asked[1]["messages"][2], "Error parsing JSON arguments"), "{}", asked[1]);
+}
+
+#[tokio::test]
+async fn what_is_wanted_is_said_to_genai() {
+    let agent = |url: &str| {
+        Agent::builder(GenAi::new().with_base_url(format!("{url}/v1")).model("openai::m"))
+            .instructions("Be brief.")
+            .tool_use(ToolChoice::Allowed { names: vec!["camera.photograph".to_owned()], required: true })
+            .options(ModelOptions::new().with_temperature(0.5).with_stop("END").with_extra("top_k", 7))
+    };
+    let (_, asked) = exchange(agent, [chat(json!({"role": "assistant", "content": "No."}))]).await;
+    let body = &asked[0];
+    assert_eq!(body["messages"][0], json!({"role": "system", "content": "Be brief."}));
+    assert_eq!(body["tools"].as_array().map(Vec::len), Some(1));
+    assert_eq!(body["tools"][0]["function"]["parameters"]["required"], json!(["of"]));
+    assert_eq!((&body["tool_choice"], &body["temperature"]), (&json!("required"), &json!(0.5)));
+    assert_eq!((&body["stop"], &body["top_k"]), (&json!(["END"]), &json!(7)));
+}
+
+#[tokio::test]
+async fn a_missing_key_is_told_before_anything_is_sent() {
+    async fn ask(model: impl ChatModel) -> ModelError {
+        model.respond(ModelRequest::new([Message::user("hi")])).await.unwrap_err()
+    }
+    for (error, variable) in [
+        (ask(OpenAi::new().chat("m")).await, "OPENAI_API_KEY"),
+        (ask(OpenAi::new().responses("m")).await, "OPENAI_API_KEY"),
+        (ask(Anthropic::new().model("m")).await, "ANTHROPIC_API_KEY"),
+        (ask(Google::new().model("m")).await, "GEMINI_API_KEY"),
+    ] {
+        assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+        assert!(error.message.contains(variable), "{error}");
+    }
+}
+
+#[test]
+fn keys_are_shown_to_nobody() {
+    let shown = [
+        format!("{:?}", OpenAi::new().with_key("secret").with_header("x-token", "secret").chat("m")),
+        format!("{:?}", OpenAi::new().with_key("secret")),
+        format!("{:?}", Anthropic::new().with_key("secret").with_base_url("http://localhost").model("m")),
+        format!("{:?}", Google::new().with_key("secret").with_base_url("http://localhost").model("m")),
+        format!("{:?}", GenAi::new().with_key("secret").model("openai::m")),
+    ];
+    for text in shown {
+        assert!(!text.contains("secret"), "{text}");
+    }
+}

@@ -1,0 +1,171 @@
+//! What servers do wrong.
+
+use super::clients::PATIENCE;
+use super::server::{Step, chunk, respond, stream_end, stream_head};
+use super::speech::Speech;
+use std::time::Duration;
+use toolkit_agent::ModelErrorKind;
+use toolkit_agent::ModelErrorKind::{
+    Connection, Empty, InvalidRequest, InvalidResponse, Other, RateLimited, TimedOut, Unauthorized,
+    Unavailable,
+};
+
+/// What becomes of a fault.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Outcome {
+    /// The model is asked again; if that does not help, one of these is told.
+    Again(&'static [ModelErrorKind]),
+    /// It is told at once, with these words in it.
+    Told(ModelErrorKind, &'static str),
+    /// There is an answer all the same.
+    Answers,
+    /// It does not happen in this way of asking.
+    Never,
+}
+use Outcome::{Again, Answers, Never, Told};
+
+/// Something that a server does wrong.
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) make: fn(Speech, bool) -> Vec<Step>,
+    pub(crate) whole: Outcome,
+    pub(crate) streamed: Outcome,
+    /// Only clients that bound what they read get along with it.
+    pub(crate) only_bounded: bool,
+    /// Whether it is about time, and the server's silence must not last.
+    pub(crate) takes_time: bool,
+}
+
+/// Clients say it in different ways: some see no more of such a stream than that it has no end.
+const UNREADABLE: &[ModelErrorKind] = &[InvalidResponse, Unavailable, Connection];
+
+const JSON: &str = "content-type: application/json\r\n";
+const REFUSED: &str = r#"{"error": {"message": "in the server's words"}}"#;
+
+fn both(name: &'static str, outcome: Outcome, make: fn(Speech, bool) -> Vec<Step>) -> Case {
+    Case { name, make, whole: outcome, streamed: outcome, only_bounded: false, takes_time: false }
+}
+
+fn streamed(name: &'static str, outcome: Outcome, make: fn(Speech, bool) -> Vec<Step>) -> Case {
+    Case { whole: Never, ..both(name, outcome, make) }
+}
+
+fn whole(name: &'static str, outcome: Outcome, make: fn(Speech, bool) -> Vec<Step>) -> Case {
+    Case { streamed: Never, ..both(name, outcome, make) }
+}
+
+/// A case about time.
+fn timed(case: Case) -> Case {
+    Case { takes_time: true, ..case }
+}
+
+/// The head of a response that promises more than comes.
+fn begun() -> Step {
+    Step::Send(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{\"id\":".into(),
+    )
+}
+
+/// A healthy answer, one byte after another in ten parts.
+fn in_small_parts(speech: Speech, stream: bool) -> Vec<Step> {
+    let steps = speech.text(stream).into_iter();
+    let bytes = steps.flat_map(|step| if let Step::Send(bytes) = step { bytes } else { Vec::new() });
+    let bytes: Vec<u8> = bytes.collect();
+    let parts = bytes.chunks(bytes.len() / 9).map(|part| Step::Send(part.to_vec()));
+    parts.flat_map(|part| [part, Step::Pause(Duration::from_millis(30))]).collect()
+}
+
+fn endless(stream: bool) -> Vec<Step> {
+    if stream {
+        let piece = format!("data: {}", "x".repeat(60_000));
+        let Step::Send(piece) = chunk(&piece) else { return Vec::new() };
+        return vec![stream_head(), Step::Endless(piece)];
+    }
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n\"";
+    vec![Step::Send(head.into()), Step::Endless(vec![b'x'; 60_000])]
+}
+
+/// Healthy pieces, and then something else.
+fn half_and(speech: Speech, rest: impl IntoIterator<Item = Step>) -> Vec<Step> {
+    speech.half_a_text().into_iter().chain(rest).collect()
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    vec![
+        both("429 and seconds", Again(&[RateLimited]), |_, _| {
+            respond("429 Too Many Requests", "retry-after: 0\r\n", REFUSED)
+        }),
+        both("429 and a date", Again(&[RateLimited]), |_, _| {
+            respond("429 Too Many Requests", "retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n", REFUSED)
+        }),
+        both("429 for a century", Told(RateLimited, "in the server's words"), |_, _| {
+            respond("429 Too Many Requests", "retry-after: Fri, 31 Dec 2100 23:59:59 GMT\r\n", REFUSED)
+        }),
+        both("408", Again(&[TimedOut]), |_, _| respond("408 Request Timeout", "", "")),
+        both("500 and HTML", Again(&[Unavailable]), |_, _| {
+            respond("500 Internal Server Error", "content-type: text/html\r\n", "<h1>Oops</h1>")
+        }),
+        both("502 and nothing", Again(&[Unavailable]), |_, _| respond("502 Bad Gateway", "", "")),
+        both("503 and JSON", Again(&[Unavailable]), |_, _| respond("503 Service Unavailable", JSON, REFUSED)),
+        both("529", Again(&[Unavailable]), |_, _| respond("529 Overloaded", JSON, REFUSED)),
+        both("400", Told(InvalidRequest, "in the server's words"), |_, _| {
+            respond("400 Bad Request", JSON, REFUSED)
+        }),
+        both("400 and HTML", Told(InvalidRequest, "<h1>No</h1>"), |_, _| {
+            respond("400 Bad Request", "content-type: text/html\r\n", "<h1>No</h1>")
+        }),
+        both("401", Told(Unauthorized, "in the server's words"), |_, _| {
+            respond("401 Unauthorized", JSON, REFUSED)
+        }),
+        both("403", Told(Unauthorized, "403"), |_, _| respond("403 Forbidden", "", "")),
+        both("404", Told(InvalidRequest, "404"), |_, _| respond("404 Not Found", JSON, "{}")),
+        both("a redirect", Told(InvalidRequest, "http://127.0.0.1:1/other"), |_, _| {
+            respond("307 Temporary Redirect", "location: http://127.0.0.1:1/other\r\n", "")
+        }),
+        both("closed before the headers", Again(&[Connection]), |_, _| Vec::new()),
+        both("closed within the headers", Again(&[Connection]), |_, _| {
+            vec![Step::Send("HTTP/1.1 200 OK\r\ncontent-ty".into())]
+        }),
+        both("no HTTP at all", Again(&[Connection]), |_, _| vec![Step::Send("SSH-2.0-OpenSSH\r\n".into())]),
+        whole("closed within the body", Again(&[Connection]), |_, _| vec![begun()]),
+        streamed("closed after the headers", Again(&[Connection]), |_, _| vec![stream_head()]),
+        streamed("closed within a text", Again(&[Connection]), |speech, _| speech.half_a_text()),
+        streamed("a stream without its end", Again(&[Connection]), |speech, _| {
+            half_and(speech, [stream_end()])
+        }),
+        timed(both("silent before the headers", Again(&[TimedOut]), |_, _| vec![Step::Silence])),
+        timed(whole("silent within the body", Again(&[TimedOut]), |_, _| vec![begun(), Step::Silence])),
+        timed(streamed("silent within a text", Again(&[TimedOut]), |speech, _| {
+            half_and(speech, [Step::Silence])
+        })),
+        both("slow, but never silent", Answers, in_small_parts),
+        timed(streamed("comments for a long time", Again(&[TimedOut]), |speech, _| {
+            let comments = [chunk(": wait\n\n"), Step::Pause(PATIENCE / 4)].into_iter().cycle().take(40);
+            half_and(speech, comments)
+        })),
+        whole("an empty body", Again(&[Empty]), |_, _| respond("200 OK", JSON, "")),
+        streamed("an empty stream", Again(&[Connection]), |_, _| vec![stream_head(), stream_end()]),
+        both("HTML with 200", Again(UNREADABLE), |_, _| {
+            respond("200 OK", "content-type: text/html\r\n", "<html>Log in first</html>")
+        }),
+        whole("JSON that is cut", Again(&[InvalidResponse]), |_, _| respond("200 OK", JSON, "{\"id\": ")),
+        whole("JSON of something else", Again(&[InvalidResponse, Empty]), |_, _| {
+            respond("200 OK", JSON, "{\"ok\": 1}")
+        }),
+        streamed("JSON for a stream", Again(UNREADABLE), |_, _| respond("200 OK", JSON, "{\"ok\": 1}")),
+        streamed("an event that is not JSON", Again(UNREADABLE), |speech, _| {
+            half_and(speech, [chunk("data: {\"id\": \n\n"), stream_end()])
+        }),
+        streamed("an error at the beginning", Again(&[Unavailable]), |speech, _| {
+            vec![stream_head(), chunk(&speech.error_event()), stream_end()]
+        }),
+        streamed("an error in the middle", Again(&[Unavailable]), |speech, _| {
+            half_and(speech, [chunk(&speech.error_event()), stream_end()])
+        }),
+        Case {
+            only_bounded: true,
+            ..both("a body without end", Told(Other, "longer than"), |_, stream| endless(stream))
+        },
+    ]
+}
