@@ -94,7 +94,7 @@ fn is_named(call: &ToolCall) -> bool {
 }
 
 async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
-    let last = vec![json!({"choices": [{"delta": {"content": "done"}}]})];
+    let last = vec![json!({"choices": [{"delta": {"content": "done"}, "finish_reason": "stop"}]})];
     let transport = Chunks(std::sync::Mutex::new(VecDeque::from([chunks(parts), last])));
     let mut tools = ToolRegistry::new();
     for part in parts.iter().filter(|part| part["type"] == "function") {
