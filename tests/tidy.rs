@@ -56,7 +56,13 @@ fn rust_files(folder: &str) -> Vec<(PathBuf, String)> {
     files
 }
 
-const SOURCES: &[&str] = &["src", "toolkit-docstring/src", "toolkit-macros/src", "toolkit-core/src"];
+const SOURCES: &[&str] = &[
+    "src",
+    "toolkit-docstring/src",
+    "toolkit-macros/src",
+    "toolkit-core/src",
+    "integrations/toolkit-agent/src",
+];
 
 fn sources() -> Vec<(PathBuf, String)> {
     SOURCES.iter().flat_map(|folder| rust_files(folder)).collect()

@@ -8,8 +8,6 @@
 //! ```
 
 #![allow(clippy::print_stdout)]
-// Until the clients are there.
-#![allow(unexpected_cfgs)]
 
 #[path = "chat/actor.rs"]
 mod actor;

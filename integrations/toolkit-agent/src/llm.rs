@@ -227,6 +227,7 @@ impl LlmAgent {
     ) -> Result<Vec<ToolResult>, AgentError> {
         let mut message = response.message.clone();
         message.agent.clone_from(&self.name);
+        message.usage = response.usage;
         let more = work.not_in(&message.calls);
         if !more.is_empty() {
             // What was started has to be answered, and its native form says nothing of it.

@@ -1,5 +1,6 @@
 //! What was said in a conversation.
 
+use crate::model::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
@@ -102,6 +103,9 @@ pub struct AssistantMessage {
     /// The calls, in the order of the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
+    /// What it has cost, in tokens; nothing if the provider does not say.
+    #[serde(skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
     /// The message as the provider sent it. It goes back to the same API as it came, because it holds what no
     /// other form can: signatures, encrypted reasoning, fields of next year.
     #[serde(skip_serializing_if = "Option::is_none")]

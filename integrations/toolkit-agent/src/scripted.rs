@@ -145,14 +145,14 @@ impl ScriptedModel {
     fn next(&self, request: ModelRequest) -> Result<Given, ModelError> {
         let step = self.steps().pop_front();
         let given = match step {
-            Some(Step::Calls(calls)) => Ok(Given::Whole(ModelResponse::calls(calls))),
-            Some(Step::Answer(answer)) => answer.map(Given::Whole),
-            Some(Step::Made(make)) => make(&request).map(Given::Whole),
+            Some(Step::Calls(calls)) => Ok(Given::whole(ModelResponse::calls(calls))),
+            Some(Step::Answer(answer)) => answer.map(Given::whole),
+            Some(Step::Made(make)) => make(&request).map(Given::whole),
             Some(Step::Pieces(pieces)) => Ok(Given::Pieces(pieces)),
             None => {
                 let otherwise = lock(&self.0.otherwise).clone();
                 match otherwise {
-                    Some(make) => make(&request).map(Given::Whole),
+                    Some(make) => make(&request).map(Given::whole),
                     None => Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended")),
                 }
             }
@@ -164,8 +164,14 @@ impl ScriptedModel {
 
 /// An answer of the script.
 enum Given {
-    Whole(ModelResponse),
+    Whole(Box<ModelResponse>),
     Pieces(Vec<Result<ModelDelta, ModelError>>),
+}
+
+impl Given {
+    fn whole(response: ModelResponse) -> Self {
+        Self::Whole(Box::new(response))
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -179,14 +185,14 @@ impl ChatModel for ScriptedModel {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         match self.next(request)? {
-            Given::Whole(response) => Ok(response),
+            Given::Whole(response) => Ok(*response),
             Given::Pieces(pieces) => ModelStream::from_pieces(pieces).collect().await,
         }
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         Ok(match self.next(request)? {
-            Given::Whole(response) => response.into(),
+            Given::Whole(response) => (*response).into(),
             Given::Pieces(pieces) => ModelStream::from_pieces(pieces),
         })
     }

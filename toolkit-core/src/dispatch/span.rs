@@ -76,7 +76,7 @@ mod imp {
     use crate::output::ToolOutput;
     use crate::tool::Tool;
 
-    #[derive(Clone, Copy)]
+    #[derive(Clone)]
     pub(in super::super) struct CallSpan;
 
     impl CallSpan {

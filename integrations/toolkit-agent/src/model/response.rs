@@ -89,6 +89,12 @@ impl Usage {
         Self { input_tokens, output_tokens, ..Self::default() }
     }
 
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// All that was read and written.
     #[must_use]
     pub fn total(&self) -> u64 {
