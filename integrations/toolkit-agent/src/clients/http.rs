@@ -10,7 +10,6 @@ use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::timeout;
 
 /// How much of the body of a failure is read.
@@ -97,15 +96,17 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelErr
     Ok((parsed, value))
 }
 
-/// How long a connection is kept that nothing goes through. Small servers close theirs after five seconds, and a
-/// request that crosses with the end of its connection is lost.
-const KEPT: Duration = Duration::from_secs(4);
+/// How many connections are kept that nothing goes through. Without encryption a new one costs next to nothing, and small
+/// servers close theirs when they like: a request that crosses with the end of its connection is lost.
+fn kept(base_url: &str) -> usize {
+    if base_url.starts_with("http://") { 0 } else { usize::MAX }
+}
 
 fn client(settings: &Settings) -> Result<reqwest::Client, ModelError> {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls(&settings.base_url)?)
         .connect_timeout(settings.limits.connect)
-        .pool_idle_timeout(KEPT)
+        .pool_max_idle_per_host(kept(&settings.base_url))
         .redirect(Policy::none())
         .user_agent(concat!("toolkit-agent/", env!("CARGO_PKG_VERSION")));
     builder.build().map_err(|error| fault::of_client(&error))
