@@ -155,7 +155,7 @@ mod on_the_way {
     #[divan::bench]
     fn tower_layer(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(toolkit::Layered::new(tower::layer::util::Identity::new()))
+            dispatcher.with_middleware(toolkit::TowerMiddleware::new(tower::layer::util::Identity::new()))
         });
     }
 

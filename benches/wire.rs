@@ -34,7 +34,7 @@ fn by_hand(definition: &ToolDefinition, format: ApiFormat) -> Value {
             json!({"type": "function", "name": name, "description": description, "parameters": parameters, "strict": false})
         }
         ApiFormat::Anthropic => json!({"name": name, "description": description, "input_schema": parameters}),
-        ApiFormat::Google => json!({"name": name, "description": description, "parameters": parameters}),
+        ApiFormat::Gemini => json!({"name": name, "description": description, "parameters": parameters}),
         _ => {
             let function = json!({"name": name, "description": description, "parameters": parameters});
             json!({"type": "function", "function": function})

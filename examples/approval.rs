@@ -7,7 +7,7 @@
 use std::time::Duration;
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{Approval, PermissionRule, Permissions, Question};
+use toolkit::{Approval, ApprovalRequest, PermissionRule, Permissions};
 
 /// List the files of a folder.
 #[tool(namespace = "fs", read_only)]
@@ -22,7 +22,7 @@ fn delete(path: String) -> String {
 }
 
 /// A program with a window would show a dialogue here, and wait.
-async fn ask_the_user(question: Question) -> Approval {
+async fn ask_the_user(question: ApprovalRequest) -> Approval {
     println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
     match question.arguments["path"].as_str() {
         Some("/home/ada/notes.txt") => Approval::Granted,

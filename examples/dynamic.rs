@@ -6,7 +6,7 @@
 
 use toolkit::prelude::*;
 use toolkit::serde_json::{self, Value};
-use toolkit::{DynamicTool, FunctionTool};
+use toolkit::{ClosureTool, DynamicTool};
 
 const LISTED: &str = r#"[
     {"name": "weather.forecast", "description": "The weather of the next days.", "schema": {
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let answer = move |args: Value| format!("{called} was called with {args}");
         registry.register(DynamicTool::new(&name, description, schema, answer)?)?;
     }
-    registry.register(FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| async move { a + b })?)?;
+    registry.register(ClosureTool::new("add", "Adds.", |Add { a, b }: Add| async move { a + b })?)?;
 
     let calls = CALLS.iter().map(|(name, arguments)| ToolCall::new("call", *name, *arguments));
     for (result, (_, arguments)) in Dispatcher::new(registry)?.dispatch(calls).await.iter().zip(CALLS) {

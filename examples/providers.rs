@@ -7,7 +7,7 @@
 use std::error::Error;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{StreamEvent, ToolChoice, ToolUse};
+use toolkit::{StreamEvent, ToolChoice, ToolConfig};
 
 /// Get current weather for a city.
 ///
@@ -28,7 +28,7 @@ fn response(format: ApiFormat) -> Value {
             {"type": "text", "text": "Let me look."},
             {"type": "tool_use", "id": "toolu_1", "name": "weather_get", "input": arguments},
         ]}),
-        ApiFormat::Google => json!({"candidates": [{"content": {"role": "model", "parts": [
+        ApiFormat::Gemini => json!({"candidates": [{"content": {"role": "model", "parts": [
             {"functionCall": {"name": "weather.get", "args": arguments}, "thoughtSignature": "c2ln"},
         ]}}]}),
         _ => json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
@@ -43,8 +43,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let registry = dispatcher.registry();
     for format in ApiFormat::ALL {
         println!("== {format}");
-        let wanted = ToolUse::from(ToolChoice::Required).with_parallel(false);
-        let mut request = format.encode_tool_use(&wanted, &registry.wire_names(format)).fields;
+        let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
+        let mut request = format.encode_tool_config(&wanted, &registry.wire_names(format)).fields;
         let tools = registry.definitions(format);
         request.insert("tools".to_owned(), tools.to_value());
         println!("request:  {}", Value::Object(request));

@@ -24,7 +24,7 @@
 //!
 //! | step | with |
 //! | --- | --- |
-//! | a function becomes a tool | [`#[tool]`](macro@tool) makes a [`FunctionTool`], [`FunctionTool::from_fn`] takes a closure, `DynamicTool` (feature `jsonschema`) a schema known only at run time; anything else that implements [`Tool`] is one too |
+//! | a function becomes a tool | [`#[tool]`](macro@tool) makes a [`FunctionTool`], [`ClosureTool::new`] takes a closure, `DynamicTool` (feature `jsonschema`) a schema known only at run time; anything else that implements [`Tool`] is one too |
 //! | tools are collected | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`] |
 //! | tools of others join | a [`ToolProvider`] answers calls of tools that something else has; [`AdaptedTool`] and [`RegistryView`] show tools under other names and with other arguments |
 //! | the model is told | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`] |

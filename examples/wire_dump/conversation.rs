@@ -2,7 +2,7 @@
 
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::{
-    ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolUse, WireNames,
+    ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult, WireNames,
 };
 
 /// What the user asks, what the model calls, what the tools answer.
@@ -23,7 +23,7 @@ impl Conversation {
     /// One section for each format, with the fields that its requests have.
     pub(crate) fn to_json(&self, options: &DefinitionOptions) -> Value {
         let sections = ApiFormat::ALL.into_iter().map(|format| {
-            let name = if format == ApiFormat::Google { "gemini" } else { format.name() };
+            let name = if format == ApiFormat::Gemini { "gemini" } else { format.name() };
             (name.to_owned(), Value::Object(self.request(format, options)))
         });
         Value::Object(sections.collect())
@@ -36,12 +36,12 @@ impl Conversation {
             Some(tool) => ToolChoice::Tool(tool.name.as_str().to_owned()),
             None => ToolChoice::Auto,
         };
-        let wanted = ToolUse::from(choice).with_parallel(true).with_kinds_of(&self.tools);
-        let mut request = format.encode_tool_use(&wanted, &names).fields;
+        let wanted = ToolConfig::from(choice).with_parallel(true).with_kinds_of(&self.tools);
+        let mut request = format.encode_tool_config(&wanted, &names).fields;
         request.insert("tools".to_owned(), definitions.to_value());
         let history = match format {
             ApiFormat::OpenAiResponses => "input",
-            ApiFormat::Google => "contents",
+            ApiFormat::Gemini => "contents",
             _ => "messages",
         };
         request.insert(history.to_owned(), self.history(format, &names).into());
@@ -65,7 +65,7 @@ impl Conversation {
 
 fn message(format: ApiFormat, role: &str, text: &str) -> Value {
     match format {
-        ApiFormat::Google => {
+        ApiFormat::Gemini => {
             let role = if role == "assistant" { "model" } else { role };
             json!({"role": role, "parts": [{"text": text}]})
         }

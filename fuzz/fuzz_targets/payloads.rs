@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
         let _ = format.parse_definitions(&payload);
         let _ = format.hosted_tools(&payload);
         let _ = format.parse_results(&payload);
-        let _ = payload.as_object().map(|request| format.parse_tool_use(request, &names));
+        let _ = payload.as_object().map(|request| format.parse_tool_config(request, &names));
         let calls = format.parse_calls(&payload);
         let messages = format.assistant_messages(&payload);
         assert_eq!(calls.is_ok(), messages.is_ok());

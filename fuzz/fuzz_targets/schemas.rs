@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
         SchemaDialect::OpenAiStrict,
         SchemaDialect::Anthropic,
         SchemaDialect::AnthropicStrict,
-        SchemaDialect::Google,
+        SchemaDialect::Gemini,
     ] {
         let _ = dialect.convert(&schema);
     }

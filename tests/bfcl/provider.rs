@@ -31,7 +31,7 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
             json!({"id": "msg_1", "type": "message", "role": "assistant", "content": content,
                 "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}})
         }
-        ApiFormat::Google => google(calls),
+        ApiFormat::Gemini => google(calls),
         _ => {
             let calls: Vec<Value> = calls
                 .iter()
@@ -55,7 +55,7 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
     let events = match format {
         ApiFormat::OpenAiResponses => responses_events(calls, chance),
         ApiFormat::Anthropic => anthropic_events(calls, chance),
-        ApiFormat::Google => calls.chunks(2).map(google).collect(),
+        ApiFormat::Gemini => calls.chunks(2).map(google).collect(),
         _ => chat_events(calls, chance),
     };
     let mut body = String::new();

@@ -62,7 +62,7 @@ fn both(row: &Value, ours: impl Fn(ApiFormat) -> Result<Value, String>) -> Resul
     };
     let same = |value: Value| {
         let value = read_arguments(&value);
-        let value = if format == ApiFormat::Google { snake_case(&value) } else { value };
+        let value = if format == ApiFormat::Gemini { snake_case(&value) } else { value };
         without_defaults(format, &value)
     };
     Ok(Answers { theirs: theirs.map(same), ours: ours(format).map(same) })

@@ -57,7 +57,7 @@ pub(crate) fn schemas_toolregistry(file: &Value, report: &mut Report<'_>) -> Res
         let ours = parts(format, &encoded(format, &definition).0);
         let theirs = theirs(row, "answer")?.map(|tool| match format {
             // Their `gemini` is one declaration without the list around it.
-            ApiFormat::Google => parts(format, &json!({"function_declarations": [tool]})),
+            ApiFormat::Gemini => parts(format, &json!({"function_declarations": [tool]})),
             _ => parts(format, &tool),
         });
         Ok(Answers { theirs, ours: Ok(ours) })
@@ -90,7 +90,7 @@ fn meaning(format: ApiFormat, definition: &ToolDefinition) -> String {
     let (tool, report) = encoded(format, definition);
     let ours = meaning::without_nullable(&schema_of(format, &tool));
     let mut meant = meaning::without_nullable(&definition.parameters);
-    if format == ApiFormat::Google {
+    if format == ApiFormat::Gemini {
         meant = meaning::without_closing(&meant);
     }
     match meaning::difference(&meant, &ours) {

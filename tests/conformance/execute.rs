@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use toolkit_core::{
-    ApiFormat, Approval, ClosureTool, Content, Dispatcher, FunctionTool, Json, Media, Permission,
+    ApiFormat, Approval, ClosureTool, Content, Dispatcher, Json, Media, Permission,
     PermissionRule, Permissions, Tool, ToolOutput, ToolRegistry, ToolTag,
 };
 
@@ -92,14 +92,14 @@ fn registry() -> Result<ToolRegistry, toolkit_core::BuildError> {
     };
     let map = |Nothing {}: Nothing| Json(json!({"b": 1, "a": [1, null, true], "名": "é"}));
     let tools: [ClosureTool; 8] = [
-        FunctionTool::from_fn("add", "", add)?,
-        FunctionTool::from_fn("disabled_tool", "", add)?,
-        FunctionTool::from_fn("aadd", "", aadd)?,
-        FunctionTool::from_fn("boom", "", |Boom { msg }: Boom| Err::<(), _>(msg))?,
-        FunctionTool::from_fn("echo", "", |Echo { value }: Echo| value)?,
-        FunctionTool::from_fn("ret_dict", "", map)?,
-        FunctionTool::from_fn("ret_none", "", |Nothing {}: Nothing| ())?,
-        FunctionTool::from_fn("ret_img", "", picture)?,
+        ClosureTool::new("add", "", add)?,
+        ClosureTool::new("disabled_tool", "", add)?,
+        ClosureTool::new("aadd", "", aadd)?,
+        ClosureTool::new("boom", "", |Boom { msg }: Boom| Err::<(), _>(msg))?,
+        ClosureTool::new("echo", "", |Echo { value }: Echo| value)?,
+        ClosureTool::new("ret_dict", "", map)?,
+        ClosureTool::new("ret_none", "", |Nothing {}: Nothing| ())?,
+        ClosureTool::new("ret_img", "", picture)?,
     ];
     let mut registry = ToolRegistry::from_tools(tools)?;
     registry.disable("disabled_tool", "maintenance")?;
@@ -139,7 +139,7 @@ fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
             permissions.otherwise(Permission::Allow).with_patience(Duration::ZERO, Approval::Granted);
     }
     let tags = entry(row, "tags")?.as_array().ok_or("`tags` is not a list")?;
-    let add = FunctionTool::from_fn("add", "", |Add { a, b }: Add| a + b).context("`add`")?;
+    let add = ClosureTool::new("add", "", |Add { a, b }: Add| a + b).context("`add`")?;
     let add = add.with_metadata(|metadata| metadata.with_tags(tags.iter().filter_map(Value::as_str)));
     if let [overruled, ..] = permissions.overruled([add.definition()]).as_slice() {
         return Ok(Err(format!("the order of the rules lets `{overruled}` through")));

@@ -9,7 +9,7 @@ use crate::vectors::{self, entry, text};
 /// The format that other systems call so.
 pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
     match provider {
-        "gemini" => Ok(ApiFormat::Google),
+        "gemini" => Ok(ApiFormat::Gemini),
         name => name.parse().map_err(|error| format!("{error}")),
     }
 }
@@ -51,7 +51,7 @@ fn places(format: ApiFormat) -> (&'static str, &'static str) {
     match format {
         ApiFormat::OpenAiChat => ("/function", "parameters"),
         ApiFormat::Anthropic => ("", "input_schema"),
-        ApiFormat::Google => ("/function_declarations/0", "parameters"),
+        ApiFormat::Gemini => ("/function_declarations/0", "parameters"),
         _ => ("", "parameters"),
     }
 }
@@ -66,7 +66,7 @@ pub(crate) fn schema_of(format: ApiFormat, tool: &Value) -> Value {
 /// in capital letters, which only newer versions write, and a missing schema, which is one of nothing.
 pub(crate) fn parts(format: ApiFormat, tool: &Value) -> Value {
     let mut schema = schema_of(format, tool);
-    if format == ApiFormat::Google {
+    if format == ApiFormat::Gemini {
         lower_types(&mut schema);
     }
     if schema.is_null() || schema == json!({}) || schema == json!({"type": "object"}) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use toolkit_core::{
-    BuildError, Content, Dispatcher, ErrorKind, FunctionTool, MediaData, ToolCall, ToolContext,
+    BuildError, ClosureTool, Content, Dispatcher, ErrorKind, MediaData, ToolCall, ToolContext,
     ToolDefinition, ToolError, ToolFuture, ToolName, ToolOutput, ToolProvider, ToolRegistry, ToolResult,
     Violation, ViolationKind,
 };
@@ -80,11 +80,11 @@ fn dispatcher() -> Result<Dispatcher, BuildError> {
         ToolOutput::text("t").with_content(image)
     };
     let mut registry = ToolRegistry::from_tools([
-        FunctionTool::from_fn("plus", "", plus)?,
-        FunctionTool::from_fn("typed", "", typed)?,
-        FunctionTool::from_fn("err", "", bad)?,
-        FunctionTool::from_fn("raise", "", |Nothing {}: Nothing| Err::<(), _>("test exception"))?,
-        FunctionTool::from_fn("parts", "", parts)?,
+        ClosureTool::new("plus", "", plus)?,
+        ClosureTool::new("typed", "", typed)?,
+        ClosureTool::new("err", "", bad)?,
+        ClosureTool::new("raise", "", |Nothing {}: Nothing| Err::<(), _>("test exception"))?,
+        ClosureTool::new("parts", "", parts)?,
     ])?;
     registry.register_provider(Foreign)?;
     Dispatcher::new(registry)

@@ -21,7 +21,7 @@ pub(crate) fn kosong(file: &Value, report: &mut Report<'_>) -> Result<(), String
         let theirs = theirs(row, "deref")?;
         let theirs =
             theirs.map(|resolved| json!({"meaning": same(schema, &meaning::without_nullable(&resolved))}));
-        let converted = SchemaDialect::Google.convert(schema);
+        let converted = SchemaDialect::Gemini.convert(schema);
         let meaning = if converted.losses.is_empty() {
             same(&meaning::without_closing(schema), &meaning::without_nullable(&converted.schema))
         } else {

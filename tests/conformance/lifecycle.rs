@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use toolkit_core::{
-    ApiFormat, Content, JsonText, Media, MediaData, ToolCall, ToolChoice, ToolOutput, ToolResult, ToolUse,
+    ApiFormat, Content, JsonText, Media, MediaData, ToolCall, ToolChoice, ToolConfig, ToolOutput, ToolResult,
     WireError, WireNames,
 };
 
@@ -56,7 +56,7 @@ fn in_format(
         return Ok(Answers { theirs, ours: Err(format!("there is no format `{provider}`")) });
     };
     let same = |value: Value| match format {
-        ApiFormat::Google => snake_case(&read_arguments(&value)),
+        ApiFormat::Gemini => snake_case(&read_arguments(&value)),
         _ => read_arguments(&value),
     };
     Ok(Answers { theirs: theirs.map(same), ours: ours(format)?.map(same) })
@@ -77,7 +77,7 @@ fn histories(file: &Value) -> Result<Value, String> {
 /// The field of a request that holds the choice.
 fn choice_field(format: ApiFormat) -> (&'static str, &'static str) {
     match format {
-        ApiFormat::Google => ("toolConfig", "tool_config"),
+        ApiFormat::Gemini => ("toolConfig", "tool_config"),
         _ => ("tool_choice", "tool_choice"),
     }
 }
@@ -89,13 +89,13 @@ fn choice_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
         (Some("tool"), Some(name)) => ToolChoice::Tool(name.to_owned()),
         _ => ToolChoice::Auto,
     };
-    let fields = format.encode_tool_use(&ToolUse::from(choice), &WireNames::default()).fields;
+    let fields = format.encode_tool_config(&ToolConfig::from(choice), &WireNames::default()).fields;
     Ok(Ok(fields.get(choice_field(format).0).cloned().unwrap_or_default()))
 }
 
 fn choice_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
     let request = Map::from_iter([(choice_field(format).1.to_owned(), input.clone())]);
-    let parsed = format.parse_tool_use(&request, &WireNames::default());
+    let parsed = format.parse_tool_config(&request, &WireNames::default());
     Ok(answer(parsed.map(|wanted| match wanted.choice {
         ToolChoice::None => json!({"mode": "none", "tool_name": ""}),
         ToolChoice::Required => json!({"mode": "any", "tool_name": ""}),
@@ -109,9 +109,9 @@ fn choice_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
 
 fn config_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     let parallel = ir.get("disable_parallel").and_then(Value::as_bool).map(|disabled| !disabled);
-    let mut wanted = ToolUse::default();
+    let mut wanted = ToolConfig::default();
     wanted.parallel = parallel;
-    let fields = format.encode_tool_use(&wanted, &WireNames::default()).fields;
+    let fields = format.encode_tool_config(&wanted, &WireNames::default()).fields;
     // Anthropic has it within the choice.
     let within = fields.get("tool_choice").and_then(|choice| choice.get("disable_parallel_tool_use"));
     let mut config: Map<String, Value> = fields
@@ -129,7 +129,7 @@ fn config_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
         request
             .insert("tool_choice".to_owned(), json!({"type": "auto", "disable_parallel_tool_use": disabled}));
     }
-    let parsed = format.parse_tool_use(&request, &WireNames::default());
+    let parsed = format.parse_tool_config(&request, &WireNames::default());
     Ok(answer(parsed.map(|wanted| match wanted.parallel {
         Some(parallel) => json!({"disable_parallel": !parallel}),
         None => json!({}),
@@ -167,7 +167,7 @@ fn written_call(format: ApiFormat, call: &ToolCall) -> Result<Value, String> {
     let place = match format {
         ApiFormat::OpenAiChat => "/0/tool_calls/0",
         ApiFormat::Anthropic => "/0/content/0",
-        ApiFormat::Google => "/0/parts/0",
+        ApiFormat::Gemini => "/0/parts/0",
         _ => "/0",
     };
     json!(messages).pointer(place).cloned().ok_or_else(|| format!("{format}: no call in {messages:?}"))
@@ -191,7 +191,7 @@ fn result_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     let messages = format.encode_results(&[result]);
     let place = match format {
         ApiFormat::Anthropic => "/0/content/0",
-        ApiFormat::Google => "/0/parts/0",
+        ApiFormat::Gemini => "/0/parts/0",
         _ => "/0",
     };
     Ok(Ok(json!(messages).pointer(place).cloned().unwrap_or_default()))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
-use toolkit_core::{ApiFormat, ClosureTool, Dispatcher, FunctionTool, Json, ToolRegistry};
+use toolkit_core::{ApiFormat, ClosureTool, Dispatcher, Json, ToolRegistry};
 
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, text};
@@ -77,10 +77,10 @@ fn registry() -> Result<ToolRegistry, toolkit_core::BuildError> {
     let area = |Area { length, width, .. }: Area| Json(length * width);
     let fetch = |Fetch { url }: Fetch| async move { Json(json!({"url": url})) };
     let tools: [ClosureTool; 4] = [
-        FunctionTool::from_fn("divide", "Divide a by b.", divide)?,
-        FunctionTool::from_fn("area", "Calculate the area of a rectangle.", area)?,
-        FunctionTool::from_fn("fetch", "Fetch.", fetch)?,
-        FunctionTool::from_fn("noargs", "", |Nothing {}: Nothing| "x")?,
+        ClosureTool::new("divide", "Divide a by b.", divide)?,
+        ClosureTool::new("area", "Calculate the area of a rectangle.", area)?,
+        ClosureTool::new("fetch", "Fetch.", fetch)?,
+        ClosureTool::new("noargs", "", |Nothing {}: Nothing| "x")?,
     ];
     ToolRegistry::from_tools(tools)
 }

@@ -16,7 +16,7 @@ pub(crate) fn think(file: &Value, report: &mut Report<'_>) -> Result<(), String>
         let tool = of_schema(function(alone)?, row.get("metadata.think_augment").and_then(Value::as_bool))?;
         let registry = |think| {
             let registry = ToolRegistry::from_tools([tool.clone()]).map_err(|error| error.to_string());
-            registry.map(|registry| registry.with_think(think))
+            registry.map(|registry| registry.with_call_reason(think))
         };
         let with = registry(flag(row, "registry.think_augment")?)?;
         let without = registry(false)?;
@@ -27,10 +27,10 @@ pub(crate) fn think(file: &Value, report: &mut Report<'_>) -> Result<(), String>
             ("openai-chat", ApiFormat::OpenAiChat, "/0/function/parameters"),
             ("openai-responses", ApiFormat::OpenAiResponses, "/0/parameters"),
             ("anthropic", ApiFormat::Anthropic, "/0/input_schema"),
-            ("gemini", ApiFormat::Google, "/0/function_declarations/0/parameters"),
+            ("gemini", ApiFormat::Gemini, "/0/function_declarations/0/parameters"),
         ] {
             let list = json!([entry(entry(schemas, name)?, "ok")?]);
-            let their_place = if format == ApiFormat::Google { "/0/parameters" } else { place };
+            let their_place = if format == ApiFormat::Gemini { "/0/parameters" } else { place };
             let at = |list: &Value, place: &str| list.pointer(place).map(arguments).ok_or("no parameters");
             theirs[name] = at(&list, their_place)?;
             ours[name] = at(&with.definitions(format).to_value(), place)?;
@@ -48,7 +48,7 @@ fn function(tool: &Value) -> Result<&Value, String> {
 fn arguments(schema: &Value) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names: Vec<&String> = properties.into_iter().flat_map(|properties| properties.keys()).collect();
-    let reason = schema.pointer("/properties/toolcall_reason/description");
+    let reason = schema.pointer("/properties/call_reason/description");
     json!({"names": names, "required": schema.get("required"), "reason": reason})
 }
 
@@ -56,10 +56,10 @@ fn arguments(schema: &Value) -> Value {
 fn of_schema(schema: &Value, think: Option<bool>) -> Result<Described, String> {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.shift_remove("toolcall_reason");
+        properties.shift_remove("call_reason");
     }
     let mut metadata = ToolMetadata::default();
-    metadata.think = think;
+    metadata.call_reason = think;
     let name = ToolName::new("f1").context("f1")?;
     Ok(Described(ToolDefinition::new(name, "Doc.", schema).with_metadata(metadata)))
 }

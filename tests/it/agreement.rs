@@ -23,7 +23,7 @@ const CALLS: u64 = 200;
 mod made {
     /// A closure that takes a type, if that is written as an object.
     fn take<T: toolkit::ToolParams + 'static>() -> Option<toolkit::ClosureTool> {
-        let tool = toolkit::FunctionTool::from_fn("take", "", |_: T| ()).ok()?;
+        let tool = toolkit::ClosureTool::new("take", "", |_: T| ()).ok()?;
         Some(tool.with_metadata(|metadata| metadata.with_coerce(false)))
     }
 

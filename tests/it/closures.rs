@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{BuildProblem, ClosureTool, ErrorKind, FunctionTool, Json, UnknownArguments};
+use toolkit::{BuildProblem, ClosureTool, ErrorKind, Json, UnknownArguments};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Search {
@@ -30,7 +30,7 @@ struct Filter {
 }
 
 fn search() -> ClosureTool {
-    FunctionTool::from_fn("search", "Searches.", |args: Search| async move {
+    ClosureTool::new("search", "Searches.", |args: Search| async move {
         let Search { query, max_results, tags, filter } = args;
         format!("{query} {max_results:?} {tags:?} {:?}", filter.map(|filter| filter.min))
     })
@@ -161,7 +161,7 @@ struct Derived {
 
 #[tokio::test]
 async fn other_types_that_are_written_as_objects() {
-    let area = FunctionTool::from_fn("area", "", |shape: Shape| match shape {
+    let area = ClosureTool::new("area", "", |shape: Shape| match shape {
         Shape::Circle { radius } => 3.0 * radius * radius,
         Shape::Square { side } => side * side,
     })
@@ -176,15 +176,15 @@ async fn other_types_that_are_written_as_objects() {
         &["`kind`: expected one of \"circle\", \"square\", got"],
     );
 
-    let open = FunctionTool::from_fn("open", "", |open: Open| (open.first, open.rest)).unwrap();
+    let open = ClosureTool::new("open", "", |open: Open| (open.first, open.rest)).unwrap();
     assert_eq!(call(&open, r#"{"first": "1", "x": 2}"#).await.as_deref(), Ok(r#"[1,{"x":2}]"#));
 
-    let nothing = FunctionTool::from_fn("nothing", "", |_: Nothing| ()).unwrap();
+    let nothing = ClosureTool::new("nothing", "", |_: Nothing| ()).unwrap();
     for arguments in ["", "null", "{}", r#""{}""#] {
         assert_eq!(call(&nothing, arguments).await.as_deref(), Ok("null"));
     }
     refused(call(&nothing, r#"{"a": 1}"#).await, &["`a`: there is no such parameter; this tool takes none"]);
-    let derived = FunctionTool::from_fn("derived", "", |derived: Derived| derived.rating).unwrap();
+    let derived = ClosureTool::new("derived", "", |derived: Derived| derived.rating).unwrap();
     assert_eq!(call(&derived, r#"{"stars": 2}"#).await.as_deref(), Ok("2"));
     assert_eq!(call(&derived, "{}").await.as_deref(), Ok("3"));
     refused(
@@ -192,7 +192,7 @@ async fn other_types_that_are_written_as_objects() {
         &["`rating`: expected integer from 1 to 5, got number 6"],
     );
     refused(call(&derived, r#"{"rating": 1, "star": 2}"#).await, &["`star`: there is no such parameter"]);
-    let map = FunctionTool::from_fn("map", "", |map: BTreeMap<String, i8>| map.len()).unwrap();
+    let map = ClosureTool::new("map", "", |map: BTreeMap<String, i8>| map.len()).unwrap();
     assert_eq!(call(&map, r#"{"a": 1, "b": 2}"#).await.as_deref(), Ok("2"));
     refused(
         call(&map, r#"{"a": 1, "b": 200}"#).await,
@@ -205,16 +205,14 @@ async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
     let calls = Arc::new(AtomicU32::new(0));
     let counted = calls.clone();
     let tools = [
-        FunctionTool::from_fn("json", "", |_: Nothing| async { Json(json!({"a": 1})) })?,
-        FunctionTool::from_fn("fails", "", |_: Nothing| async { Err::<(), _>("it is closed") })?,
-        FunctionTool::from_fn("counts", "", move |_: Nothing| counted.fetch_add(1, Ordering::SeqCst))?,
-        FunctionTool::from_fn("denies", "", |_: Nothing| {
-            Err::<String, _>(ToolError::denied("denies", "no"))
-        })?,
-        FunctionTool::from_fn("panics", "", |_: Nothing| async move { panic!("oh") as i32 })?,
-        FunctionTool::from_fn("waits", "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60)))?
+        ClosureTool::new("json", "", |_: Nothing| async { Json(json!({"a": 1})) })?,
+        ClosureTool::new("fails", "", |_: Nothing| async { Err::<(), _>("it is closed") })?,
+        ClosureTool::new("counts", "", move |_: Nothing| counted.fetch_add(1, Ordering::SeqCst))?,
+        ClosureTool::new("denies", "", |_: Nothing| Err::<String, _>(ToolError::denied("denies", "no")))?,
+        ClosureTool::new("panics", "", |_: Nothing| async move { panic!("oh") as i32 })?,
+        ClosureTool::new("waits", "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60)))?
             .with_timeout(Duration::from_millis(5)),
-        FunctionTool::from_fn_with("asks", "", |_: Nothing, context: ToolContext| async move {
+        ClosureTool::with_context("asks", "", |_: Nothing, context: ToolContext| async move {
             context.call_id().map(ToString::to_string)
         })?,
     ];
@@ -247,15 +245,15 @@ async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn what_cannot_be_a_tool_is_refused_with_the_place() {
-    let error = FunctionTool::from_fn("a b", "", |_: Nothing| ()).unwrap_err();
+    let error = ClosureTool::new("a b", "", |_: Nothing| ()).unwrap_err();
     assert!(matches!(error.problems(), [BuildProblem::IllegalName { .. }]));
     assert!(error.to_string().contains("closures.rs:"), "{error}");
-    let error = FunctionTool::from_fn("number", "", |number: i32| number).unwrap_err();
+    let error = ClosureTool::new("number", "", |number: i32| number).unwrap_err();
     assert!(matches!(error.problems(), [BuildProblem::InvalidSchema { .. }]));
     assert!(error.to_string().contains("must be written as an object; put them into a struct"), "{error}");
     let tools = [
-        FunctionTool::from_fn("twice", "", |_: Nothing| ()).unwrap(),
-        FunctionTool::from_fn("twice", "", |_: Nothing| ()).unwrap(),
+        ClosureTool::new("twice", "", |_: Nothing| ()).unwrap(),
+        ClosureTool::new("twice", "", |_: Nothing| ()).unwrap(),
     ];
     let error = ToolRegistry::from_tools(tools).unwrap_err();
     assert_eq!(error.to_string().matches("closures.rs:").count(), 2, "{error}");

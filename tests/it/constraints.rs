@@ -140,7 +140,7 @@ fn search_whole(#[param(flatten)] query: Query) -> String {
 #[tokio::test]
 async fn constraints_hold_under_every_name_of_a_field() {
     let by_closure =
-        toolkit::FunctionTool::from_fn("by-closure", "", |query: Query| search(query)).expect("a legal name");
+        toolkit::ClosureTool::new("by-closure", "", |query: Query| search(query)).expect("a legal name");
     let mut registry = ToolRegistry::from_tools(tools![search, search_whole]).expect("two tools");
     registry.register(by_closure).expect("another tool");
     for (given, violation) in [

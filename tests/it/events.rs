@@ -116,10 +116,10 @@ async fn every_way_of_a_call_has_its_events() {
 #[tokio::test]
 async fn an_event_says_which_call_it_is_of_and_how_it_went() {
     let run = RunContext::new().with_agent_name("analyst").with_invocation_id("run 7");
-    let registry = ToolRegistry::from_tools(tools![echo]).expect("no collisions").with_think(true);
+    let registry = ToolRegistry::from_tools(tools![echo]).expect("no collisions").with_call_reason(true);
     let dispatcher = Dispatcher::new(registry).expect("no collisions").with_run(run);
     let mut events = dispatcher.events();
-    let arguments = r#"{"n": "17", "toolcall_reason": "to see"}"#;
+    let arguments = r#"{"n": "17", "call_reason": "to see"}"#;
     dispatcher.dispatch([call("a", "nope", "{}"), call("b", "echo", arguments)]).await;
 
     let told = told(&mut events).await;

@@ -1,7 +1,7 @@
 //! Failures in the words of the program, and tools that ask for another try.
 
 use toolkit::prelude::*;
-use toolkit::{ErrorKind, FunctionTool};
+use toolkit::{ClosureTool, ErrorKind};
 
 /// Wants a date of this century.
 #[tool(register = false)]
@@ -93,10 +93,8 @@ async fn what_is_for_the_programmer_is_kept_from_the_model() {
     let boxed = |_: Nothing| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         Err(Unreachable(std::io::Error::other("the password is hunter2")).into())
     };
-    let tools = [
-        FunctionTool::from_fn("chain", "", nothing).unwrap(),
-        FunctionTool::from_fn("boxed", "", boxed).unwrap(),
-    ];
+    let tools =
+        [ClosureTool::new("chain", "", nothing).unwrap(), ClosureTool::new("boxed", "", boxed).unwrap()];
     let registry =
         ToolRegistry::from_tools(tools).unwrap() + ToolRegistry::from_tools(tools![panics]).unwrap();
     let dispatcher = Dispatcher::new(registry).unwrap();

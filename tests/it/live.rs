@@ -12,7 +12,7 @@ const SECTIONS: [(&str, ApiFormat, &[&str]); 4] = [
     ("openai_chat", ApiFormat::OpenAiChat, &["Paris", "London", "Rome"]),
     ("openai_responses", ApiFormat::OpenAiResponses, &["Oslo", "Rome"]),
     ("anthropic", ApiFormat::Anthropic, &["Oslo", "Rome"]),
-    ("gemini", ApiFormat::Google, &["Oslo", "Rome"]),
+    ("gemini", ApiFormat::Gemini, &["Oslo", "Rome"]),
 ];
 
 /// Runs `check` with each section's capture, format and cities.

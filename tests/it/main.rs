@@ -5,6 +5,7 @@
 mod agreement;
 mod argument_views;
 mod arguments;
+mod call_reason;
 mod closures;
 mod constraints;
 mod dispatch;
@@ -37,7 +38,6 @@ mod search;
 mod state;
 mod strict;
 mod testing;
-mod think;
 mod tool_context;
 mod tool_macro;
 #[cfg(feature = "tower")]

@@ -25,7 +25,7 @@ use toolkit::{ToolMetadata, ToolSource, ToolTag, UnknownArguments};
     search_hint = "all of it",
     input_examples = [json!({"key": "a"}), json!({"key": "b"})],
     strict,
-    think = false,
+    call_reason = false,
     unknown = "ignore",
     coerce = false,
     strict_docs,
@@ -63,7 +63,7 @@ fn every_option_is_read_back() {
         .with_search_hint("all of it")
         .with_input_examples([json!({"key": "a"}), json!({"key": "b"})])
         .with_strict(true)
-        .with_think(false)
+        .with_call_reason(false)
         .with_unknown(UnknownArguments::Ignore)
         .with_coerce(false)
         .with_meta("owner", "team a")

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{BatchHandle, Cache, ClosureTool, FunctionTool, LiveRegistry};
+use toolkit::{BatchHandle, Cache, ClosureTool, LiveRegistry};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Query {
@@ -26,7 +26,7 @@ fn tool(name: &str, runs: &Arc<AtomicUsize>) -> ClosureTool {
             }
         }
     };
-    FunctionTool::from_fn(name, "", answer).unwrap()
+    ClosureTool::new(name, "", answer).unwrap()
 }
 
 struct Setup {

@@ -20,7 +20,7 @@ fn note(#[param(alias = "count")] attempts: usize, context: &ToolContext) -> Res
 }
 
 /// Tells the time it has, and why it was called.
-#[tool(register = false, blocking, timeout = "5s", think)]
+#[tool(register = false, blocking, timeout = "5s", call_reason)]
 fn look(context: &ToolContext) -> String {
     let has_time = context.time_left().is_some_and(|left| left <= Duration::from_secs(5));
     format!("{has_time} {:?}", context.reason())
@@ -99,7 +99,7 @@ async fn middleware_sees_the_reason_apart_from_the_arguments() {
         None
     });
     let dispatcher = dispatcher(&Session::new("s")).with_middleware(look);
-    let results = dispatcher.dispatch([ToolCall::new("1", "look", r#"{"toolcall_reason": "To see"}"#)]).await;
+    let results = dispatcher.dispatch([ToolCall::new("1", "look", r#"{"call_reason": "To see"}"#)]).await;
     assert_eq!(results[0].to_text(), r#"true Some("To see")"#);
     assert_eq!(results[0].reason.as_deref(), Some("To see"));
     assert_eq!(seen.lock().unwrap().take(), Some(("{}".to_owned(), Some("To see".to_owned()))));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Map, Value, json};
-use toolkit::{Base64, Content, FunctionTool, IntoToolOutput, Json, Media};
+use toolkit::{Base64, ClosureTool, Content, FunctionTool, IntoToolOutput, Json, Media};
 
 type Fallible<T> = Result<T, String>;
 
@@ -404,7 +404,7 @@ fn a_schema_given_by_hand_goes_before_that_of_the_type() {
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
-    let closure = FunctionTool::from_fn("set", "", |_: Nothing| BTreeSet::from([1_u8])).expect("a tool");
+    let closure = ClosureTool::new("set", "", |_: Nothing| BTreeSet::from([1_u8])).expect("a tool");
     assert_eq!(closure.definition().output_schema(), None);
     let closure = closure.with_output::<BTreeSet<u8>>();
     let set = closure.definition().output_schema().expect("it was said").clone();

@@ -1,6 +1,6 @@
 //! The registry: order, look-up, merging.
 
-use toolkit::FunctionTool;
+use toolkit::ClosureTool;
 use toolkit::prelude::*;
 
 /// Adds.
@@ -91,7 +91,7 @@ fn a_change_renders_what_a_new_registry_would() {
     #[derive(ToolParams)]
     struct Nothing {}
     let named =
-        |name: &str| FunctionTool::from_fn(name, "A tool.", |Nothing {}: Nothing| async { "done" }).unwrap();
+        |name: &str| ClosureTool::new(name, "A tool.", |Nothing {}: Nothing| async { "done" }).unwrap();
     for format in ApiFormat::ALL {
         let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
         let before = registry.definitions(format).to_value();

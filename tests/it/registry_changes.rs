@@ -285,8 +285,8 @@ fn a_filter_chooses_tools_and_the_rest_is_not_there() {
 
     let part = registry.filtered(&ToolFilter::new().exclude(["math-*"]));
     assert_eq!(part.disabled_reason("math-divide"), None);
-    assert_eq!(part.definitions(ApiFormat::Google).to_value(), {
+    assert_eq!(part.definitions(ApiFormat::Gemini).to_value(), {
         let plain = ToolRegistry::from_tools(tools![fetch, pause]).expect("no collisions");
-        plain.definitions(ApiFormat::Google).to_value()
+        plain.definitions(ApiFormat::Gemini).to_value()
     });
 }

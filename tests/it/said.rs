@@ -62,7 +62,7 @@ fn what_nobody_takes_is_named() {
 fn an_empty_message_is_sendable() {
     let message = ApiFormat::Anthropic.encode_user(&[]);
     assert_ne!(message["content"], json!([]), "the service refuses a message without content");
-    let message = ApiFormat::Google.encode_user(&[]);
+    let message = ApiFormat::Gemini.encode_user(&[]);
     assert_ne!(message["parts"], json!([]), "the service refuses a content without parts");
 }
 
@@ -79,7 +79,7 @@ fn a_model_says_something_and_calls() {
     let message = said(ApiFormat::Anthropic, "I add. \n", std::slice::from_ref(&call));
     assert_eq!(message[0]["content"][0], json!({"type": "text", "text": "I add."}));
     assert_eq!(message[0]["content"][1]["name"], "add");
-    let content = said(ApiFormat::Google, "I add.", std::slice::from_ref(&call));
+    let content = said(ApiFormat::Gemini, "I add.", std::slice::from_ref(&call));
     assert_eq!(content[0]["parts"][0], json!({"text": "I add."}));
     assert_eq!(content[0]["parts"][1]["functionCall"]["name"], "add");
 

@@ -192,7 +192,7 @@ fn options_change_the_ranking() {
 
 #[test]
 fn words_that_all_tools_have_find_all_of_them_if_there_are_no_others() {
-    let tool = |name: &str| toolkit::FunctionTool::from_fn(name, "Counts crabs.", |_: Nothing| 1).unwrap();
+    let tool = |name: &str| toolkit::ClosureTool::new(name, "Counts crabs.", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools(["a", "b", "c", "lobster"].map(tool)).unwrap();
     assert_eq!(found(&registry, "crabs").len(), 4);
     assert_eq!(found(&registry, "crabs or lobsters"), ["lobster"]);
@@ -262,9 +262,9 @@ fn run(arguments: Vec<String>) -> String {
 #[tokio::test]
 async fn arguments_may_be_written_as_one_object() {
     let registry = registry() + run::tool();
-    let dispatcher = dispatcher(registry.with_think(true));
+    let dispatcher = dispatcher(registry.with_call_reason(true));
     let of = async |target: &str, arguments: Value| {
-        let call = json!({"toolcall_reason": "r", "_target_tool": target, "arguments": arguments});
+        let call = json!({"call_reason": "r", "_target_tool": target, "arguments": arguments});
         one(&dispatcher, "call_deferred", &call.to_string()).await.to_text().into_owned()
     };
     let sun = "geo.weather: sun in Lima for 1, r";
@@ -354,36 +354,36 @@ async fn the_rules_of_the_target_hold_for_the_call() {
 
 #[tokio::test]
 async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
-    let registry = registry().with_think(true);
+    let registry = registry().with_call_reason(true);
     let asked = |name: &str| {
         let tools = registry.definitions(ApiFormat::Anthropic).to_value();
         let tools = tools.as_array().unwrap().clone();
         let tool = tools.into_iter().find(|tool| tool["name"] == name).unwrap();
-        tool["input_schema"]["properties"].get("toolcall_reason").is_some()
+        tool["input_schema"]["properties"].get("call_reason").is_some()
     };
     assert!(asked("call_deferred") && asked("discover_tools"));
-    let call = r#"{"_target_tool": "geo_weather", "toolcall_reason": "to plan", "city": "Lima"}"#;
+    let call = r#"{"_target_tool": "geo_weather", "call_reason": "to plan", "city": "Lima"}"#;
     let result = one(&dispatcher(registry.clone()), "call_deferred", call).await;
     assert_eq!(result.reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
     // The tool is not to be asked, but the model was.
     let quiet =
-        toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_think(false));
-    let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_think(true);
+        toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_call_reason(false));
+    let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
     let result = one(&dispatcher(registry), "call_deferred", call).await;
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, no reason");
 }
 
 #[test]
 fn no_tool_may_have_a_name_of_the_search() {
-    let taken = toolkit::FunctionTool::from_fn("discover_tools", "", |_: Nothing| 1).unwrap();
+    let taken = toolkit::ClosureTool::new("discover_tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([taken]).unwrap();
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
     assert!(error.to_string().contains("tool `discover_tools` must have another name"), "{error}");
     // One that is only spelled so gets another spelling.
-    let alike = toolkit::FunctionTool::from_fn("discover.tools", "", |_: Nothing| 1).unwrap();
+    let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
     let (names, _) = told(&registry, &DefinitionOptions::default());
     assert_eq!(names.len(), 3);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit::prelude::*;
-use toolkit::{Progress, RunContext, Session, SessionStore, ToolName};
+use toolkit::{Progress, RunContext, Session, SessionMap, ToolName};
 
 /// Sets a key of the session, and fails afterwards if it is told to.
 #[tool(register = false)]
@@ -86,7 +86,7 @@ use serde_json::json;
 
 #[tokio::test(start_paused = true)]
 async fn changes_come_in_the_order_of_the_calls_and_only_from_those_that_succeeded() {
-    let session = Session::new("s").with_store(SessionStore::from_iter([("gone", 1), ("kept", 7)]));
+    let session = Session::new("s").with_store(SessionMap::from_iter([("gone", 1), ("kept", 7)]));
     let dispatcher = dispatcher().with_run(RunContext::new().with_session(session.clone()));
     let calls = || {
         [
@@ -128,7 +128,7 @@ async fn what_a_stopped_call_has_written_is_void() {
 
 #[tokio::test(start_paused = true)]
 async fn prefixes_say_for_whom_a_value_is() {
-    let (app, user) = (SessionStore::new(), SessionStore::new());
+    let (app, user) = (SessionMap::new(), SessionMap::new());
     let session = |id: &str| Session::new(id).with_app(app.clone()).with_user(user.clone());
     let (first, second) = (session("1"), session("2"));
     let run = RunContext::new().with_session(first.clone());
@@ -207,7 +207,7 @@ async fn a_thread_that_is_left_behind_writes_to_nothing() {
     let shelf = kept.clone();
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
-    let leak = toolkit::FunctionTool::from_fn_with("leak", "", move |_: Nothing, context: ToolContext| {
+    let leak = toolkit::ClosureTool::with_context("leak", "", move |_: Nothing, context: ToolContext| {
         context.session().set("a", 1);
         *shelf.lock().unwrap() = Some(context);
     });

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use toolkit::prelude::*;
-use toolkit::{ErrorKind, FunctionTool, Layered, Passage};
+use toolkit::{ClosureTool, ErrorKind, ServiceRequest, TowerMiddleware};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::timeout::TimeoutLayer;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
@@ -19,7 +19,7 @@ fn dispatcher() -> Dispatcher {
         sleep(Duration::from_secs(seconds)).await;
         if seconds == 0 { Err(ToolError::denied("wait", "nothing to wait for")) } else { Ok(seconds) }
     };
-    let wait = FunctionTool::from_fn("wait", "", wait).unwrap();
+    let wait = ClosureTool::new("wait", "", wait).unwrap();
     Dispatcher::new(ToolRegistry::from_tools([wait]).unwrap()).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn call(seconds: u64) -> ToolCall {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_clones_of_a_layer_share_holds_for_all_calls() {
-    let dispatcher = dispatcher().with_middleware(Layered::new(ConcurrencyLimitLayer::new(2)));
+    let dispatcher = dispatcher().with_middleware(TowerMiddleware::new(ConcurrencyLimitLayer::new(2)));
     let started = Instant::now();
     let results = dispatcher.dispatch((0..6).map(|_| call(1))).await;
     assert!(results.iter().all(|result| result.to_text() == "1"));
@@ -40,13 +40,13 @@ async fn what_the_clones_of_a_layer_share_holds_for_all_calls() {
 async fn errors_of_layers_and_of_tools_are_told_apart() {
     let layers = ServiceBuilder::new()
         .layer(TimeoutLayer::new(Duration::from_secs(5)))
-        .map_request(|passage: Passage| {
-            let Passage { request, next } = passage;
+        .map_request(|passage: ServiceRequest| {
+            let ServiceRequest { request, next } = passage;
             let doubled = request.arguments().replace('2', "4");
-            Passage { request: request.with_arguments(doubled), next }
+            ServiceRequest { request: request.with_arguments(doubled), next }
         })
         .into_inner();
-    let dispatcher = dispatcher().with_middleware(Layered::new(layers));
+    let dispatcher = dispatcher().with_middleware(TowerMiddleware::new(layers));
     let results = dispatcher.dispatch([call(2), call(0), call(9)]).await;
     assert_eq!(results[0].to_text(), "4");
     assert_eq!(results[1].error().map(ToolError::kind), Some(ErrorKind::Denied));
@@ -57,13 +57,13 @@ async fn errors_of_layers_and_of_tools_are_told_apart() {
 async fn a_layer_may_answer_itself() {
     struct Refuse;
     impl<S> Layer<S> for Refuse {
-        type Service = tower::util::BoxCloneService<Passage, ToolOutput, fmt::Error>;
+        type Service = tower::util::BoxCloneService<ServiceRequest, ToolOutput, fmt::Error>;
 
         fn layer(&self, _: S) -> Self::Service {
             service_fn(|_| async { Err(fmt::Error) }).boxed_clone()
         }
     }
-    let results = dispatcher().with_middleware(Layered::new(Refuse)).dispatch([call(1)]).await;
+    let results = dispatcher().with_middleware(TowerMiddleware::new(Refuse)).dispatch([call(1)]).await;
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Failed));
 }
 

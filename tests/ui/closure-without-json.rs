@@ -1,4 +1,4 @@
-use toolkit::FunctionTool;
+use toolkit::ClosureTool;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
@@ -7,6 +7,6 @@ struct Nothing {}
 struct Page;
 
 fn main() {
-    let _ = FunctionTool::from_fn("page", "", |_: Nothing| async { Page });
-    let _ = FunctionTool::from_fn("page", "", |_: Nothing| Page);
+    let _ = ClosureTool::new("page", "", |_: Nothing| async { Page });
+    let _ = ClosureTool::new("page", "", |_: Nothing| Page);
 }

@@ -3,7 +3,7 @@
 mod choice;
 mod extras;
 
-pub use choice::{ToolChoice, ToolUse};
+pub use choice::{ToolChoice, ToolConfig};
 pub use extras::ProviderExtras;
 
 use serde::{Deserialize, Serialize};

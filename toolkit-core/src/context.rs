@@ -8,11 +8,11 @@ mod run;
 mod session;
 mod state;
 
-pub use actions::{StateDelta, ToolActions};
+pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
-pub use draft::{ActionsView, SessionView};
+pub use draft::{ActionsHandle, SessionHandle};
 pub use run::{Progress, RunContext};
-pub use session::{Session, SessionStore};
+pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
@@ -185,7 +185,7 @@ impl ToolContext {
         self.call_id.as_ref()
     }
 
-    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_call_reason) and has said so.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.rare.as_ref()?.reason.as_deref()

@@ -69,7 +69,7 @@ pub struct EventCall {
     pub invocation_id: Option<String>,
     /// The [agent](crate::RunContext::with_agent_name) that runs, if the dispatcher was told.
     pub agent_name: Option<String>,
-    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_call_reason) and has said so.
     pub reason: Option<String>,
     /// How long the arguments are that the tool gets, in bytes.
     pub arguments_bytes: usize,

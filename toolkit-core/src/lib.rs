@@ -28,9 +28,9 @@ mod wire;
 pub mod __private;
 
 pub use args::{ToolParams, kinds};
-pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolUse};
+pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolConfig};
 pub use context::{
-    ActionsView, Progress, RunContext, Session, SessionStore, SessionView, State, StateDelta, StateNeed,
+    ActionsHandle, Progress, RunContext, Session, SessionDelta, SessionHandle, SessionMap, State, StateNeed,
     ToolActions, ToolContext,
 };
 pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, PendingResult, ToolResultStream};
@@ -46,11 +46,11 @@ pub use event::{
 #[cfg(feature = "cache")]
 pub use middleware::Cache;
 pub use middleware::{
-    Approval, AttemptLimit, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule,
-    Permissions, Question, RateLimit, Retry, ToolRequest,
+    Approval, ApprovalRequest, AttemptLimit, Callbacks, Deduplicate, Middleware, Next, Permission,
+    PermissionRule, Permissions, RateLimit, Retry, ToolRequest,
 };
 #[cfg(feature = "tower")]
-pub use middleware::{Layered, Onward, Passage};
+pub use middleware::{NextService, ServiceRequest, TowerMiddleware};
 pub use name::{
     MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,
     namespace_prefix, normalize, strip_namespace,
@@ -78,7 +78,7 @@ pub use tool::{
 };
 pub use wire::openjiuwen;
 pub use wire::{
-    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolUse,
+    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolConfig,
     HistoryWriter, LimitExceeded, NotStrict, StreamAccumulator, StreamEnd, StreamEvent, StrictTools,
     UnknownApiFormat,
 };

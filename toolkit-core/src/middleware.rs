@@ -18,12 +18,12 @@ pub use attempt_limit::AttemptLimit;
 pub use cache::Cache;
 pub use callbacks::Callbacks;
 pub use deduplicate::Deduplicate;
-pub use permissions::{Approval, Permission, PermissionRule, Permissions, Question};
+pub use permissions::{Approval, ApprovalRequest, Permission, PermissionRule, Permissions};
 pub use rate_limit::RateLimit;
 pub use request::ToolRequest;
 pub use retry::Retry;
 #[cfg(feature = "tower")]
-pub use tower::{Layered, Onward, Passage};
+pub use tower::{NextService, ServiceRequest, TowerMiddleware};
 
 use crate::error::ToolError;
 use crate::output::ToolOutput;
@@ -47,12 +47,12 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 ///
 /// ```
 /// use toolkit_core::{Dispatcher, Next, ToolCall, ToolError, ToolRegistry, ToolRequest};
-/// # use toolkit_core::FunctionTool;
+/// # use toolkit_core::ClosureTool;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// # let registry = ToolRegistry::from_tools([FunctionTool::from_fn("reboot", "Reboots.", |_: Nothing| "done")?])?;
+/// # let registry = ToolRegistry::from_tools([ClosureTool::new("reboot", "Reboots.", |_: Nothing| "done")?])?;
 /// let dispatcher = Dispatcher::new(registry)?.with_middleware(|request: ToolRequest, next: Next| async move {
 ///     match request.definition().name.as_str() {
 ///         "reboot" => Err(ToolError::denied("reboot", "ask the operator")),

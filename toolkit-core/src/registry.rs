@@ -1,5 +1,6 @@
 //! The tools of a program, by name.
 
+mod call_reason;
 mod change;
 mod discover;
 mod enable;
@@ -11,7 +12,6 @@ mod registry_view;
 mod search;
 mod source;
 mod switches;
-mod think;
 mod views;
 
 pub use discover::Registration;
@@ -37,7 +37,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switches::Switches;
-use views::Views;
+use views::RenderCache;
 
 /// The tools of a program, by name. Clones share the tools.
 ///
@@ -60,11 +60,11 @@ pub struct ToolRegistry {
     overridden: BTreeMap<Arc<str>, Arc<dyn Tool>>,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
-    think: bool,
+    call_reason: bool,
     search: Option<Arc<SearchOptions>>,
     /// Collisions found by `+` and `+=`, which cannot return them.
     problems: Vec<BuildProblem>,
-    views: Views,
+    views: RenderCache,
 }
 
 impl ToolRegistry {

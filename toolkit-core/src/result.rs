@@ -37,7 +37,7 @@ pub struct ToolResult {
     /// How long the tool ran; zero if it did not.
     #[serde(default)]
     pub duration: Duration,
-    /// Why the model made the call, if it was [asked](crate::ToolRegistry::with_think) and has said so.
+    /// Why the model made the call, if it was [asked](crate::ToolRegistry::with_call_reason) and has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the call wants done beside its output; nothing if it failed.

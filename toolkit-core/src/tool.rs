@@ -4,6 +4,7 @@ mod adapted;
 mod answer;
 mod argument;
 mod arguments;
+mod call_reason;
 mod closure;
 mod definition;
 #[cfg(feature = "jsonschema")]
@@ -14,12 +15,12 @@ mod ir;
 mod metadata;
 mod provider;
 mod run;
-mod think;
 mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use answer::{Deferred, Immediate, ToolAnswer};
 pub use argument::ArgumentTransform;
+pub(crate) use call_reason::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -29,7 +30,6 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, go_on, panic_text, start};
-pub(crate) use think::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
 pub use toolset::Toolset;
 
 use crate::args::arguments_value;

@@ -7,7 +7,7 @@ mod anthropic;
 mod api;
 mod declaration;
 mod definitions;
-mod google;
+mod gemini;
 mod history;
 mod ids;
 mod limits;
@@ -20,7 +20,7 @@ mod path;
 mod sse;
 mod stream;
 mod strict;
-mod tool_use;
+mod tool_config;
 mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools};
@@ -28,10 +28,10 @@ pub(crate) use definitions::{Fragment, Renderer};
 pub use limits::LimitExceeded;
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
 pub use strict::NotStrict;
-pub use tool_use::EncodedToolUse;
+pub use tool_config::EncodedToolConfig;
 pub use writer::HistoryWriter;
 
-use crate::call::{ToolCall, ToolUse};
+use crate::call::{ToolCall, ToolConfig};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
 use crate::output::Content;
@@ -62,12 +62,12 @@ pub enum ApiFormat {
     /// Messages of Anthropic.
     Anthropic,
     /// `generateContent` of Google's Gemini.
-    Google,
+    Gemini,
 }
 
 impl ApiFormat {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Google];
+    pub const ALL: [Self; 4] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
 
     /// The name of the format, as in `openai_chat`.
     #[must_use]
@@ -76,7 +76,7 @@ impl ApiFormat {
             Self::OpenAiChat => "openai_chat",
             Self::OpenAiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
-            Self::Google => "google",
+            Self::Gemini => "gemini",
         }
     }
 
@@ -87,7 +87,7 @@ impl ApiFormat {
             Self::OpenAiChat => &["openai-chat"],
             Self::OpenAiResponses => &["openai-responses", "open_responses", "open-responses"],
             Self::Anthropic => &[],
-            Self::Google => &["google-genai"],
+            Self::Gemini => &["google", "google-genai"],
         }
     }
 
@@ -96,7 +96,7 @@ impl ApiFormat {
             Self::OpenAiChat => &openai_chat::OpenAiChat,
             Self::OpenAiResponses => &openai_responses::OpenAiResponses,
             Self::Anthropic => &anthropic::Anthropic,
-            Self::Google => &google::Google,
+            Self::Gemini => &gemini::Gemini,
         }
     }
 
@@ -108,7 +108,7 @@ impl ApiFormat {
             Self::OpenAiChat => openai_chat::NAMES,
             Self::OpenAiResponses => openai_responses::NAMES,
             Self::Anthropic => anthropic::NAMES,
-            Self::Google => google::NAMES,
+            Self::Gemini => gemini::NAMES,
         }
     }
 
@@ -136,7 +136,7 @@ impl ApiFormat {
         options: &DefinitionOptions,
     ) -> Definitions {
         let published: Vec<_> =
-            definitions.into_iter().map(|definition| published(definition, options.think)).collect();
+            definitions.into_iter().map(|definition| published(definition, options.call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         Renderer::new(self, &definitions, names, options).render_all()
     }
@@ -179,29 +179,29 @@ impl ApiFormat {
     /// the choice without the set, calls one at a time not at all.
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, ToolChoice, ToolUse, WireNames};
+    /// use toolkit_core::{ApiFormat, ToolChoice, ToolConfig, WireNames};
     ///
-    /// let wanted = ToolUse::from(ToolChoice::Required).with_parallel(false);
-    /// let anthropic = ApiFormat::Anthropic.encode_tool_use(&wanted, &WireNames::default());
+    /// let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
+    /// let anthropic = ApiFormat::Anthropic.encode_tool_config(&wanted, &WireNames::default());
     /// assert_eq!(anthropic.fields["tool_choice"]["disable_parallel_tool_use"], true);
-    /// let google = ApiFormat::Google.encode_tool_use(&wanted, &WireNames::default());
+    /// let google = ApiFormat::Gemini.encode_tool_config(&wanted, &WireNames::default());
     /// assert_eq!(google.losses[0].path, "/parallel");
     /// ```
     #[must_use]
-    pub fn encode_tool_use(self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
-        self.api().encode_tool_use(wanted, names)
+    pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        self.api().encode_tool_config(wanted, names)
     }
 
-    /// Reads those fields of a request back. A request without them is [`ToolUse::default`].
+    /// Reads those fields of a request back. A request without them is [`ToolConfig::default`].
     ///
     /// # Errors
     /// [`WireError`] if a field is not what the format says.
-    pub fn parse_tool_use(
+    pub fn parse_tool_config(
         self,
         request: &Map<String, Value>,
         names: &WireNames,
-    ) -> Result<ToolUse, WireError> {
-        self.api().parse_tool_use(request, names)
+    ) -> Result<ToolConfig, WireError> {
+        self.api().parse_tool_config(request, names)
     }
 
     /// The calls that a response asks for, in the order of the response. It takes a whole response
@@ -253,7 +253,7 @@ impl ApiFormat {
     /// ```
     /// use toolkit_core::{ApiFormat, Content};
     ///
-    /// let message = ApiFormat::Google.encode_user(&[Content::Text("hi".to_owned())]);
+    /// let message = ApiFormat::Gemini.encode_user(&[Content::Text("hi".to_owned())]);
     /// assert_eq!(message, serde_json::json!({"role": "user", "parts": [{"text": "hi"}]}));
     /// ```
     #[must_use]

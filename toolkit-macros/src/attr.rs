@@ -56,7 +56,7 @@ impl ToolAttr {
         "search_hint",
         "input_examples",
         "strict",
-        "think",
+        "call_reason",
         "unknown",
         "coerce",
         "strict_docs",
@@ -91,7 +91,9 @@ impl ToolAttr {
             }
             "title" | "search_hint" => self.call(&format!("with_{key}"), text(input)?),
             "blocking" | "exclusive" | "read_only" | "destructive" | "idempotent" | "open_world"
-            | "defer" | "strict" | "think" | "coerce" => self.call(&format!("with_{key}"), flag(input)?),
+            | "defer" | "strict" | "call_reason" | "coerce" => {
+                self.call(&format!("with_{key}"), flag(input)?)
+            }
             "retries" | "max_result_size" | "max_concurrency" => {
                 self.call(&format!("with_{key}"), number(input)?);
             }

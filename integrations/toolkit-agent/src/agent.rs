@@ -130,13 +130,13 @@ impl<A: RunAgent> AnyAgent for A {
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
-/// use toolkit_core::{FunctionTool, ToolRegistry};
+/// use toolkit_core::{ClosureTool, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Add { a: i64, b: i64 }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let add = FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| a + b)?;
+/// let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b)?;
 /// let model = ScriptedModel::new().call("add", r#"{"a": 17, "b": 25}"#).text("It is 42.");
 /// let agent = Agent::builder(model)
 ///     .instructions("You are good at sums.")

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toolkit_core::{Session, SessionStore, ToolCall, ToolError, ToolResult};
+use toolkit_core::{Session, SessionMap, ToolCall, ToolError, ToolResult};
 
 /// A conversation: what was said, and what is remembered beside it.
 ///
@@ -37,9 +37,9 @@ pub struct Conversation {
     /// The turn of a model that has not ended.
     turn: Option<Turn>,
     /// What is remembered under keys without a prefix.
-    own: SessionStore,
-    user: SessionStore,
-    app: SessionStore,
+    own: SessionMap,
+    user: SessionMap,
+    app: SessionMap,
     /// Where what is remembered of the user and the application is kept.
     lease: Option<Arc<Lease>>,
 }
@@ -95,7 +95,7 @@ impl Conversation {
     /// Sets what is remembered under `user:`, in all conversations of a user. It is shared, not saved with the
     /// conversation.
     #[must_use]
-    pub fn with_user(mut self, user: SessionStore) -> Self {
+    pub fn with_user(mut self, user: SessionMap) -> Self {
         self.user = user;
         self
     }
@@ -103,7 +103,7 @@ impl Conversation {
     /// Sets what is remembered under `app:`, in all conversations of the application. It is shared, not saved with
     /// the conversation.
     #[must_use]
-    pub fn with_app(mut self, app: SessionStore) -> Self {
+    pub fn with_app(mut self, app: SessionMap) -> Self {
         self.app = app;
         self
     }

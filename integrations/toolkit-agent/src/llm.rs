@@ -22,7 +22,7 @@ use ask::within;
 use failures::Failures;
 use std::fmt;
 use std::ops::ControlFlow;
-use toolkit_core::{Dispatcher, Session, ToolActions, ToolResult, ToolUse};
+use toolkit_core::{Dispatcher, Session, ToolActions, ToolConfig, ToolResult};
 use work::Work;
 
 /// What the instructions of an agent may depend on.
@@ -61,7 +61,7 @@ pub(crate) struct LlmAgent {
     pub(crate) tools: Tools,
     pub(crate) callbacks: ModelCallbacks,
     pub(crate) sub_agents: Vec<Agent>,
-    pub(crate) tool_use: ToolUse,
+    pub(crate) tool_use: ToolConfig,
     pub(crate) options: ModelOptions,
     pub(crate) limits: Limits,
     pub(crate) retry: ModelRetry,

@@ -16,7 +16,7 @@ pub use stream::{ModelDelta, ModelStream};
 
 use crate::message::Message;
 use std::sync::Arc;
-use toolkit_core::{ToolRegistry, ToolUse};
+use toolkit_core::{ToolConfig, ToolRegistry};
 
 /// What a model is asked.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct ModelRequest {
     /// The tools that the model may call.
     pub tools: Arc<ToolRegistry>,
     /// How it may use them.
-    pub tool_use: ToolUse,
+    pub tool_use: ToolConfig,
     /// How it should answer.
     pub options: ModelOptions,
 }
@@ -42,7 +42,7 @@ impl ModelRequest {
             instructions: String::new(),
             messages: messages.into_iter().collect(),
             tools: Arc::default(),
-            tool_use: ToolUse::default(),
+            tool_use: ToolConfig::default(),
             options: ModelOptions::default(),
         }
     }
@@ -63,7 +63,7 @@ impl ModelRequest {
 
     /// Sets how the model may use its tools.
     #[must_use]
-    pub fn with_tool_use(mut self, tool_use: impl Into<ToolUse>) -> Self {
+    pub fn with_tool_use(mut self, tool_use: impl Into<ToolConfig>) -> Self {
         self.tool_use = tool_use.into();
         self
     }

@@ -218,7 +218,7 @@ async fn temporary_values_last_as_long_as_the_run() {
         .call("get", "{}")
         .text("done");
     let mut tools = tools();
-    let get = toolkit_core::FunctionTool::from_fn_with(
+    let get = toolkit_core::ClosureTool::with_context(
         "get",
         "Reads.",
         |_: crate::support::Nothing, context: toolkit_core::ToolContext| {

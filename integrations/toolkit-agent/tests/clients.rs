@@ -8,7 +8,7 @@ use toolkit_agent::{
     Agent, AgentBuilder, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     RunOutput,
 };
-use toolkit_core::{Content, FunctionTool, Media, ToolChoice, ToolOutput, ToolRegistry};
+use toolkit_core::{ClosureTool, Content, Media, ToolChoice, ToolOutput, ToolRegistry};
 
 fn reply(body: Value) -> Reply {
     Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))
@@ -20,12 +20,11 @@ fn photograph() -> ToolRegistry {
     struct Photograph {
         of: String,
     }
-    let tool =
-        FunctionTool::from_fn("camera.photograph", "Takes a photo.", |Photograph { of }: Photograph| {
-            let picture = Media::new("image/png", b"\x89PNG");
-            ToolOutput::new(vec![Content::Text(format!("A photo of {of}.")), picture.into()])
-        });
-    let other = FunctionTool::from_fn("wait", "Waits.", |Photograph { of }: Photograph| of);
+    let tool = ClosureTool::new("camera.photograph", "Takes a photo.", |Photograph { of }: Photograph| {
+        let picture = Media::new("image/png", b"\x89PNG");
+        ToolOutput::new(vec![Content::Text(format!("A photo of {of}.")), picture.into()])
+    });
+    let other = ClosureTool::new("wait", "Waits.", |Photograph { of }: Photograph| of);
     ToolRegistry::from_tools([tool.unwrap(), other.unwrap()]).unwrap()
 }
 

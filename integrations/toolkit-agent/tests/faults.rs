@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use toolkit_agent::{AgentBuilder, AgentError, Message, ModelError, ModelRetry};
-use toolkit_core::{FunctionTool, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolRegistry};
 
 /// Longer than anything here may take, and shorter than anybody's patience.
 const HANGS: Duration = Duration::from_secs(60);
@@ -151,7 +151,7 @@ fn add() -> (ToolRegistry, Arc<AtomicUsize>) {
     }
     let runs = Arc::new(AtomicUsize::new(0));
     let count = runs.clone();
-    let add = FunctionTool::from_fn("add", "Adds.", move |Add { a, b }: Add| {
+    let add = ClosureTool::new("add", "Adds.", move |Add { a, b }: Add| {
         count.fetch_add(1, Ordering::Relaxed);
         a + b
     });

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
 use toolkit_agent::{Agent, AgentError, Message, ModelError, ModelErrorKind, ModelRetry, RunEvent};
 use toolkit_core::{
-    ApiFormat, FunctionTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
+    ApiFormat, ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
 };
 
 /// Sends chunks of a stream, then an answer without calls.
@@ -103,7 +103,7 @@ async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
             tools.register(Anything(ToolDefinition::new(name, "", json!({"type": "object"})))).unwrap();
         }
     }
-    let spare = FunctionTool::from_fn("spare", "Is never called.", |_: Nothing| ()).unwrap();
+    let spare = ClosureTool::new("spare", "Is never called.", |_: Nothing| ()).unwrap();
     tools.register(spare).unwrap();
     let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport);
     let agent = Agent::builder(model).tools(tools).retry(ModelRetry::never()).build().unwrap();

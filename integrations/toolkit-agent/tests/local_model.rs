@@ -16,7 +16,7 @@ use toolkit_agent::clients::{Anthropic, HttpLimits, OpenAi};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, FinishReason, Limits, Message, ModelOptions, ModelRetry, RunOutput,
 };
-use toolkit_core::{BuildError, FunctionTool, ToolRegistry};
+use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 
 /// A task, and what shows that it is solved: the tools that must have run, and what the answer must hold.
 struct Task {
@@ -91,19 +91,19 @@ fn tools() -> Result<(ToolRegistry, Ran), BuildError> {
     };
     let (weather, add, multiply, population, convert) = (note(), note(), note(), note(), note());
     let tools = ToolRegistry::from_tools([
-        FunctionTool::from_fn("get_weather", "Get the weather of a city", move |Place { city }: Place| {
+        ClosureTool::new("get_weather", "Get the weather of a city", move |Place { city }: Place| {
             weather(format!("get_weather {city}"));
             format!("21 degrees celsius and clear sky in {city}")
         })?,
-        FunctionTool::from_fn("add", "Add two integers", move |Numbers { a, b }: Numbers| {
+        ClosureTool::new("add", "Add two integers", move |Numbers { a, b }: Numbers| {
             add(format!("add {a} {b}"));
             a.saturating_add(b)
         })?,
-        FunctionTool::from_fn("multiply", "Multiply two integers", move |Numbers { a, b }: Numbers| {
+        ClosureTool::new("multiply", "Multiply two integers", move |Numbers { a, b }: Numbers| {
             multiply(format!("multiply {a} {b}"));
             a.saturating_mul(b)
         })?,
-        FunctionTool::from_fn(
+        ClosureTool::new(
             "get_population",
             "Get the population of a country",
             move |Country { country }: Country| {
@@ -112,14 +112,10 @@ fn tools() -> Result<(ToolRegistry, Ran), BuildError> {
                 format!("{millions} million people live in {country}")
             },
         )?,
-        FunctionTool::from_fn(
-            "convert_currency",
-            "Convert money",
-            move |Money { amount, from, to }: Money| {
-                convert(format!("convert_currency {amount} {from} {to}"));
-                format!("{} {to}", amount * 0.9)
-            },
-        )?,
+        ClosureTool::new("convert_currency", "Convert money", move |Money { amount, from, to }: Money| {
+            convert(format!("convert_currency {amount} {from} {to}"));
+            format!("{} {to}", amount * 0.9)
+        })?,
     ])?;
     Ok((tools, ran))
 }

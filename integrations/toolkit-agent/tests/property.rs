@@ -222,7 +222,7 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::OpenAiChat, "messages", r#""role":"tool""#),
         (ApiFormat::OpenAiResponses, "input", r#""type":"function_call_output""#),
         (ApiFormat::Anthropic, "messages", r#""type":"tool_result""#),
-        (ApiFormat::Google, "contents", r#"{"functionResponse":"#),
+        (ApiFormat::Gemini, "contents", r#"{"functionResponse":"#),
     ] {
         let body = wire::request_body(format, "m", request, false);
         let history = body[field].as_array().unwrap().clone();

@@ -10,7 +10,7 @@ use toolkit_agent::{
     ModelOptions, ModelRequest, ModelResponse, ModelRetry, ModelStream, Recorder, Replay, RunEvent,
     ScriptedModel, Usage,
 };
-use toolkit_core::{FunctionTool, ToolCall, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
 /// A file that is gone after the test.
 struct Tape(PathBuf);
@@ -38,7 +38,7 @@ struct Number {
 }
 
 fn agent(model: impl ChatModel) -> AgentBuilder {
-    let double = FunctionTool::from_fn("double", "Doubles.", |number: Number| number.n * 2).unwrap();
+    let double = ClosureTool::new("double", "Doubles.", |number: Number| number.n * 2).unwrap();
     Agent::builder(model)
         .instructions("Use your tool.")
         .tools(ToolRegistry::from_tools([double]).unwrap())

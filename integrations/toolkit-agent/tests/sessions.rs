@@ -6,7 +6,7 @@ use toolkit_agent::{
     Agent, AgentError, Conversation, ConversationStore, MemoryStore, Message, RunOptions, ScriptedModel,
     Sessions, StateOwner, StoreError,
 };
-use toolkit_core::{FunctionTool, ToolContext};
+use toolkit_core::{ClosureTool, ToolContext};
 
 /// What every store has to do. `open` opens the same store again, as another program does.
 async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
@@ -171,7 +171,7 @@ async fn a_run_goes_on_after_a_crash_in_the_middle_of_a_turn() {
                 }
             }
         };
-        tools.register(FunctionTool::from_fn_with("look", "Looks.", look).unwrap()).unwrap();
+        tools.register(ClosureTool::with_context("look", "Looks.", look).unwrap()).unwrap();
         let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("look", "{}").text("done");
         let agent = Agent::builder(model).tools(tools).streaming(streaming).build().unwrap();
         Sessions::new(store).run(&agent, "ada", "1", "go").await.unwrap();
@@ -221,7 +221,11 @@ impl ConversationStore for Full {
         Ok(std::collections::BTreeMap::new())
     }
 
-    async fn change_state(&self, _: StateOwner<'_>, _: &toolkit_core::StateDelta) -> Result<(), StoreError> {
+    async fn change_state(
+        &self,
+        _: StateOwner<'_>,
+        _: &toolkit_core::SessionDelta,
+    ) -> Result<(), StoreError> {
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use toolkit_agent::{
     Agent, AgentError, Conversation, FinishReason, FormOptions, Limit, Limits, Message, ModelError,
     ModelRequest, ModelResponse, RunOptions, ScriptedModel,
 };
-use toolkit_core::{ApiFormat, FunctionTool, ToolParams, ToolRegistry};
+use toolkit_core::{ApiFormat, ClosureTool, ToolParams, ToolRegistry};
 
 /// A recipe for the kitchen.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -66,7 +66,7 @@ async fn the_model_is_told_the_form_twice() {
     let format = request.options.output.clone().unwrap();
     assert_eq!(format.name, "Recipe");
     assert_eq!(format.schema["description"], "A recipe for the kitchen.");
-    for api in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Google] {
+    for api in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Gemini] {
         let body = Value::from(toolkit_agent::wire::request_body(api, "m", &request, false));
         let places = [
             "/response_format/json_schema/schema",
@@ -131,7 +131,7 @@ async fn what_is_no_object_stands_in_one() {
 async fn tools_are_called_before_the_answer() {
     #[derive(Deserialize, JsonSchema)]
     struct Look {}
-    let look = FunctionTool::from_fn("look", "Looks into the fridge.", |_: Look| "leek").unwrap();
+    let look = ClosureTool::new("look", "Looks into the fridge.", |_: Look| "leek").unwrap();
     let model = ScriptedModel::new().call("look", "{}").text("Soup!").text(SOUP);
     let agent =
         Agent::builder(model.clone()).tools(ToolRegistry::from_tools([look]).unwrap()).build().unwrap();

@@ -15,7 +15,7 @@ use toolkit_agent::{
     ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel,
 };
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ApiFormat, FunctionTool, ToolContext, ToolError, ToolRegistry};
+use toolkit_core::{ApiFormat, ClosureTool, ToolContext, ToolError, ToolRegistry};
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -44,29 +44,27 @@ struct Set {
 /// `add`, `wait`, `fail`, `enough`, `answer`, `set`.
 pub(crate) fn tools() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
-    let add = FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| a + b);
+    let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b);
     registry.register(add.unwrap()).unwrap();
-    let wait = FunctionTool::from_fn("wait", "Waits.", |Wait { ms }: Wait| async move {
+    let wait = ClosureTool::new("wait", "Waits.", |Wait { ms }: Wait| async move {
         sleep(Duration::from_millis(ms)).await;
         format!("waited {ms}")
     });
     registry.register(wait.unwrap()).unwrap();
-    let fail =
-        FunctionTool::from_fn("fail", "Fails.", |_: Nothing| Err::<(), _>(ToolError::failed("no luck")));
+    let fail = ClosureTool::new("fail", "Fails.", |_: Nothing| Err::<(), _>(ToolError::failed("no luck")));
     registry.register(fail.unwrap()).unwrap();
-    let enough = FunctionTool::from_fn_with("enough", "Escalates.", |_: Nothing, context: ToolContext| {
+    let enough = ClosureTool::with_context("enough", "Escalates.", |_: Nothing, context: ToolContext| {
         context.actions().escalate();
         "enough"
     });
     registry.register(enough.unwrap()).unwrap();
-    let answer =
-        FunctionTool::from_fn_with("answer", "Is the answer.", |_: Nothing, context: ToolContext| {
-            context.actions().skip_summarization();
-            "the answer"
-        });
+    let answer = ClosureTool::with_context("answer", "Is the answer.", |_: Nothing, context: ToolContext| {
+        context.actions().skip_summarization();
+        "the answer"
+    });
     registry.register(answer.unwrap()).unwrap();
     let set =
-        FunctionTool::from_fn_with("set", "Remembers.", |Set { key, value }: Set, context: ToolContext| {
+        ClosureTool::with_context("set", "Remembers.", |Set { key, value }: Set, context: ToolContext| {
             context.session().set(key, value);
             "remembered"
         });
@@ -127,7 +125,7 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
         };
         assert_eq!(calls, results, "{messages:?}");
     }
-    for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Google]
+    for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Gemini]
     {
         let names = tools().wire_names(format);
         let sent: Vec<Value> = messages

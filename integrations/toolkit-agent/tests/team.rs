@@ -9,8 +9,8 @@ use toolkit_agent::{
     Sessions,
 };
 use toolkit_core::{
-    BuildProblem, CancellationToken, Dispatcher, ErrorKind, FunctionTool, RunContext, Session, Tool,
-    ToolCall, ToolContext, ToolName, ToolRegistry,
+    BuildProblem, CancellationToken, ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall,
+    ToolContext, ToolName, ToolRegistry,
 };
 
 /// An agent with the agent `expert` as a tool, which has the model of this script.
@@ -230,7 +230,7 @@ async fn a_team_may_be_a_tool() {
 }
 
 fn back() -> ToolRegistry {
-    let back = FunctionTool::from_fn_with("back", "Goes back.", |_: Nothing, context: ToolContext| {
+    let back = ClosureTool::with_context("back", "Goes back.", |_: Nothing, context: ToolContext| {
         context.actions().transfer_to_agent("root");
     });
     ToolRegistry::from_tools([back.unwrap()]).unwrap()

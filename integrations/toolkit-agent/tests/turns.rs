@@ -8,7 +8,7 @@ use toolkit_agent::{
     Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
     ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
 };
-use toolkit_core::{CancellationToken, FunctionTool, ToolCall, ToolRegistry, ToolResult};
+use toolkit_core::{CancellationToken, ClosureTool, ToolCall, ToolRegistry, ToolResult};
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {
@@ -16,7 +16,7 @@ struct Number {
 }
 
 fn agent(model: &ScriptedModel) -> AgentBuilder {
-    let double = FunctionTool::from_fn("double", "Doubles.", |number: Number| number.n * 2).unwrap();
+    let double = ClosureTool::new("double", "Doubles.", |number: Number| number.n * 2).unwrap();
     Agent::builder(model.clone()).tools(ToolRegistry::from_tools([double]).unwrap())
 }
 

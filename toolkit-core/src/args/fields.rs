@@ -9,15 +9,15 @@ use serde::forward_to_deserialize_any;
 pub(super) fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let mut fields = None;
     // It always ends in an error: there is no value, only the question what value is expected.
-    let _ = T::deserialize(Question { fields: &mut fields });
+    let _ = T::deserialize(ApprovalRequest { fields: &mut fields });
     fields
 }
 
-struct Question<'a> {
+struct ApprovalRequest<'a> {
     fields: &'a mut Option<&'static [&'static str]>,
 }
 
-impl<'de> Deserializer<'de> for Question<'_> {
+impl<'de> Deserializer<'de> for ApprovalRequest<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {

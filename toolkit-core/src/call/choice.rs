@@ -29,14 +29,14 @@ pub enum ToolChoice {
 /// How the model may use the tools of one request.
 ///
 /// ```
-/// use toolkit_core::{ToolChoice, ToolUse};
+/// use toolkit_core::{ToolChoice, ToolConfig};
 ///
-/// let one_at_a_time = ToolUse::from(ToolChoice::Required).with_parallel(false);
+/// let one_at_a_time = ToolConfig::from(ToolChoice::Required).with_parallel(false);
 /// assert_eq!(one_at_a_time.parallel, Some(false));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ToolUse {
+pub struct ToolConfig {
     /// Which tools may or must be called.
     pub choice: ToolChoice,
     /// Whether the model may ask for several calls at once; `None` leaves it to the provider, which
@@ -48,7 +48,7 @@ pub struct ToolUse {
     pub custom: BTreeSet<String>,
 }
 
-impl ToolUse {
+impl ToolConfig {
     /// Says whether the model may ask for several calls at once.
     #[must_use]
     pub fn with_parallel(mut self, parallel: bool) -> Self {
@@ -57,7 +57,7 @@ impl ToolUse {
     }
 }
 
-impl ToolUse {
+impl ToolConfig {
     /// Adds names of tools that take [free text](Self::custom); those that the choice does not name are
     /// left out.
     #[must_use]
@@ -73,7 +73,7 @@ impl ToolUse {
     }
 }
 
-impl From<ToolChoice> for ToolUse {
+impl From<ToolChoice> for ToolConfig {
     fn from(choice: ToolChoice) -> Self {
         Self { choice, ..Self::default() }
     }

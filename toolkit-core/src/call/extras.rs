@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// use toolkit_core::ProviderExtras;
 ///
 /// let fields = serde_json::json!({"thoughtSignature": "CpcB"});
-/// let extras = ProviderExtras::new("google", fields.as_object().cloned().unwrap_or_default());
-/// assert_eq!(extras.get("google", "thoughtSignature").unwrap(), "CpcB");
+/// let extras = ProviderExtras::new("gemini", fields.as_object().cloned().unwrap_or_default());
+/// assert_eq!(extras.get("gemini", "thoughtSignature").unwrap(), "CpcB");
 /// assert!(extras.get("anthropic", "thoughtSignature").is_none());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

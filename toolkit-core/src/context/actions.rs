@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Changes of a session: the new value of each key that was set, `None` for one that was removed.
-pub type StateDelta = BTreeMap<String, Option<Value>>;
+pub type SessionDelta = BTreeMap<String, Option<Value>>;
 
 /// What a call wants done beside its output: by the session, which a dispatcher with a
 /// [`RunContext`](crate::RunContext) sees to, and by the agent, which is the program's part.
@@ -31,7 +31,7 @@ pub struct ToolActions {
     /// Whether the output is the answer, so that the model need not put it into words.
     pub skip_summarization: bool,
     /// What the call changed in the session.
-    pub state_delta: StateDelta,
+    pub state_delta: SessionDelta,
 }
 
 impl ToolActions {

@@ -80,9 +80,9 @@ impl Clone for Draft {
 /// the changes of its calls come in the order of the calls. Prefixes of keys say for whom a
 /// value is, see [`Session`](crate::Session). What a call writes that no dispatcher runs is gone when the call is.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionView<'a>(&'a ToolContext);
+pub struct SessionHandle<'a>(&'a ToolContext);
 
-impl SessionView<'_> {
+impl SessionHandle<'_> {
     /// The id of the session, if there is one.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
@@ -116,9 +116,9 @@ impl SessionView<'_> {
 /// What a call wants the agent to do. It counts only if the call succeeds, and is then in
 /// [`ToolResult::actions`](crate::ToolResult::actions).
 #[derive(Debug, Clone, Copy)]
-pub struct ActionsView<'a>(&'a ToolContext);
+pub struct ActionsHandle<'a>(&'a ToolContext);
 
-impl ActionsView<'_> {
+impl ActionsHandle<'_> {
     /// Has another agent go on with the conversation.
     pub fn transfer_to_agent(&self, name: impl Into<String>) {
         let name = name.into();
@@ -148,13 +148,13 @@ impl ToolContext {
     /// # Ok::<(), toolkit_core::NameError>(())
     /// ```
     #[must_use]
-    pub fn session(&self) -> SessionView<'_> {
-        SessionView(self)
+    pub fn session(&self) -> SessionHandle<'_> {
+        SessionHandle(self)
     }
 
     /// What the agent should do after this call.
     #[must_use]
-    pub fn actions(&self) -> ActionsView<'_> {
-        ActionsView(self)
+    pub fn actions(&self) -> ActionsHandle<'_> {
+        ActionsHandle(self)
     }
 }

@@ -1,8 +1,8 @@
 //! What all calls of one run of an agent have in common.
 
-use super::actions::StateDelta;
+use super::actions::SessionDelta;
 use super::attempts::Attempts;
-use super::session::{Scope, Session, SessionStore};
+use super::session::{Scope, Session, SessionMap};
 use super::state::State;
 use crate::call::CallId;
 use crate::name::ToolName;
@@ -57,7 +57,7 @@ pub struct RunContext {
     agent_name: Option<Arc<str>>,
     invocation_id: Option<Arc<str>>,
     session: Option<Session>,
-    temp: SessionStore,
+    temp: SessionMap,
     extensions: State,
     attempts: Attempts,
     listener: Option<Listener>,
@@ -141,7 +141,7 @@ impl RunContext {
 
     /// Makes changes of the session, and of this run for `temp:`. Dispatchers do it for the calls that
     /// succeeded; without a session, what is not of this run is not kept.
-    pub fn apply(&self, delta: &StateDelta) {
+    pub fn apply(&self, delta: &SessionDelta) {
         if let Some(session) = &self.session {
             session.apply(delta);
         }

@@ -1,6 +1,6 @@
 //! What is remembered between calls: values under keys, for a session, a user, the application.
 
-use super::actions::StateDelta;
+use super::actions::SessionDelta;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,16 +9,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Values under keys. Clones share them.
 ///
 /// ```
-/// use toolkit_core::SessionStore;
+/// use toolkit_core::SessionMap;
 ///
-/// let store = SessionStore::new();
+/// let store = SessionMap::new();
 /// store.clone().set("theme", "dark");
 /// assert_eq!(store.get("theme"), Some("dark".into()));
 /// ```
 #[derive(Clone, Default)]
-pub struct SessionStore(Arc<RwLock<BTreeMap<String, Value>>>);
+pub struct SessionMap(Arc<RwLock<BTreeMap<String, Value>>>);
 
-impl SessionStore {
+impl SessionMap {
     /// No values.
     #[must_use]
     pub fn new() -> Self {
@@ -56,7 +56,7 @@ impl SessionStore {
     }
 
     /// Applies the part of the changes whose keys `own` takes, under the keys that it makes of them.
-    pub(super) fn apply(&self, delta: &StateDelta, own: impl Fn(&str) -> Option<&str>) {
+    pub(super) fn apply(&self, delta: &SessionDelta, own: impl Fn(&str) -> Option<&str>) {
         let mut changes = delta.iter().filter_map(|(key, value)| Some((own(key)?, value))).peekable();
         if changes.peek().is_none() {
             return;
@@ -72,14 +72,14 @@ impl SessionStore {
     }
 }
 
-impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionStore {
+impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionMap {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(values: I) -> Self {
         let values = values.into_iter().map(|(key, value)| (key.into(), value.into()));
         Self(Arc::new(RwLock::new(values.collect())))
     }
 }
 
-impl fmt::Debug for SessionStore {
+impl fmt::Debug for SessionMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Values may be secrets; their keys say enough.
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -94,9 +94,9 @@ impl fmt::Debug for SessionStore {
 /// keys without the prefix.
 ///
 /// ```
-/// use toolkit_core::{Session, SessionStore};
+/// use toolkit_core::{Session, SessionMap};
 ///
-/// let application = SessionStore::from_iter([("currency", "EUR")]);
+/// let application = SessionMap::from_iter([("currency", "EUR")]);
 /// let session = Session::new("session 1").with_app(application);
 /// assert_eq!(session.get("app:currency"), Some("EUR".into()));
 /// assert_eq!(session.get("currency"), None);
@@ -104,9 +104,9 @@ impl fmt::Debug for SessionStore {
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     id: Arc<str>,
-    own: SessionStore,
-    user: SessionStore,
-    app: SessionStore,
+    own: SessionMap,
+    user: SessionMap,
+    app: SessionMap,
 }
 
 impl Session {
@@ -118,21 +118,21 @@ impl Session {
 
     /// Sets what is remembered under keys without a prefix.
     #[must_use]
-    pub fn with_store(mut self, own: SessionStore) -> Self {
+    pub fn with_store(mut self, own: SessionMap) -> Self {
         self.own = own;
         self
     }
 
     /// Sets what is remembered under `user:`, in all sessions of a user.
     #[must_use]
-    pub fn with_user(mut self, user: SessionStore) -> Self {
+    pub fn with_user(mut self, user: SessionMap) -> Self {
         self.user = user;
         self
     }
 
     /// Sets what is remembered under `app:`, in all sessions of the application.
     #[must_use]
-    pub fn with_app(mut self, app: SessionStore) -> Self {
+    pub fn with_app(mut self, app: SessionMap) -> Self {
         self.app = app;
         self
     }
@@ -145,19 +145,19 @@ impl Session {
 
     /// What is remembered under keys without a prefix.
     #[must_use]
-    pub fn store(&self) -> &SessionStore {
+    pub fn store(&self) -> &SessionMap {
         &self.own
     }
 
     /// What is remembered under `user:`.
     #[must_use]
-    pub fn user(&self) -> &SessionStore {
+    pub fn user(&self) -> &SessionMap {
         &self.user
     }
 
     /// What is remembered under `app:`.
     #[must_use]
-    pub fn app(&self) -> &SessionStore {
+    pub fn app(&self) -> &SessionMap {
         &self.app
     }
 
@@ -173,7 +173,7 @@ impl Session {
     }
 
     /// Makes changes, those of `temp:` excepted.
-    pub fn apply(&self, delta: &StateDelta) {
+    pub fn apply(&self, delta: &SessionDelta) {
         self.own.apply(delta, |key| Scope::Session.own(key));
         self.user.apply(delta, |key| Scope::User.own(key));
         self.app.apply(delta, |key| Scope::App.own(key));

@@ -1,7 +1,7 @@
 //! What happens to the outcome of a call before the model reads it.
 
 use super::Dispatcher;
-use crate::context::{RunContext, StateDelta, ToolContext};
+use crate::context::{RunContext, SessionDelta, ToolContext};
 use crate::error::ToolError;
 use crate::output::{ToolOutput, Truncation};
 use crate::result::ToolResult;
@@ -41,7 +41,7 @@ impl Finish {
     /// Has the session take over what the calls have changed, in the order of the results.
     pub(super) fn apply_changes(&self, results: &[ToolResult]) {
         if let Some(run) = &self.run {
-            let mut changes = StateDelta::new();
+            let mut changes = SessionDelta::new();
             for result in results {
                 changes.extend(result.actions.state_delta.clone());
             }
@@ -82,7 +82,7 @@ impl fmt::Debug for Finish {
 pub(super) struct Changes {
     finish: Arc<Finish>,
     /// By position.
-    of_calls: BTreeMap<usize, StateDelta>,
+    of_calls: BTreeMap<usize, SessionDelta>,
 }
 
 impl Changes {
@@ -127,7 +127,7 @@ impl Dispatcher {
     /// struct Search { query: String }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let search = FunctionTool::from_fn_with("search", "", |args: Search, context: ToolContext| {
+    /// let search = ClosureTool::with_context("search", "", |args: Search, context: ToolContext| {
     ///     context.session().set("user:last_query", args.query);
     /// })?;
     /// let session = Session::new("session 1");

@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 /// handle, too.
 ///
 /// ```
-/// use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, FunctionTool, ToolCall, ToolRegistry};
+/// use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, ClosureTool, ToolCall, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let forever = FunctionTool::from_fn("wait", "Waits.", |_: Nothing| std::future::pending::<()>())?;
+/// let forever = ClosureTool::new("wait", "Waits.", |_: Nothing| std::future::pending::<()>())?;
 /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([forever])?)?;
 /// let handle = BatchHandle::new();
 /// let batch = dispatcher.dispatch_with([ToolCall::new("call_1", "wait", "{}")], handle.clone());

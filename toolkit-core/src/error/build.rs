@@ -155,7 +155,7 @@ impl fmt::Display for BuildProblem {
             Self::ReservedParameter { tool, parameter, defined_at } => {
                 write!(
                     f,
-                    "tool `{tool}` must not have a parameter `{parameter}` (defined at {}): the model's reason for a call has that name; rename it or say `think = false`",
+                    "tool `{tool}` must not have a parameter `{parameter}` (defined at {}): the model's reason for a call has that name; rename it or say `call_reason = false`",
                     place(*defined_at)
                 )
             }

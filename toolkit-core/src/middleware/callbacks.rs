@@ -22,12 +22,12 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> Answer<'static> + Send + Sync;
 ///
 /// ```
 /// use toolkit_core::{Callbacks, Dispatcher, ToolCall, ToolOutput, ToolRegistry};
-/// # use toolkit_core::FunctionTool;
+/// # use toolkit_core::ClosureTool;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// # let tools = ["look", "dangerous"].map(|name| FunctionTool::from_fn(name, "Works.", |_: Nothing| "seen").unwrap());
+/// # let tools = ["look", "dangerous"].map(|name| ClosureTool::new(name, "Works.", |_: Nothing| "seen").unwrap());
 /// # let registry = ToolRegistry::from_tools(tools)?;
 /// let callbacks = Callbacks::new()
 ///     .before(|request| (request.definition().name.as_str() == "dangerous").then(|| Ok("blocked".into())))

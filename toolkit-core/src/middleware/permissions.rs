@@ -26,7 +26,7 @@ pub enum Permission {
 /// What somebody is asked: may this call run?
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Question {
+pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
     /// Its arguments, by the names of the parameters.
@@ -35,7 +35,7 @@ pub struct Question {
     pub reason: String,
 }
 
-/// The answer to a [`Question`].
+/// The answer to a [`ApprovalRequest`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
@@ -49,7 +49,7 @@ pub enum Approval {
 
 type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
-type Handler = dyn Fn(Question) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
+type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
 /// One rule of [`Permissions`]. It holds for all calls until conditions narrow it; all of them have to be met.
 ///
@@ -227,7 +227,10 @@ impl Permissions {
 
     /// Sets who is asked. It may take its time: it is dropped when the call is cancelled.
     #[must_use]
-    pub fn with_handler<Fut>(mut self, handler: impl Fn(Question) -> Fut + Send + Sync + 'static) -> Self
+    pub fn with_handler<Fut>(
+        mut self,
+        handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+    ) -> Self
     where
         Fut: Future<Output = Approval> + Send + 'static,
     {
@@ -279,7 +282,7 @@ impl Permissions {
         tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
     }
 
-    async fn ask(&self, question: Question) -> Approval {
+    async fn ask(&self, question: ApprovalRequest) -> Approval {
         let Some(handler) = &self.handler else {
             return self.unanswered.clone();
         };
@@ -304,7 +307,7 @@ impl Middleware for Permissions {
         if let Some(teller) = &teller {
             teller.asked(&reason);
         }
-        let approval = self.ask(Question { request: request.clone(), arguments, reason }).await;
+        let approval = self.ask(ApprovalRequest { request: request.clone(), arguments, reason }).await;
         if let Some(teller) = &teller {
             teller.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
         }

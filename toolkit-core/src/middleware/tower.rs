@@ -21,33 +21,33 @@ use tower_service::Service;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit_core::{Dispatcher, Layered, ToolRegistry};
+/// use toolkit_core::{Dispatcher, TowerMiddleware, ToolRegistry};
 /// use tower::timeout::TimeoutLayer;
 ///
-/// let patience = Layered::new(TimeoutLayer::new(Duration::from_secs(60)));
+/// let patience = TowerMiddleware::new(TimeoutLayer::new(Duration::from_secs(60)));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(patience);
 /// # Ok::<(), toolkit_core::BuildError>(())
 /// ```
-pub struct Layered<S>(Mutex<S>);
+pub struct TowerMiddleware<S>(Mutex<S>);
 
-impl<S> Layered<S> {
+impl<S> TowerMiddleware<S> {
     /// The layer around whatever comes after it.
     #[must_use]
-    pub fn new(layer: impl Layer<Onward, Service = S>) -> Self {
-        Self(Mutex::new(layer.layer(Onward(()))))
+    pub fn new(layer: impl Layer<NextService, Service = S>) -> Self {
+        Self(Mutex::new(layer.layer(NextService(()))))
     }
 }
 
-impl<S> Middleware for Layered<S>
+impl<S> Middleware for TowerMiddleware<S>
 where
-    S: Service<Passage, Response = ToolOutput> + Clone + Send + 'static,
+    S: Service<ServiceRequest, Response = ToolOutput> + Clone + Send + 'static,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
     S::Future: Send,
 {
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
         let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         poll_fn(|waker| service.poll_ready(waker)).await.map_err(tool_error)?;
-        service.call(Passage { request, next }).await.map_err(tool_error)
+        service.call(ServiceRequest { request, next }).await.map_err(tool_error)
     }
 }
 
@@ -58,15 +58,15 @@ fn tool_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
     }
 }
 
-impl<S> fmt::Debug for Layered<S> {
+impl<S> fmt::Debug for TowerMiddleware<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Layered").field("service", &std::any::type_name::<S>()).finish()
+        f.debug_struct("TowerMiddleware").field("service", &std::any::type_name::<S>()).finish()
     }
 }
 
 /// What goes through the layers: a call, and the way that is left to its tool.
 #[derive(Debug, Clone)]
-pub struct Passage {
+pub struct ServiceRequest {
     /// The call.
     pub request: ToolRequest,
     /// The way that is left.
@@ -75,9 +75,9 @@ pub struct Passage {
 
 /// The innermost service: it goes on to the next middleware, or to the tool.
 #[derive(Debug, Clone)]
-pub struct Onward(());
+pub struct NextService(());
 
-impl Service<Passage> for Onward {
+impl Service<ServiceRequest> for NextService {
     type Response = ToolOutput;
     type Error = ToolError;
     type Future = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -86,7 +86,7 @@ impl Service<Passage> for Onward {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, Passage { request, next }: Passage) -> Self::Future {
+    fn call(&mut self, ServiceRequest { request, next }: ServiceRequest) -> Self::Future {
         Box::pin(next.run(request))
     }
 }

@@ -34,13 +34,13 @@ impl ToolRegistry {
     /// [restored](Self::restore). If the name is overridden already, what was there at first is restored then.
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let now = FunctionTool::from_fn("now", "The year.", |_: Nothing| 2026)?;
-    /// let fixed = FunctionTool::from_fn("for_tests", "The year.", |_: Nothing| 1999)?;
+    /// let now = ClosureTool::new("now", "The year.", |_: Nothing| 2026)?;
+    /// let fixed = ClosureTool::new("for_tests", "The year.", |_: Nothing| 1999)?;
     /// let mut registry = ToolRegistry::from_tools([now])?;
     /// registry.override_tool("now", fixed)?;
     /// assert_eq!(registry.call("now", "{}").await?.to_text(), "1999");
@@ -87,11 +87,11 @@ impl ToolRegistry {
     /// it: they are neither listed nor called nor named in errors.
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, ToolFilter, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, ToolFilter, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
-    /// let tools = ["read", "remove"].map(|name| FunctionTool::from_fn(name, "", |_: Nothing| 1));
+    /// let tools = ["read", "remove"].map(|name| ClosureTool::new(name, "", |_: Nothing| 1));
     /// let [read, remove] = tools;
     /// let registry = ToolRegistry::from_tools([read?, remove?])?;
     /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"]));

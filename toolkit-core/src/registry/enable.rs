@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// force for tools that are registered, replaced or removed and registered again later.
 ///
 /// ```
-/// use toolkit_core::{FunctionTool, ToolRegistry};
+/// use toolkit_core::{ClosureTool, ToolRegistry};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
-/// let add = FunctionTool::from_fn("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
 /// let mut registry = ToolRegistry::from_tools([add])?;
 /// registry.disable("add", "under maintenance")?;
 /// assert_eq!(registry.len(), 0);

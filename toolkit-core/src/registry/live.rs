@@ -25,7 +25,7 @@ use tokio::sync::broadcast;
 /// Changes wait for each other; several at once are cheaper in one [`change`](Self::change).
 ///
 /// ```
-/// use toolkit_core::{FunctionTool, LiveRegistry, RegistryChange, ToolRegistry};
+/// use toolkit_core::{ClosureTool, LiveRegistry, RegistryChange, ToolRegistry};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -34,7 +34,7 @@ use tokio::sync::broadcast;
 /// let mut events = live.subscribe();
 /// let before = live.snapshot();
 ///
-/// let add = FunctionTool::from_fn("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
 /// live.change(|registry| registry.register(add))?;
 /// assert!(live.snapshot().contains("add"));
 /// assert!(before.is_empty());

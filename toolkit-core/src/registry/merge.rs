@@ -62,7 +62,7 @@ impl ToolRegistry {
             }
         }
         self.timeout = self.timeout.or(other.timeout);
-        self.think |= other.think;
+        self.call_reason |= other.call_reason;
         self.search = self.search.take().or(other.search);
         self.views = self.views.renewed();
         self.state = match (self.state.take(), other.state) {

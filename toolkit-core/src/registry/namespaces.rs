@@ -40,11 +40,11 @@ impl ToolRegistry {
     /// time limit. Their names stay; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, Separator, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, Separator, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
-    /// let add = FunctionTool::from_fn("add", "Adds.", |_: Nothing| 1)?;
+    /// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
     /// let mut registry = ToolRegistry::from_tools([add])?;
     /// registry.update_namespace("math", false, Separator::Dash)?;
     /// assert_eq!(registry.names().collect::<Vec<_>>(), ["math-add"]);
@@ -78,11 +78,11 @@ impl ToolRegistry {
     /// tools, the namespace or tags stays.
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, Separator, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, Separator, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
-    /// let tool = |name| FunctionTool::from_fn(name, "", |_: Nothing| 1);
+    /// let tool = |name| ClosureTool::new(name, "", |_: Nothing| 1);
     /// let mut registry = ToolRegistry::new();
     /// registry.replace_namespace("shop", [tool("buy")?, tool("sell")?], Separator::Dash)?;
     /// registry.replace_namespace("shop", [tool("buy")?, tool("rent")?], Separator::Dash)?;

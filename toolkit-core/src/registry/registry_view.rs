@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Page { url: String, depth: u8 }
 ///
-/// let tool = |name| FunctionTool::from_fn(name, "", |page: Page| page.url);
+/// let tool = |name| ClosureTool::new(name, "", |page: Page| page.url);
 /// let registry = ToolRegistry::from_tools([tool("get_page")?, tool("delete_page")?])?;
 /// let view = RegistryView::new()
 ///     .filter(ToolFilter::new().exclude(["delete_*"]))

@@ -70,13 +70,13 @@ fn find(index: &Index, query: &str, top_k: usize, options: &SearchOptions) -> Ve
 /// permissions, middleware and order are those of that tool.
 ///
 /// ```
-/// use toolkit_core::{ApiFormat, Dispatcher, FunctionTool, ToolCall, ToolRegistry};
+/// use toolkit_core::{ApiFormat, Dispatcher, ClosureTool, ToolCall, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct City { city: String }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let weather = FunctionTool::from_fn("get_weather", "The weather of a city.", |City { city }: City| {
+/// let weather = ClosureTool::new("get_weather", "The weather of a city.", |City { city }: City| {
 ///     format!("sun in {city}")
 /// })?;
 /// let weather = weather.with_metadata(|metadata| metadata.with_defer(true));
@@ -126,12 +126,12 @@ impl ToolRegistry {
     /// found. Else its words are looked for in names, descriptions, tags, parameters and search hints (BM25F).
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
     /// let tools = [("send_mail", "Sends a message."), ("read_file", "Reads a file from disk.")];
-    /// let [mail, file] = tools.map(|(name, about)| FunctionTool::from_fn(name, about, |_: Nothing| ""));
+    /// let [mail, file] = tools.map(|(name, about)| ClosureTool::new(name, about, |_: Nothing| ""));
     /// let registry = ToolRegistry::from_tools([mail?, file?])?;
     /// let found = registry.search("what is in this file?", 5);
     /// assert_eq!(found[0].tool.definition().name.as_str(), "read_file");
@@ -188,7 +188,7 @@ impl ToolRegistry {
             return Err(ToolError::disabled(&call.target, reason));
         }
         let tool = self.views.catalog(self, options).deferred(own_name)?;
-        let arguments = call.arguments_for(&**tool, self.think);
+        let arguments = call.arguments_for(&**tool, self.call_reason);
         Ok((tool, Cow::Owned(arguments)))
     }
 }

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Views of the tools. A registry that changes gets [new ones](Views::renewed).
+/// RenderCache of the tools. A registry that changes gets [new ones](RenderCache::renewed).
 #[derive(Default)]
-pub(super) struct Views {
+pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
     names: [OnceLock<WireNames>; ApiFormat::ALL.len()],
     rendered: Mutex<Renderings>,
@@ -44,7 +44,7 @@ impl Rendering {
     }
 }
 
-impl Views {
+impl RenderCache {
     /// The views of the registry after a change. They know what was rendered before, so that only what
     /// changed is rendered again.
     pub(super) fn renewed(&self) -> Self {
@@ -86,7 +86,7 @@ impl Views {
     pub(super) fn catalog(&self, registry: &ToolRegistry, options: &SearchOptions) -> &Arc<Catalog> {
         self.catalog.get_or_init(|| {
             let names = self.names(registry, ApiFormat::OpenAiChat).clone();
-            Arc::new(Catalog::new(self.index(registry).clone(), names, options.clone(), registry.think))
+            Arc::new(Catalog::new(self.index(registry).clone(), names, options.clone(), registry.call_reason))
         })
     }
 
@@ -127,7 +127,7 @@ impl Views {
         let (format, options) = key;
         let tools = self.told(registry, options);
         let published: Vec<Cow<'_, ToolDefinition>> =
-            tools.iter().map(|tool| published(tool.definition(), options.think)).collect();
+            tools.iter().map(|tool| published(tool.definition(), options.call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         let renderer = Renderer::new(*format, &definitions, self.names(registry, *format), options);
         let earlier = self.earlier.get(key);
@@ -146,7 +146,7 @@ impl Views {
     }
 }
 
-impl Clone for Views {
+impl Clone for RenderCache {
     fn clone(&self) -> Self {
         Self {
             sorted: self.sorted.clone(),

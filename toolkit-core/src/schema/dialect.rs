@@ -41,7 +41,7 @@ pub enum SchemaDialect {
     /// Anthropic with `strict: true`.
     AnthropicStrict,
     /// The subset of OpenAPI 3.0 that is Gemini's `parameters`.
-    Google,
+    Gemini,
 }
 
 /// A schema in a provider's dialect.
@@ -93,7 +93,7 @@ impl SchemaDialect {
     /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property, and `null` stands for those that
     ///   may be left out.
     /// - The strict ones close every object that does not say otherwise.
-    /// - [`Google`](Self::Google) never sends members that a schema does not name, so it is not told.
+    /// - [`Gemini`](Self::Gemini) never sends members that a schema does not name, so it is not told.
     ///
     /// ```
     /// use serde_json::json;
@@ -125,7 +125,7 @@ impl SchemaDialect {
         let refs = Refs::new(schema);
         // A schema that gets too large when its references are followed keeps them, where it can.
         let ways: &[Keep] = match self {
-            Self::Google => &[Keep::None],
+            Self::Gemini => &[Keep::None],
             Self::AnthropicStrict => &[Keep::None, Keep::Flat],
             _ => &[Keep::Recursive, Keep::All],
         };

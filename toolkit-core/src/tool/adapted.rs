@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// The tool itself is shared.
 ///
 /// ```
-/// use toolkit_core::{AdaptedTool, FunctionTool, Tool, ToolName, ToolRegistry};
+/// use toolkit_core::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
-/// let add = FunctionTool::from_fn("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
 /// let plus = AdaptedTool::new(add).with_name(ToolName::new("plus")?).with_description("Counts on.");
 /// assert_eq!(plus.definition().description, "Counts on.");
 /// assert!(ToolRegistry::from_tools([plus])?.contains("plus"));

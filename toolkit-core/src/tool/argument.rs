@@ -16,12 +16,12 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::{AdaptedTool, ArgumentTransform, FunctionTool, Tool};
+/// use toolkit_core::{AdaptedTool, ArgumentTransform, ClosureTool, Tool};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Search { q: String, limit: u32, api_key: String }
 ///
-/// let search = FunctionTool::from_fn("search", "Searches.", |s: Search| format!("{}, {}", s.q, s.limit))?;
+/// let search = ClosureTool::new("search", "Searches.", |s: Search| format!("{}, {}", s.q, s.limit))?;
 /// let search = AdaptedTool::new(search).with_arguments([
 ///     ArgumentTransform::of("q").with_name("query").with_description("What to look for."),
 ///     ArgumentTransform::of("limit").with_default(10),
@@ -123,7 +123,7 @@ impl ArgumentTransform {
     /// without the value.
     ///
     /// ```
-    /// use toolkit_core::{AdaptedTool, ArgumentTransform, FunctionTool, ToolRegistry};
+    /// use toolkit_core::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Orders { customer: u64 }
@@ -131,7 +131,7 @@ impl ArgumentTransform {
     /// struct LoggedIn(u64);
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let orders = FunctionTool::from_fn("orders", "Lists orders.", |Orders { customer }| customer)?;
+    /// let orders = ClosureTool::new("orders", "Lists orders.", |Orders { customer }| customer)?;
     /// let own = AdaptedTool::new(orders).with_arguments([
     ///     ArgumentTransform::of("customer").computed(|context| match context.state::<LoggedIn>() {
     ///         Some(LoggedIn(customer)) => Ok((*customer).into()),

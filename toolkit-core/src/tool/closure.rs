@@ -1,7 +1,7 @@
 //! Tools that closures become, with arguments of a type.
 
 use super::definition::OutputSchema;
-use super::{FunctionTool, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
+use super::{Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
 use crate::args::{Rules, Shape, ToolParams, decode_whole};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Decodes the arguments and calls the closure.
 type Call = dyn Fn(&str, &ToolContext, &Made) -> ToolFuture<'static> + Send + Sync;
 
-impl FunctionTool {
+impl ClosureTool {
     /// Makes a tool of a closure whose one parameter has a type of your own: the struct's fields are the
     /// tool's parameters.
     ///
@@ -28,14 +28,14 @@ impl FunctionTool {
     /// `#[serde(flatten)]` into a map).
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let offset = 100; // closures may hold what they need
-    /// let add = FunctionTool::from_fn("add", "Adds.", move |Add { a, b }: Add| async move { a + b + offset })?;
+    /// let add = ClosureTool::new("add", "Adds.", move |Add { a, b }: Add| async move { a + b + offset })?;
     /// let output = ToolRegistry::from_tools([add])?.call("add", r#"{"a": 1, "b": "2"}"#).await?;
     /// assert_eq!(output.to_text(), "103");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,29 +45,29 @@ impl FunctionTool {
     /// # Errors
     /// [`BuildError`] if the name is not legal, or `Args` is not written as an object.
     #[track_caller]
-    pub fn from_fn<Args, F, Answer, When>(
+    pub fn new<Args, F, Answer, When>(
         name: &str,
         description: impl Into<String>,
         closure: F,
-    ) -> Result<ClosureTool, BuildError>
+    ) -> Result<Self, BuildError>
     where
         Args: ToolParams + 'static,
         F: Fn(Args) -> Answer + Send + Sync + 'static,
         Answer: ToolAnswer<When>,
     {
         let call = move |args: Args, _: &ToolContext| closure(args).into_call();
-        ClosureTool::make(name, description.into(), Answer::IS_ASYNC, call)
+        Self::make(name, description.into(), Answer::IS_ASYNC, call)
     }
 
-    /// Like [`from_fn`](Self::from_fn), for a closure that wants to know about the call.
+    /// Like [`new`](Self::new), for a closure that wants to know about the call.
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, Tool, ToolContext};
+    /// use toolkit_core::{ClosureTool, Tool, ToolContext};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Note { text: String }
     ///
-    /// let note = FunctionTool::from_fn_with("note", "Notes.", |note: Note, context: ToolContext| {
+    /// let note = ClosureTool::with_context("note", "Notes.", |note: Note, context: ToolContext| {
     ///     format!("{}: {}", context.tool_name(), note.text)
     /// })?;
     /// assert!(!note.definition().metadata.is_async);
@@ -77,22 +77,22 @@ impl FunctionTool {
     /// # Errors
     /// [`BuildError`] if the name is not legal, or `Args` is not written as an object.
     #[track_caller]
-    pub fn from_fn_with<Args, F, Answer, When>(
+    pub fn with_context<Args, F, Answer, When>(
         name: &str,
         description: impl Into<String>,
         closure: F,
-    ) -> Result<ClosureTool, BuildError>
+    ) -> Result<Self, BuildError>
     where
         Args: ToolParams + 'static,
         F: Fn(Args, ToolContext) -> Answer + Send + Sync + 'static,
         Answer: ToolAnswer<When>,
     {
         let call = move |args: Args, context: &ToolContext| closure(args, context.clone()).into_call();
-        ClosureTool::make(name, description.into(), Answer::IS_ASYNC, call)
+        Self::make(name, description.into(), Answer::IS_ASYNC, call)
     }
 }
 
-/// The tool that a closure becomes; [`FunctionTool::from_fn`] makes it. Clones are cheap.
+/// The tool that a closure becomes; [`ClosureTool::new`] makes it. Clones are cheap.
 #[derive(Clone)]
 pub struct ClosureTool {
     made: Arc<Made>,
@@ -176,7 +176,7 @@ impl ClosureTool {
     /// type is described. Its schema becomes the [output schema](ToolDefinition::output_schema).
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, Json, Tool};
+    /// use toolkit_core::{ClosureTool, Json, Tool};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Point { x: i64, y: i64 }
@@ -184,7 +184,7 @@ impl ClosureTool {
     /// #[derive(serde::Serialize, schemars::JsonSchema)]
     /// struct Sum { sum: i64 }
     ///
-    /// let add = FunctionTool::from_fn("add", "Adds.", |Point { x, y }: Point| Json(Sum { sum: x + y }))?
+    /// let add = ClosureTool::new("add", "Adds.", |Point { x, y }: Point| Json(Sum { sum: x + y }))?
     ///     .with_output::<Sum>();
     /// let schema = add.definition().output_schema().expect("`Sum` is described");
     /// assert_eq!(schema["properties"]["sum"]["type"], "integer");

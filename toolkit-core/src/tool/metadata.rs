@@ -68,7 +68,7 @@ pub struct ToolMetadata {
     /// leaves it to the provider.
     pub allowed_callers: Vec<String>,
     /// Whether the model should say why it calls the tool.
-    pub think: Option<bool>,
+    pub call_reason: Option<bool>,
     /// What happens to arguments that the tool does not have.
     pub unknown: UnknownArguments,
     /// Whether a value that does not fit is tried as what may be meant, as in `"5"` for 5.
@@ -106,7 +106,7 @@ impl Default for ToolMetadata {
             input_examples: Vec::new(),
             strict: None,
             allowed_callers: Vec::new(),
-            think: None,
+            call_reason: None,
             unknown: UnknownArguments::Refuse,
             coerce: true,
             source: ToolSource::Native,
@@ -165,7 +165,7 @@ setters! {
     /// Says whether the provider should hold the model to the schema.
     with_strict(strict: bool) = Some(strict);
     /// Says whether the model should say why it calls the tool.
-    with_think(think: bool) = Some(think);
+    with_call_reason(call_reason: bool) = Some(call_reason);
     /// Says what happens to arguments that the tool does not have.
     with_unknown(unknown: UnknownArguments) = unknown;
     /// Says whether a value that does not fit is tried as what may be meant.

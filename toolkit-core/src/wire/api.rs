@@ -2,9 +2,9 @@
 
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
-use super::tool_use::EncodedToolUse;
+use super::tool_config::EncodedToolConfig;
 use super::writer::HistoryWriter;
-use crate::call::{ToolCall, ToolUse};
+use crate::call::{ToolCall, ToolConfig};
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::output::Content;
@@ -35,9 +35,13 @@ pub(super) trait Api: Sync {
     /// The tools of a payload that are not ours to run, as they came.
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse;
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
 
-    fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError>;
+    fn parse_tool_config(
+        &self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError>;
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError>;
 

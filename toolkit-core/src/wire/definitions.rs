@@ -25,10 +25,10 @@ pub struct DefinitionOptions {
     /// Whether the provider is told what the tools give back, where it has a field for that. It costs
     /// tokens, and helps a model that works with results in a program of its own.
     pub output_schemas: bool,
-    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](crate::ToolMetadata::think).
-    /// The argument `toolcall_reason` is then published with the others;
-    /// [`ToolRegistry::with_think`](crate::ToolRegistry::with_think) does the same and takes it out of calls.
-    pub think: bool,
+    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](crate::ToolMetadata::call_reason).
+    /// The argument `call_reason` is then published with the others;
+    /// [`ToolRegistry::with_call_reason`](crate::ToolRegistry::with_call_reason) does the same and takes it out of calls.
+    pub call_reason: bool,
     /// Whether deferred tools are listed although the registry has a [tool
     /// search](crate::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
     /// providers that search themselves. Those are told by `defer_loading` which tools are deferred.
@@ -59,8 +59,8 @@ impl DefinitionOptions {
 
     /// Sets whether the model is asked why it calls a tool.
     #[must_use]
-    pub fn with_think(mut self, think: bool) -> Self {
-        self.think = think;
+    pub fn with_call_reason(mut self, call_reason: bool) -> Self {
+        self.call_reason = call_reason;
         self
     }
 

@@ -61,7 +61,7 @@ pub(super) fn check(
         let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
         add("characters in the name".to_owned(), spelling.chars().count(), rule.max_length);
         add("refused characters in the name".to_owned(), spelling.chars().filter(|c| !legal(*c)).count(), 0);
-        let starts = format != ApiFormat::Google
+        let starts = format != ApiFormat::Gemini
             || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
         add("refused characters at the start of the name".to_owned(), usize::from(!starts), 0);
         let Some(keys) = keys(format) else { continue };
@@ -78,7 +78,7 @@ pub(super) fn check(
 fn most_tools(format: ApiFormat) -> Option<usize> {
     match format {
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => Some(128),
-        ApiFormat::Google => Some(512),
+        ApiFormat::Gemini => Some(512),
         ApiFormat::Anthropic => None,
     }
 }
@@ -98,7 +98,7 @@ fn keys(format: ApiFormat) -> Option<Keys> {
         // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
         ApiFormat::Anthropic => Some(Keys { longest: 64, punctuation: "_.-", starts_with_any: true }),
         // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
-        ApiFormat::Google => Some(Keys { longest: 64, punctuation: "_", starts_with_any: false }),
+        ApiFormat::Gemini => Some(Keys { longest: 64, punctuation: "_", starts_with_any: false }),
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => None,
     }
 }
@@ -133,9 +133,9 @@ mod tests {
             (0..513).map(|index| tool(&format!("t{index}"), json!({}))).collect();
         check_tools(ApiFormat::OpenAiChat, &tools, &["513 tools, the provider takes 128"]);
         check_tools(ApiFormat::OpenAiResponses, &tools, &["513 tools, the provider takes 128"]);
-        check_tools(ApiFormat::Google, &tools, &["513 tools, the provider takes 512"]);
+        check_tools(ApiFormat::Gemini, &tools, &["513 tools, the provider takes 512"]);
         check_tools(ApiFormat::Anthropic, &tools, &[]);
-        check_tools(ApiFormat::Google, tools.get(..512).unwrap_or_default(), &[]);
+        check_tools(ApiFormat::Gemini, tools.get(..512).unwrap_or_default(), &[]);
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
         let unspelled = check(ApiFormat::OpenAiChat, &[&long], &WireNames::default());
         assert!(unspelled[0].to_string().ends_with("100 characters in the name, the provider takes 64"));
-        check_tools(ApiFormat::Google, &[tool("3d", json!({}))], &[]);
+        check_tools(ApiFormat::Gemini, &[tool("3d", json!({}))], &[]);
         check_tools(
             ApiFormat::Anthropic,
             &[tool("a", json!({})), tool("a", json!({}))],
@@ -183,6 +183,6 @@ mod tests {
         assert_eq!(found(ApiFormat::Anthropic), both(&anthropic));
         let dash = "tool `t`: 1 refused characters in the property name `max-results`, the provider takes 0";
         let [kanji, long] = anthropic;
-        assert_eq!(found(ApiFormat::Google), both(&[dash.to_owned(), kanji, long]));
+        assert_eq!(found(ApiFormat::Gemini), both(&[dash.to_owned(), kanji, long]));
     }
 }

@@ -18,9 +18,9 @@ mod tests;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
-use super::tool_use::EncodedToolUse;
+use super::tool_config::EncodedToolConfig;
 use super::writer::HistoryWriter;
-use crate::call::{ToolCall, ToolUse};
+use crate::call::{ToolCall, ToolConfig};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
 use crate::output::Content;
@@ -60,12 +60,16 @@ impl Api for OpenAiChat {
         definitions::hosted_tools(payload)
     }
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
-        choice::encode_tool_use(wanted, names)
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        choice::encode_tool_config(wanted, names)
     }
 
-    fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-        choice::parse_tool_use(request, names)
+    fn parse_tool_config(
+        &self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
+        choice::parse_tool_config(request, names)
     }
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {

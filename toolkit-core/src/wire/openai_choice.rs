@@ -1,7 +1,7 @@
 //! The `tool_choice` and the `parallel_tool_calls` of both APIs of OpenAI, which differ in their nesting.
 
 use super::path::{element, field};
-use crate::call::{ToolChoice, ToolUse};
+use crate::call::{ToolChoice, ToolConfig};
 use crate::error::WireError;
 use crate::name::WireNames;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn encode(self, wanted: &ToolUse, names: &WireNames) -> Map<String, Value> {
+    pub(super) fn encode(self, wanted: &ToolConfig, names: &WireNames) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert(CHOICE.to_owned(), self.encode_choice(wanted, names));
         if let Some(parallel) = wanted.parallel {
@@ -28,9 +28,13 @@ impl Form {
         fields
     }
 
-    pub(super) fn parse(self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+    pub(super) fn parse(
+        self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
         let choice = request.get(CHOICE).unwrap_or(&Value::Null);
-        let mut wanted = ToolUse::from(self.parse_choice(choice, names)?);
+        let mut wanted = ToolConfig::from(self.parse_choice(choice, names)?);
         wanted.custom = self.custom(choice, names).collect();
         wanted.parallel = match request.get(PARALLEL) {
             None | Some(Value::Null) => None,
@@ -40,7 +44,7 @@ impl Form {
         Ok(wanted)
     }
 
-    fn encode_choice(self, wanted: &ToolUse, names: &WireNames) -> Value {
+    fn encode_choice(self, wanted: &ToolConfig, names: &WireNames) -> Value {
         let encode = |name: &String| self.encode_tool(names.spell(name), wanted.custom.contains(name));
         match &wanted.choice {
             ToolChoice::Auto => json!("auto"),

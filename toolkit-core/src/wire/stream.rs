@@ -183,7 +183,7 @@ mod tests {
             r#"{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}"#,
         ),
         (
-            ApiFormat::Google,
+            ApiFormat::Gemini,
             r#"{"candidates": [{"content": {"parts": [{"text": "a"}]}}]}"#,
             r#"{"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}"#,
         ),
@@ -209,7 +209,7 @@ mod tests {
         let (chat, piece, _) = SAID[0];
         assert!(is_complete(chat, &[piece, "[DONE]"]));
         let refused = r#"{"promptFeedback": {"blockReason": "SAFETY"}}"#;
-        let mut stream = ApiFormat::Google.accumulator();
+        let mut stream = ApiFormat::Gemini.accumulator();
         let _ = stream.push_bytes(format!("data: {refused}\n\n").as_bytes());
         assert!(stream.finish().is_complete);
     }

@@ -90,7 +90,7 @@ fn could_be_strict(format: ApiFormat, definition: &ToolDefinition, is_marked: bo
     match format {
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => definition.kind == ToolKind::Function,
         ApiFormat::Anthropic => true,
-        ApiFormat::Google => is_marked,
+        ApiFormat::Gemini => is_marked,
     }
 }
 
@@ -99,7 +99,7 @@ fn judge(format: ApiFormat, definition: &ToolDefinition) -> Result<Measure, Stri
     let dialect = match format {
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
         ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,
-        ApiFormat::Google => {
+        ApiFormat::Gemini => {
             return Err(
                 "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none"
                     .to_owned(),
@@ -149,7 +149,7 @@ impl Budget {
                 ("24 optional parameters of strict tools", |measure| measure.optional, 24),
                 ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
             ],
-            ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses | ApiFormat::Google => Vec::new(),
+            ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses | ApiFormat::Gemini => Vec::new(),
         };
         Self { left }
     }
@@ -290,7 +290,7 @@ mod tests {
         );
         assert_eq!(decide(ApiFormat::Anthropic, &[text], StrictTools::Marked).1, Vec::<String>::new());
         let tools = [marked(optional("a", 1), true), optional("b", 1)];
-        let (strict, refused) = decide(ApiFormat::Google, &tools, StrictTools::All);
+        let (strict, refused) = decide(ApiFormat::Gemini, &tools, StrictTools::All);
         assert!(strict.is_empty());
         assert_eq!(refused.len(), 1, "{refused:?}");
     }

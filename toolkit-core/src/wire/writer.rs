@@ -17,7 +17,7 @@ use serde_json::Value;
 /// ```
 /// use toolkit_core::{ApiFormat, ToolCall, ToolResult, WireNames};
 ///
-/// let format = ApiFormat::Google;
+/// let format = ApiFormat::Gemini;
 /// let names = WireNames::new(format.name_rule(), ["2fa", "_2fa"]);
 /// let call = ToolCall::new("a", "2fa", "{}");
 /// let result = ToolResult::of(&call, Ok("123456".into()));
@@ -116,7 +116,7 @@ mod tests {
         let long = format!("call_{}", "x".repeat(300));
         let ids = ["same", "a/b", "same", &long, "same", &long];
         let calls: Vec<ToolCall> = ids.iter().map(|id| ToolCall::new(*id, "now", "{}")).collect();
-        for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Google) {
+        for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Gemini) {
             for strict in [false, true] {
                 let names = WireNames::default();
                 let history = format.history(&names).with_strict_ids(strict);
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn names_of_calls_and_results_agree() {
-        let names = WireNames::new(ApiFormat::Google.name_rule(), ["2fa", "_2fa"]);
+        let names = WireNames::new(ApiFormat::Gemini.name_rule(), ["2fa", "_2fa"]);
         let calls = [ToolCall::new("a", "2fa", "{}"), ToolCall::new("b", "_2fa", "{}")];
-        let history = ApiFormat::Google.history(&names);
+        let history = ApiFormat::Gemini.history(&names);
         let messages = history.encode_calls(&calls);
         let asked = under(&messages, &["name"]);
         assert_eq!(asked, [names.spell("2fa"), "_2fa"]);
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(under(&history.encode_results(&answers(&calls)), &["name"]), asked);
         // A model that calls the tool by its own name, which it was not told.
         let said = json!({"role": "model", "parts": [{"functionCall": {"name": "2fa", "args": {}}}]});
-        let calls = ApiFormat::Google.parse_calls(&said).unwrap();
+        let calls = ApiFormat::Gemini.parse_calls(&said).unwrap();
         let asked = under(&history.assistant_messages(&said).unwrap(), &["name"]);
         assert_eq!(asked, [names.spell("2fa")]);
         assert_eq!(under(&history.encode_results(&answers(&calls)), &["name"]), asked);

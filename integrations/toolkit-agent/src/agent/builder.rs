@@ -11,8 +11,8 @@ use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
 use toolkit_core::{
-    BuildError, Callbacks, Dispatcher, Middleware, RegistrySource, ToolError, ToolOutput, ToolRegistry,
-    ToolRequest, ToolUse,
+    BuildError, Callbacks, Dispatcher, Middleware, RegistrySource, ToolConfig, ToolError, ToolOutput,
+    ToolRegistry, ToolRequest,
 };
 
 /// Makes an agent that asks a model; [`Agent::builder`] begins it.
@@ -30,7 +30,7 @@ pub struct AgentBuilder {
     model_callbacks: ModelCallbacks,
     sub_agents: Vec<Agent>,
     other_agents: Vec<(String, String)>,
-    tool_use: ToolUse,
+    tool_use: ToolConfig,
     options: ModelOptions,
     limits: Limits,
     retry: ModelRetry,
@@ -53,7 +53,7 @@ impl AgentBuilder {
             model_callbacks: ModelCallbacks::default(),
             sub_agents: Vec::new(),
             other_agents: Vec::new(),
-            tool_use: ToolUse::default(),
+            tool_use: ToolConfig::default(),
             options: ModelOptions::default(),
             limits: Limits::default(),
             retry: ModelRetry::default(),
@@ -153,7 +153,7 @@ impl AgentBuilder {
 
     /// Sets how the model may use its tools.
     #[must_use]
-    pub fn tool_use(mut self, tool_use: impl Into<ToolUse>) -> Self {
+    pub fn tool_use(mut self, tool_use: impl Into<ToolConfig>) -> Self {
         self.tool_use = tool_use.into();
         self
     }

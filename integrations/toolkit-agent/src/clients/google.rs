@@ -55,7 +55,7 @@ impl Google {
         let url = |method: &str| self.settings.url(&format!("/models/{name}:{method}"));
         let transport =
             HttpTransport::new(self.http(), url("generateContent"), url("streamGenerateContent?alt=sse"));
-        WireModel::new(ApiFormat::Google, name, transport)
+        WireModel::new(ApiFormat::Gemini, name, transport)
     }
 
     fn http(&self) -> Result<Http, ModelError> {

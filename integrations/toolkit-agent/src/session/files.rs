@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use toolkit_core::StateDelta;
+use toolkit_core::SessionDelta;
 
 /// Keeps each conversation in a JSON file of its own, in a folder. Clones keep the same conversations.
 ///
@@ -103,7 +103,7 @@ impl ConversationStore for FileStore {
         blocking(move || Ok(read(&path)?.unwrap_or_default())).await
     }
 
-    async fn change_state(&self, owner: StateOwner<'_>, changes: &StateDelta) -> Result<(), StoreError> {
+    async fn change_state(&self, owner: StateOwner<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         let (path, changes, changing) = (self.state(owner), changes.clone(), self.changing.clone());
         blocking(move || {
             let _changing = changing.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use toolkit_core::StateDelta;
+use toolkit_core::SessionDelta;
 
 /// Keeps conversations in memory, until the program ends: for tests and for programs that need no more. Clones keep
 /// the same conversations.
@@ -70,7 +70,7 @@ impl ConversationStore for MemoryStore {
         })
     }
 
-    async fn change_state(&self, owner: StateOwner<'_>, changes: &StateDelta) -> Result<(), StoreError> {
+    async fn change_state(&self, owner: StateOwner<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         let mut kept = self.kept();
         let values = match owner {
             StateOwner::App => &mut kept.app,

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toolkit_core::StateDelta;
+use toolkit_core::SessionDelta;
 
 /// How long another program may hold the database.
 const BUSY: Duration = Duration::from_secs(10);
@@ -148,7 +148,7 @@ impl ConversationStore for SqliteStore {
         .await
     }
 
-    async fn change_state(&self, owner: StateOwner<'_>, changes: &StateDelta) -> Result<(), StoreError> {
+    async fn change_state(&self, owner: StateOwner<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         let ([scope, owner], changes) = (key(owner), changes.clone());
         self.with_connection(move |connection| {
             let transaction = connection.transaction()?;

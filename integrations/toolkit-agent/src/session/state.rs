@@ -4,12 +4,12 @@ use super::store::{AnyStore, StateOwner, StoreError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tokio::sync::Mutex;
-use toolkit_core::{SessionStore, StateDelta};
+use toolkit_core::{SessionDelta, SessionMap};
 
 /// What is remembered of one owner.
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
-    pub(super) values: SessionStore,
+    pub(super) values: SessionMap,
     /// The values as the store has them, as far as is known.
     kept: Mutex<BTreeMap<String, Value>>,
 }
@@ -49,7 +49,7 @@ impl SharedState {
 }
 
 /// What has to be changed in `old` to make it `new`.
-fn changes(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> StateDelta {
+fn changes(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> SessionDelta {
     let set = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
     let removed = old.keys().filter(|key| !new.contains_key(*key));
     let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
@@ -57,7 +57,7 @@ fn changes(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Stat
 }
 
 /// Makes changes of values.
-pub(super) fn change(values: &mut BTreeMap<String, Value>, changes: &StateDelta) {
+pub(super) fn change(values: &mut BTreeMap<String, Value>, changes: &SessionDelta) {
     for (key, value) in changes {
         match value {
             Some(value) => values.insert(key.clone(), value.clone()),

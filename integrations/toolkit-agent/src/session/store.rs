@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::time::SystemTime;
-use toolkit_core::StateDelta;
+use toolkit_core::SessionDelta;
 
 /// What keeps conversations, and what is remembered of users and of the application.
 ///
@@ -59,7 +59,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     fn change_state(
         &self,
         owner: StateOwner<'_>,
-        changes: &StateDelta,
+        changes: &SessionDelta,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
@@ -139,7 +139,7 @@ pub(super) trait AnyStore: Send + Sync {
     fn list<'a>(&'a self, user: &'a str) -> Doing<'a, Vec<ConversationInfo>>;
     fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> Doing<'a, bool>;
     fn load_state<'a>(&'a self, owner: StateOwner<'a>) -> Doing<'a, BTreeMap<String, Value>>;
-    fn change_state<'a>(&'a self, owner: StateOwner<'a>, changes: &'a StateDelta) -> Doing<'a, ()>;
+    fn change_state<'a>(&'a self, owner: StateOwner<'a>, changes: &'a SessionDelta) -> Doing<'a, ()>;
 }
 
 impl<S: ConversationStore> AnyStore for S {
@@ -163,7 +163,7 @@ impl<S: ConversationStore> AnyStore for S {
         Box::pin(ConversationStore::load_state(self, owner))
     }
 
-    fn change_state<'a>(&'a self, owner: StateOwner<'a>, changes: &'a StateDelta) -> Doing<'a, ()> {
+    fn change_state<'a>(&'a self, owner: StateOwner<'a>, changes: &'a SessionDelta) -> Doing<'a, ()> {
         Box::pin(ConversationStore::change_state(self, owner, changes))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{
-    BuildError, ClosureTool, FunctionTool, Tool, ToolContext, ToolError, ToolParams, Violation, ViolationKind,
+    BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams, Violation, ViolationKind,
 };
 
 /// The name that the answer has for the model.
@@ -42,11 +42,11 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
             move |read: T| *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(read)
         };
         let plain = keep(&value);
-        let (tool, is_wrapped, mut format) = match FunctionTool::from_fn(ANSWER, "", plain) {
+        let (tool, is_wrapped, mut format) = match ClosureTool::new(ANSWER, "", plain) {
             Ok(tool) => (tool, false, OutputFormat::of::<T>()),
             Err(_) => {
                 let wrapped = keep(&value);
-                let tool = FunctionTool::from_fn(ANSWER, "", move |read: Wrapped<T>| wrapped(read.answer))?;
+                let tool = ClosureTool::new(ANSWER, "", move |read: Wrapped<T>| wrapped(read.answer))?;
                 (tool, true, OutputFormat::new(ANSWER, Value::Null))
             }
         };

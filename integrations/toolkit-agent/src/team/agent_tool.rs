@@ -9,8 +9,8 @@ use serde_json::json;
 use std::fmt;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    AdaptedTool, BuildError, FunctionTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
-    ToolName, ToolOutput, normalize,
+    AdaptedTool, BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName,
+    ToolOutput, normalize,
 };
 
 /// An agent that other agents call as a tool, with one parameter `request`.
@@ -62,7 +62,7 @@ impl AgentTool {
             let agent = agent.clone();
             async move { answer(&agent, arguments.request, &context).await }
         };
-        let tool = FunctionTool::from_fn_with(&normalize(&agent_name), description, answer)?;
+        let tool = ClosureTool::with_context(&normalize(&agent_name), description, answer)?;
         Ok(Self { agent: agent_name, tool: AdaptedTool::new(tool) })
     }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    BuildError, ClosureTool, FunctionTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
+    BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
 };
 
 /// The longest text of a line, in characters.
@@ -71,7 +71,7 @@ impl HistoryTool {
             async move { search(&sessions, arguments, &context).await }
         };
         let description = "Search the history of conversations for earlier messages.";
-        FunctionTool::from_fn_with("search_history", description, search).map(Self)
+        ClosureTool::with_context("search_history", description, search).map(Self)
     }
 }
 

@@ -9,19 +9,19 @@ use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::run::Run;
 
-/// Agents that work one after another, again and again, until one [escalates](toolkit_core::ActionsView::escalate), as
+/// Agents that work one after another, again and again, until one [escalates](toolkit_core::ActionsHandle::escalate), as
 /// a tool of it does when it is content, or the iterations are used up. The answer is the last one that was given. Only
 /// this loop ends: what goes on around it goes on.
 ///
 /// ```
 /// use toolkit_agent::{Agent, LoopAgent, ScriptedModel};
-/// use toolkit_core::{FunctionTool, ToolContext, ToolRegistry};
+/// use toolkit_core::{ClosureTool, ToolContext, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let good = FunctionTool::from_fn_with("good_enough", "Ends the work.", |_: Nothing, context: ToolContext| {
+/// let good = ClosureTool::with_context("good_enough", "Ends the work.", |_: Nothing, context: ToolContext| {
 ///     context.actions().escalate();
 /// })?;
 /// let model = ScriptedModel::new().text("First draft.").call("good_enough", "{}").text("Second draft.");

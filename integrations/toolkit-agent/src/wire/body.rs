@@ -30,7 +30,7 @@ pub(super) fn request_body(
     stream: bool,
 ) -> Map<String, Value> {
     let mut body = Body(Map::new());
-    if format != ApiFormat::Google {
+    if format != ApiFormat::Gemini {
         body.set("model", model);
         if stream {
             body.set("stream", true);
@@ -39,7 +39,7 @@ pub(super) fn request_body(
     match format {
         ApiFormat::OpenAiResponses => openai_responses(request, &mut body),
         ApiFormat::Anthropic => anthropic(request, &mut body),
-        ApiFormat::Google => google(request, &mut body),
+        ApiFormat::Gemini => google(request, &mut body),
         _ => openai_chat(request, stream, &mut body),
     }
     tools(format, request, &mut body);
@@ -52,7 +52,7 @@ fn tools(format: ApiFormat, request: &ModelRequest, body: &mut Body) {
         body.set("tools", request.tools.definitions(format).to_value());
         let names = request.tools.wire_names(format);
         let tool_use = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
-        body.0.extend(format.encode_tool_use(&tool_use, &names).fields);
+        body.0.extend(format.encode_tool_config(&tool_use, &names).fields);
     }
 }
 
@@ -126,7 +126,7 @@ fn google(request: &ModelRequest, body: &mut Body) {
     if !request.instructions.is_empty() {
         body.set("systemInstruction", json!({"parts": [{"text": request.instructions}]}));
     }
-    body.set("contents", history(ApiFormat::Google, request));
+    body.set("contents", history(ApiFormat::Gemini, request));
     let mut config = Body(Map::new());
     config.set_if("temperature", options.temperature);
     config.set_if("topP", options.top_p);
@@ -135,7 +135,7 @@ fn google(request: &ModelRequest, body: &mut Body) {
     config.set_if("seed", options.seed);
     if let Some(output) = &options.output {
         config.set("responseMimeType", "application/json");
-        config.set("responseJsonSchema", output.schema_for(ApiFormat::Google));
+        config.set("responseJsonSchema", output.schema_for(ApiFormat::Gemini));
     }
     if !config.0.is_empty() {
         body.set("generationConfig", config.0);

@@ -11,7 +11,7 @@ pub(super) fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelRes
     let (text, reasoning) = match format {
         ApiFormat::OpenAiResponses => openai_responses(body),
         ApiFormat::Anthropic => anthropic(body),
-        ApiFormat::Google => google(body),
+        ApiFormat::Gemini => google(body),
         _ => openai_chat(body),
     };
     let finish = match (finish(format, body), calls.is_empty()) {
@@ -98,7 +98,7 @@ fn finish(format: ApiFormat, body: &Value) -> FinishReason {
             status => status,
         },
         ApiFormat::Anthropic => text_at(body, "/stop_reason"),
-        ApiFormat::Google => text_at(body, "/candidates/0/finishReason"),
+        ApiFormat::Gemini => text_at(body, "/candidates/0/finishReason"),
         _ => text_at(body, "/choices/0/finish_reason"),
     };
     match said {
@@ -128,7 +128,7 @@ fn usage(format: ApiFormat, body: &Value) -> Usage {
             "/usage/cache_read_input_tokens",
             "/usage/output_tokens_details/reasoning_tokens",
         ],
-        ApiFormat::Google => [
+        ApiFormat::Gemini => [
             "/usageMetadata/promptTokenCount",
             "/usageMetadata/candidatesTokenCount",
             "/usageMetadata/cachedContentTokenCount",
@@ -149,7 +149,7 @@ fn usage(format: ApiFormat, body: &Value) -> Usage {
             usage.input_tokens += cached_input_tokens + count("/usage/cache_creation_input_tokens");
         }
         // Thoughts are counted apart from the answer.
-        ApiFormat::Google => usage.output_tokens += reasoning_tokens,
+        ApiFormat::Gemini => usage.output_tokens += reasoning_tokens,
         _ => {}
     }
     usage

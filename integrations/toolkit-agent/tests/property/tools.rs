@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_core::{FunctionTool, Tool, ToolError, ToolRegistry};
+use toolkit_core::{ClosureTool, Tool, ToolError, ToolRegistry};
 
 /// How many calls have reached their tools.
 #[derive(Debug, Default)]
@@ -43,21 +43,21 @@ pub(super) fn registry(executions: &Arc<Executions>) -> ToolRegistry {
     let (ok, fail, panic) = (counted(), counted(), counted());
     let tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(
-            FunctionTool::from_fn("ok", "Works.", move |number: Number| {
+            ClosureTool::new("ok", "Works.", move |number: Number| {
                 ok();
                 format!("{:?}", number.n)
             })
             .unwrap(),
         ),
         Arc::new(
-            FunctionTool::from_fn("fail", "Fails.", move |_: Number| {
+            ClosureTool::new("fail", "Fails.", move |_: Number| {
                 fail();
                 Err::<(), _>(ToolError::failed("it does not work"))
             })
             .unwrap(),
         ),
         Arc::new(
-            FunctionTool::from_fn("panic", "Panics.", move |number: Number| {
+            ClosureTool::new("panic", "Panics.", move |number: Number| {
                 panic();
                 if number.n != Some(i64::MIN) {
                     std::panic::panic_any("oh");
@@ -66,17 +66,14 @@ pub(super) fn registry(executions: &Arc<Executions>) -> ToolRegistry {
             .unwrap(),
         ),
         Arc::new(
-            FunctionTool::from_fn("nap", "Rests.", nap(Box::new(counted()), Duration::from_millis(30)))
-                .unwrap(),
+            ClosureTool::new("nap", "Rests.", nap(Box::new(counted()), Duration::from_millis(30))).unwrap(),
         ),
         Arc::new(
-            FunctionTool::from_fn("late", "Too late.", nap(Box::new(counted()), Duration::from_secs(9)))
+            ClosureTool::new("late", "Too late.", nap(Box::new(counted()), Duration::from_secs(9)))
                 .unwrap()
                 .with_timeout(Duration::from_millis(50)),
         ),
-        Arc::new(
-            FunctionTool::from_fn("never", "Never ends.", nap(Box::new(counted()), Duration::MAX)).unwrap(),
-        ),
+        Arc::new(ClosureTool::new("never", "Never ends.", nap(Box::new(counted()), Duration::MAX)).unwrap()),
     ];
     let mut registry = ToolRegistry::new();
     for tool in tools {

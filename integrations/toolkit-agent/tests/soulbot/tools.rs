@@ -6,7 +6,7 @@ use std::time::Duration;
 use toolkit_agent::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    BuildError, ClosureTool, FunctionTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
+    BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
     ToolOutput, UnknownArguments,
 };
 
@@ -68,19 +68,19 @@ struct Nothing {}
 /// The tools of the records by name; `None` for one that this file does not know.
 pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
     Some(match name {
-        "greet" => FunctionTool::from_fn(name, "", |Greet { name, n }: Greet| format!("hi {name} {n}")),
-        "agreet" => FunctionTool::from_fn(name, "", |Name { name }: Name| async move { json!({"hi": name}) }),
-        "withctx" => FunctionTool::from_fn_with(
+        "greet" => ClosureTool::new(name, "", |Greet { name, n }: Greet| format!("hi {name} {n}")),
+        "agreet" => ClosureTool::new(name, "", |Name { name }: Name| async move { json!({"hi": name}) }),
+        "withctx" => ClosureTool::with_context(
             name,
             "",
             |_: Query, context: ToolContext| json!({"has": context.agent_name().is_some()}),
         ),
-        "kw" => FunctionTool::from_fn(name, "", |Any { a }: Any| json!({"a": a, "kw": {}}))
+        "kw" => ClosureTool::new(name, "", |Any { a }: Any| json!({"a": a, "kw": {}}))
             .map(|tool| tool.with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore))),
-        "model" => FunctionTool::from_fn(name, "", |_: Modelled| "M"),
-        "boom" => FunctionTool::from_fn(name, "", |_: Nothing| Err::<(), _>(ToolError::failed("kaput"))),
-        "slow" => FunctionTool::from_fn(name, "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60))),
-        "esc" => FunctionTool::from_fn_with(name, "", |_: Nothing, context: ToolContext| {
+        "model" => ClosureTool::new(name, "", |_: Modelled| "M"),
+        "boom" => ClosureTool::new(name, "", |_: Nothing| Err::<(), _>(ToolError::failed("kaput"))),
+        "slow" => ClosureTool::new(name, "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60))),
+        "esc" => ClosureTool::with_context(name, "", |_: Nothing, context: ToolContext| {
             context.actions().escalate();
             "esc"
         }),

@@ -24,7 +24,7 @@ pub(in crate::registry) struct Catalog {
     /// The names as every provider accepts them.
     pub(super) names: WireNames,
     options: SearchOptions,
-    think: bool,
+    call_reason: bool,
 }
 
 impl Catalog {
@@ -32,9 +32,9 @@ impl Catalog {
         index: Arc<Index>,
         names: WireNames,
         options: SearchOptions,
-        think: bool,
+        call_reason: bool,
     ) -> Self {
-        Self { index, names, options, think }
+        Self { index, names, options, call_reason }
     }
 
     /// Both tools, in the order of their names.
@@ -168,14 +168,14 @@ impl DiscoverTools {
 
     fn answer(&self, arguments: &str) -> Result<ToolOutput, ToolError> {
         let (query, top_k) = self.read(arguments)?;
-        let Catalog { index, options, names, think } = &*self.catalog;
+        let Catalog { index, options, names, call_reason } = &*self.catalog;
         let found = find(index, names.unspell(&query), top_k, options);
         let found: Vec<Found<'_>> = found
             .iter()
             .map(|found| {
                 let definition = found.tool.definition();
                 let deferred = definition.metadata.defer;
-                let schema = || published(definition, *think).into_owned().parameters;
+                let schema = || published(definition, *call_reason).into_owned().parameters;
                 Found {
                     name: names.spell(definition.name.as_str()),
                     description: &definition.description,

@@ -50,7 +50,7 @@ impl Rules {
         match dialect {
             SchemaDialect::OpenAiStrict => Some(&OPENAI),
             SchemaDialect::AnthropicStrict => Some(&ANTHROPIC),
-            SchemaDialect::Google => Some(&GOOGLE),
+            SchemaDialect::Gemini => Some(&GOOGLE),
             SchemaDialect::JsonSchema | SchemaDialect::OpenAi | SchemaDialect::Anthropic => None,
         }
     }

@@ -15,7 +15,7 @@ const ALL: [SchemaDialect; 6] = [
     SchemaDialect::OpenAiStrict,
     SchemaDialect::Anthropic,
     SchemaDialect::AnthropicStrict,
-    SchemaDialect::Google,
+    SchemaDialect::Gemini,
 ];
 
 /// A tool's parameters with one property.

@@ -1,13 +1,13 @@
 //! The `tool_choice` of a request, which also says how many calls there may be at once.
 
 use super::Fields;
-use crate::call::{ToolChoice, ToolUse};
+use crate::call::{ToolChoice, ToolConfig};
 use crate::error::WireError;
 use crate::name::WireNames;
-use crate::wire::tool_use::EncodedToolUse;
+use crate::wire::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
+pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let (kind, name) = match &wanted.choice {
         ToolChoice::Auto => ("auto", None),
         ToolChoice::None => ("none", None),
@@ -29,17 +29,20 @@ pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToo
     if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
         choice.insert("disable_parallel_tool_use".to_owned(), (!parallel).into());
     }
-    let mut encoded = EncodedToolUse::new(Map::from_iter([("tool_choice".to_owned(), choice.into())]));
+    let mut encoded = EncodedToolConfig::new(Map::from_iter([("tool_choice".to_owned(), choice.into())]));
     if matches!(wanted.choice, ToolChoice::Allowed { .. }) && matches!(kind, "auto" | "any") {
         encoded.lose_allowed("the API takes no set of tools, so the model may call all that it is told of");
     }
     encoded
 }
 
-pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+pub(super) fn parse_tool_config(
+    request: &Map<String, Value>,
+    names: &WireNames,
+) -> Result<ToolConfig, WireError> {
     let choice = match request.get("tool_choice") {
         // What a request without the field means as soon as it has tools.
-        None | Some(Value::Null) => return Ok(ToolUse::default()),
+        None | Some(Value::Null) => return Ok(ToolConfig::default()),
         Some(Value::Object(choice)) => choice,
         Some(_) => return Err(WireError::new("tool_choice", "an object with a `type`")),
     };
@@ -48,7 +51,7 @@ pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) ->
         Some(Value::Bool(disabled)) => Some(!disabled),
         Some(_) => return Err(WireError::new("tool_choice.disable_parallel_tool_use", "true or false")),
     };
-    let mut wanted = ToolUse::from(parse_choice(choice, names)?);
+    let mut wanted = ToolConfig::from(parse_choice(choice, names)?);
     wanted.parallel = parallel;
     Ok(wanted)
 }
@@ -72,23 +75,23 @@ mod tests {
     use crate::wire::anthropic::NAMES;
     use serde_json::json;
 
-    fn encode(wanted: &ToolUse) -> Value {
+    fn encode(wanted: &ToolConfig) -> Value {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
-        encode_tool_use(wanted, &names).fields.into()
+        encode_tool_config(wanted, &names).fields.into()
     }
 
     #[track_caller]
-    fn check(wanted: &ToolUse, choice: Value) {
+    fn check(wanted: &ToolConfig, choice: Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
         let request = json!({"tool_choice": choice});
         assert_eq!(encode(wanted), request);
-        assert_eq!(parse_tool_use(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));
+        assert_eq!(parse_tool_config(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));
     }
 
     #[track_caller]
     fn refuse(choice: Value, path: &str, expected: &str) {
         let request = Map::from_iter([("tool_choice".to_owned(), choice)]);
-        let error = parse_tool_use(&request, &WireNames::default()).unwrap_err();
+        let error = parse_tool_config(&request, &WireNames::default()).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -104,15 +107,15 @@ mod tests {
     fn the_number_of_calls_stands_in_the_choice() {
         for (parallel, disabled) in [(true, false), (false, true)] {
             check(
-                &ToolUse::default().with_parallel(parallel),
+                &ToolConfig::default().with_parallel(parallel),
                 json!({"type": "auto", "disable_parallel_tool_use": disabled}),
             );
         }
         check(
-            &ToolUse::from(ToolChoice::Tool("add".to_owned())).with_parallel(false),
+            &ToolConfig::from(ToolChoice::Tool("add".to_owned())).with_parallel(false),
             json!({"type": "tool", "name": "add", "disable_parallel_tool_use": true}),
         );
-        let none = ToolUse::from(ToolChoice::None).with_parallel(false);
+        let none = ToolConfig::from(ToolChoice::None).with_parallel(false);
         assert_eq!(encode(&none), json!({"tool_choice": {"type": "none"}}));
     }
 
@@ -126,9 +129,9 @@ mod tests {
             (vec![], false, json!({"type": "none"}), false),
         ] {
             let names = names.into_iter().map(ToOwned::to_owned).collect();
-            let allowed = ToolUse::from(ToolChoice::Allowed { names, required });
+            let allowed = ToolConfig::from(ToolChoice::Allowed { names, required });
             assert_eq!(encode(&allowed), json!({"tool_choice": choice}));
-            let losses = encode_tool_use(&allowed, &WireNames::default()).losses;
+            let losses = encode_tool_config(&allowed, &WireNames::default()).losses;
             assert_eq!(losses.iter().any(|loss| loss.path == "/choice/allowed/names"), is_lost);
         }
     }
@@ -136,8 +139,8 @@ mod tests {
     #[test]
     fn no_choice_is_auto() {
         for request in [json!({}), json!({"tool_choice": null})] {
-            let parsed = parse_tool_use(request.as_object().unwrap(), &WireNames::default());
-            assert_eq!(parsed, Ok(ToolUse::default()));
+            let parsed = parse_tool_config(request.as_object().unwrap(), &WireNames::default());
+            assert_eq!(parsed, Ok(ToolConfig::default()));
         }
     }
 

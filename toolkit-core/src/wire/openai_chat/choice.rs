@@ -1,17 +1,20 @@
 //! The `tool_choice` and the `parallel_tool_calls` of a request.
 
-use crate::call::ToolUse;
+use crate::call::ToolConfig;
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::openai_choice::Form;
-use crate::wire::tool_use::EncodedToolUse;
+use crate::wire::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
-    EncodedToolUse::new(Form::Nested.encode(wanted, names))
+pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+    EncodedToolConfig::new(Form::Nested.encode(wanted, names))
 }
 
-pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+pub(super) fn parse_tool_config(
+    request: &Map<String, Value>,
+    names: &WireNames,
+) -> Result<ToolConfig, WireError> {
     Form::Nested.parse(request, names)
 }
 
@@ -25,13 +28,16 @@ mod tests {
     #[track_caller]
     fn parse(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         let request = json!({"tool_choice": choice});
-        parse_tool_use(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
+        parse_tool_config(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
     }
 
     #[track_caller]
     fn check(choice: &ToolChoice, wire: &Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
-        assert_eq!(encode_tool_use(&ToolUse::from(choice.clone()), &names).fields["tool_choice"], *wire);
+        assert_eq!(
+            encode_tool_config(&ToolConfig::from(choice.clone()), &names).fields["tool_choice"],
+            *wire
+        );
         assert_eq!(parse(wire, &names).as_ref(), Ok(choice));
     }
 
@@ -53,10 +59,10 @@ mod tests {
         let both =
             ToolChoice::Allowed { names: vec!["add".to_owned(), "fs.read".to_owned()], required: false };
         for (choice, wire) in [(ToolChoice::Tool("fs.read".to_owned()), read), (both, allowed)] {
-            let wanted = ToolUse::from(choice).with_custom(["fs.read", "not in the choice"]);
-            let request = encode_tool_use(&wanted, &names).fields;
+            let wanted = ToolConfig::from(choice).with_custom(["fs.read", "not in the choice"]);
+            let request = encode_tool_config(&wanted, &names).fields;
             assert_eq!(request["tool_choice"], wire);
-            assert_eq!(parse_tool_use(&request, &names), Ok(wanted));
+            assert_eq!(parse_tool_config(&request, &names), Ok(wanted));
         }
     }
 

@@ -1,17 +1,20 @@
 //! The `tool_choice` and the `parallel_tool_calls` of a request.
 
-use crate::call::ToolUse;
+use crate::call::ToolConfig;
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::openai_choice::Form;
-use crate::wire::tool_use::EncodedToolUse;
+use crate::wire::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
-    EncodedToolUse::new(Form::Flat.encode(wanted, names))
+pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+    EncodedToolConfig::new(Form::Flat.encode(wanted, names))
 }
 
-pub(super) fn parse_tool_use(request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
+pub(super) fn parse_tool_config(
+    request: &Map<String, Value>,
+    names: &WireNames,
+) -> Result<ToolConfig, WireError> {
     Form::Flat.parse(request, names)
 }
 
@@ -25,14 +28,14 @@ mod tests {
     #[track_caller]
     fn parse(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         let request = json!({"tool_choice": choice});
-        parse_tool_use(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
+        parse_tool_config(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
     }
 
     #[track_caller]
     fn check(choice: &ToolChoice, wire: &Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
-        let wanted = ToolUse::from(choice.clone());
-        assert_eq!(encode_tool_use(&wanted, &names).fields["tool_choice"], *wire);
+        let wanted = ToolConfig::from(choice.clone());
+        assert_eq!(encode_tool_config(&wanted, &names).fields["tool_choice"], *wire);
         assert_eq!(parse(wire, &names).as_ref(), Ok(choice));
     }
 
@@ -51,10 +54,10 @@ mod tests {
         let both =
             ToolChoice::Allowed { names: vec!["add".to_owned(), "fs.read".to_owned()], required: false };
         for (choice, wire) in [(ToolChoice::Tool("fs.read".to_owned()), read), (both, allowed)] {
-            let wanted = ToolUse::from(choice).with_custom(["fs.read", "not in the choice"]);
-            let request = encode_tool_use(&wanted, &names).fields;
+            let wanted = ToolConfig::from(choice).with_custom(["fs.read", "not in the choice"]);
+            let request = encode_tool_config(&wanted, &names).fields;
             assert_eq!(request["tool_choice"], wire);
-            assert_eq!(parse_tool_use(&request, &names), Ok(wanted));
+            assert_eq!(parse_tool_config(&request, &names), Ok(wanted));
         }
     }
 
@@ -80,11 +83,11 @@ mod tests {
     #[test]
     fn calls_at_once() {
         for parallel in [None, Some(true), Some(false)] {
-            let wanted = ToolUse { choice: ToolChoice::None, parallel, ..ToolUse::default() };
+            let wanted = ToolConfig { choice: ToolChoice::None, parallel, ..ToolConfig::default() };
             let names = WireNames::default();
-            let fields = encode_tool_use(&wanted, &names).fields;
+            let fields = encode_tool_config(&wanted, &names).fields;
             assert_eq!(fields.get("parallel_tool_calls"), parallel.map(Value::from).as_ref());
-            assert_eq!(parse_tool_use(&fields, &names), Ok(wanted));
+            assert_eq!(parse_tool_config(&fields, &names), Ok(wanted));
         }
     }
 
@@ -94,7 +97,7 @@ mod tests {
         let add = Ok(ToolChoice::Tool("add".to_owned()));
         assert_eq!(parse(&json!({"type": "function", "function": {"name": "add"}}), &names), add);
         assert_eq!(parse(&json!({"type": "custom", "name": "add"}), &names), add);
-        assert_eq!(parse_tool_use(&Map::new(), &names), Ok(ToolUse::default()));
+        assert_eq!(parse_tool_config(&Map::new(), &names), Ok(ToolConfig::default()));
     }
 
     #[test]
@@ -114,7 +117,7 @@ mod tests {
             "the name of a tool",
         );
         let parallel = json!({"parallel_tool_calls": 1});
-        let error = parse_tool_use(parallel.as_object().unwrap(), &WireNames::default()).unwrap_err();
+        let error = parse_tool_config(parallel.as_object().unwrap(), &WireNames::default()).unwrap_err();
         assert_eq!((error.path(), error.expected()), ("parallel_tool_calls", "true or false"));
     }
 }

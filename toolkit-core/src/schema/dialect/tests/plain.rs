@@ -1,7 +1,7 @@
 //! Plain dialects: references, `allOf`, older drafts, roots.
 
 use super::{ALL, losses};
-use crate::schema::SchemaDialect::{Anthropic, Google, JsonSchema, OpenAi, OpenAiStrict};
+use crate::schema::SchemaDialect::{Anthropic, Gemini, JsonSchema, OpenAi, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -178,7 +178,7 @@ fn a_long_list_of_schemas_is_one() {
     let part = |at: usize| json!({"properties": {format!("p{at}"): {"type": "integer", "minimum": at}}, "required": [format!("p{at}")]});
     let parts: Vec<Value> = (0..1_000).map(part).collect();
     let schema = json!({"type": "object", "minProperties": 3, "allOf": parts});
-    for dialect in [OpenAi, OpenAiStrict, Google] {
+    for dialect in [OpenAi, OpenAiStrict, Gemini] {
         let converted = dialect.convert(&schema).schema;
         let names: Vec<&String> = converted["properties"].as_object().unwrap().keys().collect();
         let expected: Vec<String> = (0..1_000).map(|at| format!("p{at}")).collect();

@@ -1,12 +1,12 @@
 //! Google's subset, and input of any size.
 
 use super::{ALL, losses, property};
-use crate::schema::SchemaDialect::{self, Google, OpenAi, OpenAiStrict};
+use crate::schema::SchemaDialect::{self, Gemini, OpenAi, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
 fn check(schema: &Value, expected: &Value, lost: &[&str]) {
-    let (written, found) = property(Google, schema);
+    let (written, found) = property(Gemini, schema);
     assert_eq!(written, *expected);
     assert_eq!(found, lost);
 }
@@ -60,14 +60,14 @@ fn google_has_its_own_words() {
 #[test]
 fn google_is_not_told_of_closed_objects() {
     let converted =
-        Google.convert(&json!({"type": "object", "properties": {}, "additionalProperties": false}));
+        Gemini.convert(&json!({"type": "object", "properties": {}, "additionalProperties": false}));
     assert_eq!(converted.schema, json!({"type": "object"}));
     assert_eq!(converted.losses, []);
 }
 
 #[test]
 fn google_cuts_recursion() {
-    let converted = Google.convert(&json!({
+    let converted = Gemini.convert(&json!({
         "type": "object",
         "properties": {"t": {"$ref": "#/$defs/T"}},
         "$defs": {"T": {"type": "object", "properties": {"t": {"$ref": "#/$defs/T"}}}},
@@ -139,7 +139,7 @@ fn depth_does_not_overflow_the_stack() {
         }
         let schema = json!({"type": "object", "properties": {"p": deep}});
         stays_small(&schema, 100_000);
-        for dialect in [OpenAi, OpenAiStrict, Google] {
+        for dialect in [OpenAi, OpenAiStrict, Gemini] {
             assert!(!dialect.convert(&schema).losses.is_empty());
         }
     }

@@ -128,7 +128,7 @@ fn calls_are_written_into_a_message() {
     let extras = |api: &str| ProviderExtras::new(api, caller.as_object().unwrap().clone());
     let calls = [
         ToolCall::new("a", "fs.read", "{\"path\": \"ü\"}").with_extras(extras("anthropic")),
-        ToolCall::new("b", "now", "").with_index(1).with_extras(extras("google")),
+        ToolCall::new("b", "now", "").with_index(1).with_extras(extras("gemini")),
         ToolCall::new("c", "now", "oh"),
     ];
     assert_eq!(

@@ -194,7 +194,7 @@ proptest! {
         let _ = Anthropic.parse_definitions(&payload);
         let _ = Anthropic.hosted_tools(&payload);
         let _ = Anthropic.parse_results(&payload);
-        let _ = payload.as_object().map(|request| Anthropic.parse_tool_use(request, &names));
+        let _ = payload.as_object().map(|request| Anthropic.parse_tool_config(request, &names));
         let calls = Anthropic.parse_calls(&payload);
         let messages = Anthropic.assistant_messages(&payload);
         prop_assert_eq!(calls.is_ok(), messages.is_ok());

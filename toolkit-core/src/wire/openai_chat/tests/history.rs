@@ -129,7 +129,7 @@ fn what_the_server_said_about_a_call_goes_back() {
         [json!({"role": "tool", "tool_call_id": "b", "content": "done"})]
     );
     let foreign =
-        calls[0].clone().with_extras(ProviderExtras::new("google", Map::from_iter([("x".into(), json!(1))])));
+        calls[0].clone().with_extras(ProviderExtras::new("gemini", Map::from_iter([("x".into(), json!(1))])));
     let plain = one_call(&json!({"name": "f", "arguments": "{}"}));
     assert_eq!(OpenAiChat.encode_calls(&[foreign], &WireNames::default()), [plain]);
 }

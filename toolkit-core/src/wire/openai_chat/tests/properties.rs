@@ -90,7 +90,7 @@ proptest! {
     fn nothing_panics(payload in json()) {
         let names = WireNames::default();
         let _ = OpenAiChat.parse_definitions(&payload);
-        let _ = payload.as_object().map(|request| OpenAiChat.parse_tool_use(request, &names));
+        let _ = payload.as_object().map(|request| OpenAiChat.parse_tool_config(request, &names));
         let calls = OpenAiChat.parse_calls(&payload);
         let messages = OpenAiChat.assistant_messages(&payload);
         prop_assert_eq!(calls.is_ok(), messages.is_ok());

@@ -189,7 +189,7 @@ proptest! {
         let _ = OpenAiResponses.parse_definitions(&payload);
         let _ = OpenAiResponses.hosted_tools(&payload);
         let _ = OpenAiResponses.parse_results(&payload);
-        let _ = payload.as_object().map(|request| OpenAiResponses.parse_tool_use(request, &names));
+        let _ = payload.as_object().map(|request| OpenAiResponses.parse_tool_config(request, &names));
         let calls = OpenAiResponses.parse_calls(&payload);
         let messages = OpenAiResponses.assistant_messages(&payload);
         prop_assert_eq!(calls.is_ok(), messages.is_ok());

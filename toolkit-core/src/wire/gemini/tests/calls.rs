@@ -1,6 +1,6 @@
 //! Reading calls out of payloads.
 
-use crate::wire::ApiFormat::Google;
+use crate::wire::ApiFormat::Gemini;
 use crate::wire::ids;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn call(id: &str, name: &str, args: Value) -> Value {
 /// `calls`: id, name and arguments of each.
 #[track_caller]
 fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
-    let parsed = Google.parse_calls(payload).unwrap();
+    let parsed = Gemini.parse_calls(payload).unwrap();
     let parsed: Vec<_> =
         parsed.iter().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
     assert_eq!(parsed, calls);
@@ -23,7 +23,7 @@ fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    for error in [Google.parse_calls(payload).unwrap_err(), Google.assistant_messages(payload).unwrap_err()] {
+    for error in [Gemini.parse_calls(payload).unwrap_err(), Gemini.assistant_messages(payload).unwrap_err()] {
         assert_eq!((error.path(), error.expected()), (path, expected), "{payload}");
     }
 }
@@ -51,7 +51,7 @@ fn a_list_of_bodies_is_a_stream() {
         {"usageMetadata": {"totalTokenCount": 1}},
     ]);
     check(&bodies, &[("a", "add", "{}"), ("b", "sub", "{}")]);
-    let messages = Google.assistant_messages(&bodies).unwrap();
+    let messages = Gemini.assistant_messages(&bodies).unwrap();
     assert_eq!(messages.len(), 1);
     assert_eq!(messages[0]["parts"].as_array().unwrap().len(), 2);
     let failed = json!([bodies[0], {"error": {"code": 503, "message": "overloaded"}}]);
@@ -105,13 +105,13 @@ fn missing_ids_are_generated() {
         {"functionCall": {"id": "", "name": "weather", "args": {"city": "Rome"}}},
         {"functionCall": {"id": 7, "name": "weather"}},
     ]);
-    let calls = Google.parse_calls(&body(parts.clone())).unwrap();
+    let calls = Gemini.parse_calls(&body(parts.clone())).unwrap();
     let ids: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();
     assert!(ids::is_generated(ids[0]) && ids::is_generated(ids[2]));
     assert_eq!([ids[1], ids[3]], ["given", "7"]);
     assert_ne!(ids[0], ids[2]);
     for payload in [body(parts.clone()), json!({"role": "model", "parts": parts}), parts.clone()] {
-        assert_eq!(Google.parse_calls(&payload).unwrap(), calls);
+        assert_eq!(Gemini.parse_calls(&payload).unwrap(), calls);
     }
 }
 
@@ -121,12 +121,12 @@ fn what_stands_beside_a_call_is_kept() {
         json!({"functionCall": {"id": "a", "name": "f"}, "thoughtSignature": "CpcB", "partMetadata": {"n": 1}}),
         json!({"thought_signature": "CpcB", "function_call": {"id": "a", "name": "f"}, "part_metadata": {"n": 1}}),
     ] {
-        let calls = Google.parse_calls(&body(json!([part]))).unwrap();
-        assert_eq!(calls[0].extras.get("google", "thoughtSignature"), Some(&json!("CpcB")));
-        assert_eq!(calls[0].extras.get("google", "partMetadata"), Some(&json!({"n": 1})));
-        assert_eq!(calls[0].extras.get("google", "functionCall"), None);
+        let calls = Gemini.parse_calls(&body(json!([part]))).unwrap();
+        assert_eq!(calls[0].extras.get("gemini", "thoughtSignature"), Some(&json!("CpcB")));
+        assert_eq!(calls[0].extras.get("gemini", "partMetadata"), Some(&json!({"n": 1})));
+        assert_eq!(calls[0].extras.get("gemini", "functionCall"), None);
     }
-    assert!(Google.parse_calls(&call("a", "f", json!({}))).unwrap()[0].extras.is_empty());
+    assert!(Gemini.parse_calls(&call("a", "f", json!({}))).unwrap()[0].extras.is_empty());
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn broken_calls_are_not_dropped() {
         parts.insert(5, json!({"functionCall": broken}));
         parts.insert(5, Value::Null);
         for payload in [body(json!(parts)), json!(parts)] {
-            let parsed = Google.parse_calls(&payload).unwrap();
+            let parsed = Gemini.parse_calls(&payload).unwrap();
             assert_eq!(parsed.len(), 11, "{broken}");
             assert_eq!(parsed[5].name, "", "{broken}");
         }
@@ -217,7 +217,7 @@ fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
             cut["candidates"][0]["finishReason"] = "MAX_TOKENS".into();
             for payload in [&cut, &cut["candidates"][0]] {
                 check(payload, &[("a", "f", "{}"), ("b", "g", "{")]);
-                let history = &Google.assistant_messages(payload).unwrap()[0]["parts"];
+                let history = &Gemini.assistant_messages(payload).unwrap()[0]["parts"];
                 assert_eq!(history[0]["functionCall"]["args"], json!({}));
                 assert_eq!(history[1]["functionCall"]["args"], json!({"invalid_arguments": "{"}));
             }

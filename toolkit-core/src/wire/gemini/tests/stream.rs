@@ -2,7 +2,7 @@
 
 use crate::call::ToolCall;
 use crate::error::WireError;
-use crate::wire::ApiFormat::Google;
+use crate::wire::ApiFormat::Gemini;
 use crate::wire::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn stop() -> Value {
 
 /// The events of each push and those of the end, and the end.
 fn run(chunks: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
-    let mut stream = Google.accumulator();
+    let mut stream = Gemini.accumulator();
     let events = chunks.iter().map(|chunk| stream.push(chunk).unwrap()).collect();
     (events, stream.finish())
 }
@@ -39,9 +39,9 @@ fn check(chunks: &[Value], expected: &[(&str, &str)]) -> Value {
     let yielded = calls(events.iter().flatten().chain(&end.events));
     let short: Vec<_> = yielded.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
     assert_eq!(short, expected);
-    assert_eq!(Google.parse_calls(&end.response).unwrap(), yielded);
-    let history = Google.assistant_messages(&end.response).unwrap();
-    assert_eq!(Google.parse_calls(&json!(history[0])).unwrap().len(), yielded.len());
+    assert_eq!(Gemini.parse_calls(&end.response).unwrap(), yielded);
+    let history = Gemini.assistant_messages(&end.response).unwrap();
+    assert_eq!(Gemini.parse_calls(&json!(history[0])).unwrap().len(), yielded.len());
     end.response
 }
 
@@ -80,7 +80,7 @@ fn calls_are_yielded_at_once_and_the_response_is_whole() {
         panic!("{:?}", events[2]);
     };
     assert_eq!((said, name.as_str(), call.id.as_str()), (&text("me see."), "weather", id.as_str()));
-    assert_eq!(call.extras.get("google", "thoughtSignature"), Some(&json!("CpcB")));
+    assert_eq!(call.extras.get("gemini", "thoughtSignature"), Some(&json!("CpcB")));
     assert_eq!(calls(&events[3])[0].id, "x");
     assert!(events[4].is_empty() && end.events.is_empty());
 
@@ -89,12 +89,12 @@ fn calls_are_yielded_at_once_and_the_response_is_whole() {
     assert_eq!(end.response["usageMetadata"]["totalTokenCount"], 9);
     assert_eq!(end.response["modelVersion"], "m");
     assert_eq!(
-        Google.assistant_messages(&end.response).unwrap(),
+        Gemini.assistant_messages(&end.response).unwrap(),
         [json!({"role": "model", "parts": [
             {"text": "I think.", "thought": true}, {"text": "Let me see."}, first, second,
         ]})]
     );
-    assert_eq!(Google.parse_calls(&end.response).unwrap(), calls(events.iter().flatten()));
+    assert_eq!(Gemini.parse_calls(&end.response).unwrap(), calls(events.iter().flatten()));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn arguments_in_pieces_are_put_together() {
             ("now", ""),
         ],
     );
-    let part = &Google.assistant_messages(&response).unwrap()[0]["parts"][0];
+    let part = &Gemini.assistant_messages(&response).unwrap()[0]["parts"][0];
     assert_eq!(
         *part,
         json!({
@@ -163,7 +163,7 @@ fn pieces_of_calls_with_ids_may_be_mixed() {
     let mut yielded = calls(events.iter().flatten());
     assert_eq!(yielded.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     yielded.reverse();
-    assert_eq!(Google.parse_calls(&end.response).unwrap(), yielded);
+    assert_eq!(Gemini.parse_calls(&end.response).unwrap(), yielded);
     assert_eq!(yielded[0].arguments.as_str(), r#"{"t":"135"}"#);
     assert_eq!(yielded[1].arguments.as_str(), r#"{"t":"24"}"#);
 }
@@ -179,7 +179,7 @@ fn the_last_piece_may_bring_arguments() {
 fn what_was_cut_off_comes_at_the_end_and_is_not_json() {
     let chunks = [chunk(json!([start("f")])), chunk(json!([piece("$.a", "x", true)]))];
     let response = check(&chunks, &[("f", r#"{"a":"x""#)]);
-    let history = Google.assistant_messages(&response).unwrap();
+    let history = Gemini.assistant_messages(&response).unwrap();
     assert_eq!(history[0]["parts"][0]["functionCall"]["args"], json!({"invalid_arguments": "{\"a\":\"x\""}));
     check(&[chunks[0].clone(), chunks[1].clone(), stop()], &[("f", r#"{"a":"x"}"#)]);
 }
@@ -194,7 +194,7 @@ fn candidates_are_kept_apart() {
     ]);
     let yielded = calls(events.iter().flatten());
     assert_eq!(yielded.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["f", "g"]);
-    let parsed = Google.parse_calls(&end.response).unwrap();
+    let parsed = Gemini.parse_calls(&end.response).unwrap();
     assert_eq!(parsed, [yielded[1].clone(), yielded[0].clone()]);
     assert_ne!(parsed[0].id, parsed[1].id);
 }
@@ -214,21 +214,21 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
     }
     let good = chunk(json!([{"functionCall": {"id": "a", "name": "f", "args": {"x": 1}}}]));
     let overloaded = json!({"error": {"code": 503, "message": "overloaded"}});
-    let mut stream = Google.accumulator();
+    let mut stream = Gemini.accumulator();
     let error = stream.push(&json!([good, overloaded])).unwrap_err();
     refuse(&error, "candidates[0].content", "the service reported an error: overloaded");
     assert_eq!(stream.push(&json!([])).unwrap().len(), 2);
-    assert_eq!(Google.parse_calls(&stream.finish().response).unwrap().len(), 1);
+    assert_eq!(Gemini.parse_calls(&stream.finish().response).unwrap().len(), 1);
 
-    let mut stream = Google.accumulator();
+    let mut stream = Gemini.accumulator();
     let malformed =
         json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "f("}]});
     stream.push(&chunk(json!([{"text": "hm"}]))).unwrap();
     let error = stream.push(&malformed).unwrap_err();
     refuse(&error, "candidates[0].content", "the model stopped: MALFORMED_FUNCTION_CALL: f(");
-    assert!(Google.parse_calls(&stream.finish().response).is_err());
+    assert!(Gemini.parse_calls(&stream.finish().response).is_err());
 
-    let mut stream = Google.accumulator();
+    let mut stream = Gemini.accumulator();
     let error = stream.push(&json!({"promptFeedback": {"blockReason": "SAFETY"}})).unwrap_err();
     refuse(&error, "candidates[0].content", "the prompt was blocked: SAFETY");
     let error = stream.push(&json!("data")).unwrap_err();
@@ -236,8 +236,8 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
     let error = stream.push(&json!({"candidates": [{"content": {"parts": 1}}]})).unwrap_err();
     assert_eq!((error.path(), error.expected()), ("candidates[0].content.parts", "a list of parts"));
 
-    let nothing = Google.accumulator().finish();
-    assert!(Google.parse_calls(&nothing.response).is_err());
+    let nothing = Gemini.accumulator().finish();
+    assert!(Gemini.parse_calls(&nothing.response).is_err());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::error::ToolError;
 use crate::output::{Content, Media, MediaData, Resource, ToolOutput};
 use crate::result::ToolResult;
-use crate::wire::ApiFormat::Google;
+use crate::wire::ApiFormat::Gemini;
 use crate::wire::ids;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
 #[track_caller]
 fn check(outcome: Result<ToolOutput, ToolError>, response: &Value) {
     assert_eq!(
-        Google.encode_results(&[result("call_1", outcome)]),
+        Gemini.encode_results(&[result("call_1", outcome)]),
         [json!({"role": "user", "parts": [
             {"functionResponse": {"id": "call_1", "name": "chart", "response": response}},
         ]})]
@@ -87,7 +87,7 @@ fn media_stand_beside_the_response() {
             media_type: None,
         })),
     ]);
-    let contents = Google.encode_results(&[result("a", Ok(output))]);
+    let contents = Gemini.encode_results(&[result("a", Ok(output))]);
     assert_eq!(
         contents[0]["parts"][0]["functionResponse"],
         json!({
@@ -103,18 +103,18 @@ fn media_stand_beside_the_response() {
 
 #[test]
 fn one_content_in_call_order_without_ids_of_ours() {
-    let call = Google.parse_calls(&json!({"functionCall": {"name": "chart", "args": {}}})).unwrap().remove(0);
+    let call = Gemini.parse_calls(&json!({"functionCall": {"name": "chart", "args": {}}})).unwrap().remove(0);
     let results = [
         ToolResult::of(&call, Ok("1".into())),
         result("", Ok("2".into())),
         result("x y", Err(ToolError::failed("no"))),
     ];
-    let contents = Google.encode_results(&results);
+    let contents = Gemini.encode_results(&results);
     assert_eq!(contents.len(), 1);
     let ids: Vec<&Value> =
         contents[0]["parts"].as_array().unwrap().iter().map(|part| &part["functionResponse"]["id"]).collect();
     assert_eq!(ids, [&Value::Null, &Value::Null, &json!("x y")]);
-    assert!(Google.encode_results(&[]).is_empty());
+    assert!(Gemini.encode_results(&[]).is_empty());
 }
 
 #[test]
@@ -134,21 +134,21 @@ fn results_come_back_as_they_went() {
         .enumerate()
         .map(|(position, outcome)| ToolResult { position, ..result(&format!("id {position}"), outcome) })
         .collect();
-    let contents = Google.encode_results(&results);
-    let mut parsed = Google.parse_results(&contents[0]).unwrap();
+    let contents = Gemini.encode_results(&results);
+    let mut parsed = Gemini.parse_results(&contents[0]).unwrap();
     let (error, parsed_error) = (results[5].error().unwrap(), parsed[5].error().unwrap());
     assert_eq!(parsed_error.message(), error.message());
     parsed[5].outcome = results[5].outcome.clone();
     assert_eq!(parsed, results);
-    assert_eq!(Google.parse_results(&json!(contents)).unwrap().len(), 6);
-    assert_eq!(Google.parse_results(&contents[0]["parts"]).unwrap().len(), 6);
+    assert_eq!(Gemini.parse_results(&json!(contents)).unwrap().len(), 6);
+    assert_eq!(Gemini.parse_results(&contents[0]["parts"]).unwrap().len(), 6);
 }
 
 #[test]
 fn all_forms_of_a_response_are_read() {
     let text = |response: Value| {
         let part = json!({"function_response": {"name": "f", "response": response}});
-        Google.parse_results(&part).unwrap()[0].to_text().into_owned()
+        Gemini.parse_results(&part).unwrap()[0].to_text().into_owned()
     };
     assert_eq!(text(json!({"output": "x"})), "x");
     assert_eq!(text(json!({"result": "other key"})), r#"{"result":"other key"}"#);
@@ -167,9 +167,9 @@ fn results_without_ids_belong_to_the_calls_before_them() {
     let with_id = json!({"functionResponse": {"id": "x", "name": "f", "response": {}}});
     let answers =
         json!({"role": "user", "parts": [with_id, answer("f"), answer("f"), answer("g"), answer("h")]});
-    let calls = Google.parse_calls(&asked).unwrap();
+    let calls = Gemini.parse_calls(&asked).unwrap();
     let results =
-        Google.parse_results(&json!([{"role": "user", "parts": [{"text": "hi"}]}, asked, answers])).unwrap();
+        Gemini.parse_results(&json!([{"role": "user", "parts": [{"text": "hi"}]}, asked, answers])).unwrap();
     let ids: Vec<&str> = results.iter().map(|result| result.call_id.as_str()).collect();
     assert_eq!(ids[..4], ["x", calls[0].id.as_str(), calls[2].id.as_str(), calls[1].id.as_str()]);
     assert!(ids::is_generated(ids[4]) && !ids[..4].contains(&ids[4]));
@@ -177,7 +177,7 @@ fn results_without_ids_belong_to_the_calls_before_them() {
 
 #[test]
 fn what_is_no_result_is_refused_or_left_out() {
-    assert!(Google.parse_results(&json!({"role": "user", "parts": [{"text": "hi"}]})).unwrap().is_empty());
+    assert!(Gemini.parse_results(&json!({"role": "user", "parts": [{"text": "hi"}]})).unwrap().is_empty());
     for (payload, path) in [
         (json!({"role": "tool", "tool_call_id": "c", "content": "x"}), "parts"),
         (json!([{"type": "function_call_output", "call_id": "c", "output": "x"}]), "[0].parts"),
@@ -185,6 +185,6 @@ fn what_is_no_result_is_refused_or_left_out() {
         (json!([1]), "[0]"),
         (json!(null), ""),
     ] {
-        assert_eq!(Google.parse_results(&payload).unwrap_err().path(), path, "{payload}");
+        assert_eq!(Gemini.parse_results(&payload).unwrap_err().path(), path, "{payload}");
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::call::ToolCall;
 use crate::name::WireNames;
-use crate::wire::ApiFormat::Google;
+use crate::wire::ApiFormat::Gemini;
 use crate::wire::StreamEvent;
-use crate::wire::google::NAMES;
+use crate::wire::gemini::NAMES;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -126,7 +126,7 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
 
 /// The parts in events of the given sizes, and what they yield beside what the whole yields.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
-    let mut stream = Google.accumulator();
+    let mut stream = Gemini.accumulator();
     let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());
     while !rest.is_empty() {
         let (now, later) = rest.split_at((*sizes.next().unwrap()).min(rest.len()));
@@ -146,7 +146,7 @@ proptest! {
     #[test]
     fn calls_come_back_as_they_went(calls in vec(call(), 1..6)) {
         let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
-        let mut parsed = Google.parse_calls(&Google.encode_calls(&calls, &names)[0]).unwrap();
+        let mut parsed = Gemini.parse_calls(&Gemini.encode_calls(&calls, &names)[0]).unwrap();
         for call in &mut parsed {
             prop_assert!(NAMES.accepts(&call.name));
             call.name = names.unspell(&call.name).to_owned();
@@ -157,15 +157,15 @@ proptest! {
     #[test]
     fn nothing_panics(payload in json(), more in vec(json(), 0..4)) {
         let names = WireNames::default();
-        let _ = Google.parse_definitions(&payload);
-        let _ = Google.hosted_tools(&payload);
-        let _ = payload.as_object().map(|request| Google.parse_tool_use(request, &names));
-        let _ = Google.parse_results(&payload);
-        let _ = Google.repair_history(more.clone());
-        let calls = Google.parse_calls(&payload);
-        let messages = Google.assistant_messages(&payload);
+        let _ = Gemini.parse_definitions(&payload);
+        let _ = Gemini.hosted_tools(&payload);
+        let _ = payload.as_object().map(|request| Gemini.parse_tool_config(request, &names));
+        let _ = Gemini.parse_results(&payload);
+        let _ = Gemini.repair_history(more.clone());
+        let calls = Gemini.parse_calls(&payload);
+        let messages = Gemini.assistant_messages(&payload);
         prop_assert_eq!(calls.is_ok(), messages.is_ok());
-        let mut stream = Google.accumulator();
+        let mut stream = Gemini.accumulator();
         for event in more.iter().chain([&payload]) {
             let _ = stream.push(event);
         }
@@ -177,8 +177,8 @@ proptest! {
     #[test]
     fn the_history_fits_the_calls(parts in parts()) {
         let content = json!({"role": "model", "parts": parts});
-        let calls = Google.parse_calls(&content).unwrap();
-        let history = Google.assistant_messages(&content).unwrap();
+        let calls = Gemini.parse_calls(&content).unwrap();
+        let history = Gemini.assistant_messages(&content).unwrap();
         let written: Vec<&Value> = history
             .iter()
             .flat_map(|content| content["parts"].as_array().unwrap())
@@ -191,14 +191,14 @@ proptest! {
             prop_assert!(call["args"].is_object());
         }
         let again: Vec<Value> =
-            history.iter().flat_map(|content| Google.assistant_messages(content).unwrap()).collect();
+            history.iter().flat_map(|content| Gemini.assistant_messages(content).unwrap()).collect();
         prop_assert_eq!(&again, &history);
 
         let results: Vec<_> =
             calls.iter().map(|call| crate::result::ToolResult::of(call, Ok("done".into()))).collect();
         let mut whole = history.clone();
-        whole.extend(Google.encode_results(&results));
-        prop_assert_eq!(Google.repair_history(whole.clone()), whole);
+        whole.extend(Gemini.encode_results(&results));
+        prop_assert_eq!(Gemini.repair_history(whole.clone()), whole);
     }
 
     #[test]
@@ -218,11 +218,11 @@ proptest! {
             calls.sort_by_key(|call| format!("{call:?}"));
             calls
         };
-        let in_response = Google.parse_calls(&response).unwrap();
+        let in_response = Gemini.parse_calls(&response).unwrap();
         let text = json!(parts).to_string();
         if !text.contains("willContinue") && !text.contains("partialArgs") {
             prop_assert_eq!(&in_response, &yielded);
-            let whole = Google.parse_calls(&json!({"role": "model", "parts": parts})).unwrap();
+            let whole = Gemini.parse_calls(&json!({"role": "model", "parts": parts})).unwrap();
             prop_assert_eq!(short(&whole), short(&yielded));
         }
         prop_assert_eq!(sorted(in_response), sorted(yielded));
@@ -243,6 +243,6 @@ proptest! {
         for call in &yielded {
             prop_assert_eq!(call.arguments.as_str(), Value::Object(args.clone()).to_string());
         }
-        prop_assert_eq!(Google.parse_calls(&response).unwrap(), yielded);
+        prop_assert_eq!(Gemini.parse_calls(&response).unwrap(), yielded);
     }
 }

@@ -1,6 +1,6 @@
 //! Histories with calls that were not answered, and answers without calls.
 
-use crate::wire::ApiFormat::Google;
+use crate::wire::ApiFormat::Gemini;
 use serde_json::{Value, json};
 
 fn user(parts: Value) -> Value {
@@ -31,8 +31,8 @@ const NONE: &str = "[No output available yet]";
 
 #[track_caller]
 fn check(history: &[Value], repaired: &[Value]) {
-    assert_eq!(Google.repair_history(history.to_vec()), repaired);
-    assert_eq!(Google.repair_history(repaired.to_vec()), repaired, "what is repaired stays as it is");
+    assert_eq!(Gemini.repair_history(history.to_vec()), repaired);
+    assert_eq!(Gemini.repair_history(repaired.to_vec()), repaired, "what is repaired stays as it is");
 }
 
 #[test]

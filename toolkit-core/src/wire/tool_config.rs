@@ -1,6 +1,6 @@
 //! How the model may use its tools, as a request says it.
 
-use crate::call::ToolUse;
+use crate::call::ToolConfig;
 use crate::schema::SchemaLoss;
 use crate::tool::{ToolDefinition, ToolKind};
 use serde_json::{Map, Value};
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 /// The fields of a request that say how the model may use its tools, and what they cannot say.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
-pub struct EncodedToolUse {
+pub struct EncodedToolConfig {
     /// The fields.
     pub fields: Map<String, Value>,
-    /// What the API has no words for; the path is that in the [`ToolUse`], as in `/parallel`.
+    /// What the API has no words for; the path is that in the [`ToolConfig`], as in `/parallel`.
     pub losses: Vec<SchemaLoss>,
 }
 
-impl EncodedToolUse {
+impl EncodedToolConfig {
     pub(super) fn new(fields: Map<String, Value>) -> Self {
         Self { fields, losses: Vec::new() }
     }
@@ -31,15 +31,15 @@ impl EncodedToolUse {
     }
 }
 
-impl ToolUse {
+impl ToolConfig {
     /// Takes over from the definitions which tools take [free text](Self::custom).
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, TextFormat, ToolChoice, ToolDefinition, ToolName, ToolUse, WireNames};
+    /// use toolkit_core::{ApiFormat, TextFormat, ToolChoice, ToolDefinition, ToolName, ToolConfig, WireNames};
     ///
     /// let patch = ToolDefinition::custom(ToolName::new("apply_patch")?, "Patches.", TextFormat::Text);
-    /// let wanted = ToolUse::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
-    /// let encoded = ApiFormat::OpenAiChat.encode_tool_use(&wanted, &WireNames::default());
+    /// let wanted = ToolConfig::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
+    /// let encoded = ApiFormat::OpenAiChat.encode_tool_config(&wanted, &WireNames::default());
     /// assert_eq!(encoded.fields["tool_choice"]["type"], "custom");
     /// # Ok::<(), toolkit_core::NameError>(())
     /// ```

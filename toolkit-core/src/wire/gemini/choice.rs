@@ -1,14 +1,14 @@
 //! The `toolConfig` of a request.
 
 use super::spelling::{Fields, get};
-use crate::call::{ToolChoice, ToolUse};
+use crate::call::{ToolChoice, ToolConfig};
 use crate::error::WireError;
 use crate::name::WireNames;
 use crate::wire::path::{element, field};
-use crate::wire::tool_use::EncodedToolUse;
+use crate::wire::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 
-pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
+pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let (mode, allowed) = mode_and_names(&wanted.choice);
     let mut config = Fields::new();
     config.insert("mode".to_owned(), mode.into());
@@ -18,7 +18,7 @@ pub(super) fn encode_tool_use(wanted: &ToolUse, names: &WireNames) -> EncodedToo
     }
     let mut fields = Fields::new();
     fields.insert("toolConfig".to_owned(), json!({"functionCallingConfig": config}));
-    let mut encoded = EncodedToolUse::new(fields);
+    let mut encoded = EncodedToolConfig::new(fields);
     if wanted.parallel == Some(false) && mode != "NONE" {
         encoded.lose_parallel("the API has no word for calls one at a time, so there may be several");
     }
@@ -40,14 +40,14 @@ fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
     }
 }
 
-pub(super) fn parse_tool_use(request: &Fields, names: &WireNames) -> Result<ToolUse, WireError> {
+pub(super) fn parse_tool_config(request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
     let path = "toolConfig";
-    let Some(config) = get(request, path) else { return Ok(ToolUse::default()) };
+    let Some(config) = get(request, path) else { return Ok(ToolConfig::default()) };
     let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
     let path = field(path, "functionCallingConfig");
-    let Some(config) = get(config, "functionCallingConfig") else { return Ok(ToolUse::default()) };
+    let Some(config) = get(config, "functionCallingConfig") else { return Ok(ToolConfig::default()) };
     let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
-    parse_choice(config, &path, names).map(ToolUse::from)
+    parse_choice(config, &path, names).map(ToolConfig::from)
 }
 
 fn parse_choice(config: &Fields, path: &str, names: &WireNames) -> Result<ToolChoice, WireError> {
@@ -107,12 +107,12 @@ mod tests {
 
     #[track_caller]
     fn writes(choice: ToolChoice, config: &Value) {
-        assert_eq!(encode_tool_use(&choice.into(), &names()).fields, request(config));
+        assert_eq!(encode_tool_config(&choice.into(), &names()).fields, request(config));
     }
 
     #[track_caller]
     fn reads(config: &Value, choice: ToolChoice) {
-        assert_eq!(parse_tool_use(&request(config), &names()), Ok(choice.into()), "{config}");
+        assert_eq!(parse_tool_config(&request(config), &names()), Ok(choice.into()), "{config}");
     }
 
     #[track_caller]
@@ -150,14 +150,15 @@ mod tests {
 
     #[test]
     fn calls_one_at_a_time_cannot_be_said() {
-        let one = ToolUse::default().with_parallel(false);
-        let encoded = encode_tool_use(&one, &names());
+        let one = ToolConfig::default().with_parallel(false);
+        let encoded = encode_tool_config(&one, &names());
         assert_eq!(encoded.fields, request(&json!({"mode": "AUTO"})));
         assert_eq!(encoded.losses[0].path, "/parallel");
-        for said in
-            [ToolUse::default().with_parallel(true), ToolUse::from(ToolChoice::None).with_parallel(false)]
-        {
-            assert!(encode_tool_use(&said, &names()).losses.is_empty());
+        for said in [
+            ToolConfig::default().with_parallel(true),
+            ToolConfig::from(ToolChoice::None).with_parallel(false),
+        ] {
+            assert!(encode_tool_config(&said, &names()).losses.is_empty());
         }
     }
 
@@ -173,11 +174,11 @@ mod tests {
             json!({"tool_config": {"function_calling_config": {"mode": "NONE"}}}),
             json!({"toolConfig": {"function_calling_config": {"mode": "none"}}}),
         ] {
-            let parsed = parse_tool_use(request.as_object().unwrap(), &names());
+            let parsed = parse_tool_config(request.as_object().unwrap(), &names());
             assert_eq!(parsed, Ok(ToolChoice::None.into()));
         }
         for request in [json!({}), json!({"toolConfig": null}), json!({"toolConfig": {}})] {
-            assert_eq!(parse_tool_use(request.as_object().unwrap(), &names()), Ok(ToolUse::default()));
+            assert_eq!(parse_tool_config(request.as_object().unwrap(), &names()), Ok(ToolConfig::default()));
         }
     }
 
@@ -201,7 +202,7 @@ mod tests {
                 "the name of a function",
             ),
         ] {
-            let error = parse_tool_use(request.as_object().unwrap(), &names()).unwrap_err();
+            let error = parse_tool_config(request.as_object().unwrap(), &names()).unwrap_err();
             assert_eq!((error.path(), error.expected()), (path.as_str(), expected));
         }
     }

@@ -8,37 +8,37 @@ use crate::wire::DefinitionOptions;
 use std::borrow::Cow;
 
 impl ToolRegistry {
-    /// Has the model say why it calls a tool and what it expects: the argument `toolcall_reason` is
-    /// published with each tool that does not [say otherwise](crate::ToolMetadata::think), and taken out of
+    /// Has the model say why it calls a tool and what it expects: the argument `call_reason` is
+    /// published with each tool that does not [say otherwise](crate::ToolMetadata::call_reason), and taken out of
     /// the arguments before the tool sees them. Models choose better when they are asked
     /// ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)). What they said is in
     /// [`ToolResult::reason`](crate::ToolResult::reason).
     ///
     /// ```
-    /// use toolkit_core::{FunctionTool, ToolRegistry};
+    /// use toolkit_core::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let add = FunctionTool::from_fn("add", "Adds.", |Add { a, b }: Add| a + b)?;
-    /// let registry = ToolRegistry::from_tools([add])?.with_think(true);
-    /// let output = registry.call("add", r#"{"a": 1, "toolcall_reason": "To sum up", "b": 2}"#).await?;
+    /// let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b)?;
+    /// let registry = ToolRegistry::from_tools([add])?.with_call_reason(true);
+    /// let output = registry.call("add", r#"{"a": 1, "call_reason": "To sum up", "b": 2}"#).await?;
     /// assert_eq!(output.to_text(), "3");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
     /// ```
     #[must_use]
-    pub fn with_think(mut self, think: bool) -> Self {
-        self.think = think;
+    pub fn with_call_reason(mut self, call_reason: bool) -> Self {
+        self.call_reason = call_reason;
         self.views = self.views.renewed();
         self
     }
 
     /// The options with what the registry says about reasons.
     pub(super) fn published_with(&self, options: &DefinitionOptions) -> DefinitionOptions {
-        let think = options.think || self.think;
-        options.clone().with_think(think)
+        let call_reason = options.call_reason || self.call_reason;
+        options.clone().with_call_reason(call_reason)
     }
 
     /// The arguments without the model's reason, and the reason.
@@ -48,7 +48,7 @@ impl ToolRegistry {
         definition: &ToolDefinition,
         arguments: &'a str,
     ) -> (Cow<'a, str>, Option<String>) {
-        if asks_for_reason(definition, self.think)
+        if asks_for_reason(definition, self.call_reason)
             && let Some(parted) = part_reason(arguments)
         {
             return (Cow::Owned(parted.arguments), parted.reason);
@@ -72,7 +72,7 @@ impl ToolRegistry {
     /// A problem for each tool that is to get the model's reason under a name that is one of its own parameters'.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
-            asks_for_reason(definition, self.think) && takes_reason_itself(definition)
+            asks_for_reason(definition, self.call_reason) && takes_reason_itself(definition)
         };
         self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
             tool: definition.name.to_string(),

@@ -9,7 +9,7 @@ use std::slice::from_ref;
 
 fn encode(definition: &ToolDefinition, json_schema: bool) -> (Value, Vec<String>) {
     let options = DefinitionOptions::default().with_json_schema(json_schema).with_output_schemas(true);
-    let tools = ApiFormat::Google.encode_definitions([definition], &WireNames::default(), &options);
+    let tools = ApiFormat::Gemini.encode_definitions([definition], &WireNames::default(), &options);
     let losses = tools.report().losses.iter().map(|loss| loss.loss.path.clone()).collect();
     (tools.to_value()[0]["function_declarations"][0].clone(), losses)
 }
@@ -40,10 +40,10 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 fn all_functions_stand_in_one_tool() {
     let tools = [tool(city()), tool(city())];
     let encoded =
-        ApiFormat::Google.encode_definitions(&tools, &WireNames::default(), &DefinitionOptions::default());
+        ApiFormat::Gemini.encode_definitions(&tools, &WireNames::default(), &DefinitionOptions::default());
     let declaration = json!({"name": "get_weather", "description": "d", "parameters": city()});
     assert_eq!(encoded.to_value(), json!([{"function_declarations": [declaration, declaration]}]));
-    let none = ApiFormat::Google.encode_definitions([], &WireNames::default(), &DefinitionOptions::default());
+    let none = ApiFormat::Gemini.encode_definitions([], &WireNames::default(), &DefinitionOptions::default());
     assert_eq!(none.as_json(), "[]");
 }
 

@@ -2,8 +2,8 @@
 
 use crate::call::{ProviderExtras, ToolCall};
 use crate::name::WireNames;
-use crate::wire::ApiFormat::Google;
-use crate::wire::google::NAMES;
+use crate::wire::ApiFormat::Gemini;
+use crate::wire::gemini::NAMES;
 use serde_json::{Value, json};
 
 /// `came` stands in a response, `goes` in the history.
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn check(came: &Value, goes: &Value) {
     let body = json!({"candidates": [{"content": came}]});
     for payload in [&body, came, goes] {
-        let history = Google.assistant_messages(payload).unwrap();
+        let history = Gemini.assistant_messages(payload).unwrap();
         assert_eq!(history.as_slice(), std::slice::from_ref(goes));
     }
 }
@@ -66,16 +66,16 @@ fn what_the_service_refuses_is_made_acceptable() {
         &content(json!([{"functionCall": {"name": "f", "args": {}}}])),
     );
     for empty in [json!({"role": "model"}), content(json!([])), content(json!([{"text": ""}]))] {
-        assert!(Google.assistant_messages(&empty).unwrap().is_empty());
+        assert!(Gemini.assistant_messages(&empty).unwrap().is_empty());
     }
 }
 
 #[test]
 fn generated_ids_stay_here() {
     let came = content(json!([{"functionCall": {"name": "f", "args": {}}}]));
-    let calls = Google.parse_calls(&came).unwrap();
+    let calls = Gemini.parse_calls(&came).unwrap();
     let names = WireNames::default();
-    assert_eq!(Google.encode_calls(&calls, &names).as_slice(), std::slice::from_ref(&came));
+    assert_eq!(Gemini.encode_calls(&calls, &names).as_slice(), std::slice::from_ref(&came));
     let with_id = content(json!([{"functionCall": {"id": calls[0].id.as_str(), "name": "f", "args": {}}}]));
     check(&with_id, &came);
 }
@@ -84,7 +84,7 @@ fn generated_ids_stay_here() {
 fn bare_calls_get_a_content() {
     let part = json!({"functionCall": {"id": "a", "name": "f", "args": {}}});
     for payload in [json!([part]), part.clone()] {
-        assert_eq!(Google.assistant_messages(&payload).unwrap(), [content(json!([part]))]);
+        assert_eq!(Gemini.assistant_messages(&payload).unwrap(), [content(json!([part]))]);
     }
 }
 
@@ -93,21 +93,21 @@ fn calls_are_written_into_a_content() {
     let names = WireNames::new(NAMES, ["files/read"]);
     let signature = |value: &str| {
         let fields = json!({"thoughtSignature": value}).as_object().cloned().unwrap_or_default();
-        ProviderExtras::new("google", fields)
+        ProviderExtras::new("gemini", fields)
     };
-    let foreign = ProviderExtras::new("anthropic", signature("x").of("google").cloned().unwrap_or_default());
+    let foreign = ProviderExtras::new("anthropic", signature("x").of("gemini").cloned().unwrap_or_default());
     let calls = [
         ToolCall::new("bad id/with:chars", "files/read", "{\"path\": \"ü\"}").with_extras(signature("CpcB")),
         ToolCall::new("", "now", "").with_extras(foreign),
         ToolCall::new("call_1", "f", "{\"a\": "),
     ];
     assert_eq!(
-        Google.encode_calls(&calls, &names),
+        Gemini.encode_calls(&calls, &names),
         [content(json!([
             {"functionCall": {"id": "bad id/with:chars", "name": "files_read", "args": {"path": "ü"}}, "thoughtSignature": "CpcB"},
             {"functionCall": {"name": "now", "args": {}}},
             {"functionCall": {"id": "call_1", "name": "f", "args": {"invalid_arguments": "{\"a\": "}}},
         ]))]
     );
-    assert!(Google.encode_calls(&[], &names).is_empty());
+    assert!(Gemini.encode_calls(&[], &names).is_empty());
 }

@@ -24,9 +24,9 @@ use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
-use super::tool_use::EncodedToolUse;
+use super::tool_config::EncodedToolConfig;
 use super::writer::HistoryWriter;
-use crate::call::{ToolCall, ToolUse};
+use crate::call::{ToolCall, ToolConfig};
 use crate::error::WireError;
 use crate::name::{NameRule, WireNames};
 use crate::output::Content;
@@ -39,17 +39,17 @@ use serde_json::{Map, Value};
 pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.:-", letter_first: true };
 
 /// Whose extras these are.
-const FORMAT: &str = ApiFormat::Google.name();
+const FORMAT: &str = ApiFormat::Gemini.name();
 
-pub(super) struct Google;
+pub(super) struct Gemini;
 
-impl Api for Google {
+impl Api for Gemini {
     fn frame(&self) -> (&'static str, &'static str) {
         (r#"[{"function_declarations":["#, "]}]")
     }
 
     fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
-        if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Google }
+        if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
@@ -64,12 +64,16 @@ impl Api for Google {
         definitions::hosted_tools(payload)
     }
 
-    fn encode_tool_use(&self, wanted: &ToolUse, names: &WireNames) -> EncodedToolUse {
-        choice::encode_tool_use(wanted, names)
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        choice::encode_tool_config(wanted, names)
     }
 
-    fn parse_tool_use(&self, request: &Map<String, Value>, names: &WireNames) -> Result<ToolUse, WireError> {
-        choice::parse_tool_use(request, names)
+    fn parse_tool_config(
+        &self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
+        choice::parse_tool_config(request, names)
     }
 
     fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {

@@ -11,21 +11,21 @@ fn add(a: i64, #[param(default = 1)] b: i64) -> i64 {
 }
 
 /// Asks for a reason whatever the registry says.
-#[tool(register = false, think)]
+#[tool(register = false, call_reason)]
 fn always(context: &ToolContext) -> String {
     context.reason().unwrap_or("none").to_owned()
 }
 
 /// Never asks for one.
-#[tool(register = false, think = false)]
+#[tool(register = false, call_reason = false)]
 fn never(a: i64) -> i64 {
     a
 }
 
 /// Has a parameter of that name.
 #[tool(register = false)]
-fn explain(toolcall_reason: String) -> String {
-    toolcall_reason
+fn explain(call_reason: String) -> String {
+    call_reason
 }
 
 fn registry() -> ToolRegistry {
@@ -52,41 +52,41 @@ fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
 fn the_tool_decides_and_else_the_registry() {
     for format in ApiFormat::ALL {
         assert_eq!(asked(&registry(), format), ["always"], "{format}");
-        assert_eq!(asked(&registry().with_think(true), format), ["add", "always"], "{format}");
+        assert_eq!(asked(&registry().with_call_reason(true), format), ["add", "always"], "{format}");
     }
-    let options = DefinitionOptions::default().with_think(true);
+    let options = DefinitionOptions::default().with_call_reason(true);
     let with = registry().definitions_with(ApiFormat::Anthropic, &options);
-    assert_eq!(with.as_json(), registry().with_think(true).definitions(ApiFormat::Anthropic).as_json());
+    assert_eq!(with.as_json(), registry().with_call_reason(true).definitions(ApiFormat::Anthropic).as_json());
 }
 
 #[test]
 fn the_reason_is_last_and_never_required_and_the_definition_stays() {
-    let registry = registry().with_think(true);
+    let registry = registry().with_call_reason(true);
     let before = registry.definitions(ApiFormat::Anthropic).to_value();
     let schema = &before[0]["input_schema"];
     let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(names, ["a", "b", "toolcall_reason"]);
+    assert_eq!(names, ["a", "b", "call_reason"]);
     assert_eq!(schema["required"], serde_json::json!(["a"]));
     let own = &registry.get("add").unwrap().definition().parameters;
-    assert!(own["properties"].get("toolcall_reason").is_none());
+    assert!(own["properties"].get("call_reason").is_none());
 }
 
 #[tokio::test]
 async fn tools_do_not_see_it_and_results_tell_it() {
-    let dispatcher = Dispatcher::new(registry().with_think(true)).unwrap();
+    let dispatcher = Dispatcher::new(registry().with_call_reason(true)).unwrap();
     let calls = [
-        ToolCall::new("1", "add", r#"{"toolcall_reason": "To sum up", "a": "2"}"#),
-        ToolCall::new("2", "add", r#"{"a": 2, "c": 3, "toolcall_reason": "To fail"}"#),
-        ToolCall::new("3", "always", r#"{"toolcall_reason": "To see"}"#),
-        ToolCall::new("4", "never", r#"{"a": 1, "toolcall_reason": "Nobody asked"}"#),
+        ToolCall::new("1", "add", r#"{"call_reason": "To sum up", "a": "2"}"#),
+        ToolCall::new("2", "add", r#"{"a": 2, "c": 3, "call_reason": "To fail"}"#),
+        ToolCall::new("3", "always", r#"{"call_reason": "To see"}"#),
+        ToolCall::new("4", "never", r#"{"a": 1, "call_reason": "Nobody asked"}"#),
         ToolCall::new("5", "add", r#"{"a": 1}"#),
     ];
     let results = dispatcher.dispatch(calls).await;
     let texts: Vec<String> = results.iter().map(|result| result.to_text().into_owned()).collect();
     assert_eq!(texts[0], "3");
-    assert!(texts[1].contains("`c`") && !texts[1].contains("toolcall_reason"), "{}", texts[1]);
+    assert!(texts[1].contains("`c`") && !texts[1].contains("call_reason"), "{}", texts[1]);
     assert_eq!(texts[2], "To see");
-    assert!(texts[3].contains("`toolcall_reason`"), "{}", texts[3]);
+    assert!(texts[3].contains("`call_reason`"), "{}", texts[3]);
     let reasons: Vec<Option<&str>> = results.iter().map(|result| result.reason.as_deref()).collect();
     assert_eq!(reasons, [Some("To sum up"), Some("To fail"), Some("To see"), None, None]);
 }
@@ -95,10 +95,10 @@ async fn tools_do_not_see_it_and_results_tell_it() {
 fn a_parameter_of_that_name_is_reported_where_it_would_be_lost() {
     let tools = || ToolRegistry::from_tools(tools![explain]).unwrap();
     assert!(Dispatcher::new(tools()).is_ok());
-    let error = Dispatcher::new(tools().with_think(true)).unwrap_err();
+    let error = Dispatcher::new(tools().with_call_reason(true)).unwrap_err();
     assert!(matches!(error.problems(), [BuildProblem::ReservedParameter { .. }]), "{error}");
     let text = error.to_string();
-    assert!(text.starts_with("tool `explain` must not have a parameter `toolcall_reason`"), "{text}");
+    assert!(text.starts_with("tool `explain` must not have a parameter `call_reason`"), "{text}");
 }
 
 #[tokio::test]
@@ -121,8 +121,8 @@ async fn own_tools_get_the_arguments_as_they_were_written() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let schema = serde_json::json!({"type": "object"});
     let raw = Raw(ToolDefinition::new(ToolName::new("raw").unwrap(), "", schema), seen.clone());
-    let registry = ToolRegistry::from_tools([raw]).unwrap().with_think(true);
-    registry.call("raw", r#"{"n" : 1.50, "toolcall_reason": "x","s":"\u00e9"}"#).await.unwrap();
-    registry.call("raw", "{ broken toolcall_reason").await.unwrap();
-    assert_eq!(*seen.lock().unwrap(), [r#"{"n" : 1.50,"s":"\u00e9"}"#, "{ broken toolcall_reason"]);
+    let registry = ToolRegistry::from_tools([raw]).unwrap().with_call_reason(true);
+    registry.call("raw", r#"{"n" : 1.50, "call_reason": "x","s":"\u00e9"}"#).await.unwrap();
+    registry.call("raw", "{ broken call_reason").await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), [r#"{"n" : 1.50,"s":"\u00e9"}"#, "{ broken call_reason"]);
 }

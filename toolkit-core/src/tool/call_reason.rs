@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The name of the argument.
-pub(crate) const REASON: &str = "toolcall_reason";
+pub(crate) const REASON: &str = "call_reason";
 
 /// Whether the model is asked for its reason: the tool says so, or `by_default` where it says nothing. Arguments
 /// that are no object have no place for it.
 pub(crate) fn asks_for_reason(definition: &ToolDefinition, by_default: bool) -> bool {
-    definition.metadata.think.unwrap_or(by_default)
+    definition.metadata.call_reason.unwrap_or(by_default)
         && definition.kind == ToolKind::Function
         && (properties(definition).is_some() || definition.parameters.get("type") == Some(&"object".into()))
 }
@@ -28,8 +28,8 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 /// The definition as the model sees it. That of the tool stays as it is.
-pub(crate) fn published(definition: &ToolDefinition, think: bool) -> Cow<'_, ToolDefinition> {
-    if !asks_for_reason(definition, think) || takes_reason_itself(definition) {
+pub(crate) fn published(definition: &ToolDefinition, call_reason: bool) -> Cow<'_, ToolDefinition> {
+    if !asks_for_reason(definition, call_reason) || takes_reason_itself(definition) {
         return Cow::Borrowed(definition);
     }
     let mut augmented = definition.clone();
@@ -140,13 +140,13 @@ mod tests {
 
     #[test]
     fn the_others_stay_as_they_were_written() {
-        check(r#"{"toolcall_reason":"x"}"#, "{}", Some("x"));
-        check(r#"{"a": 1.0,"toolcall_reason": "x"}"#, r#"{"a": 1.0}"#, Some("x"));
-        check(r#"{"toolcall_reason": "x" , "a": 1e3}"#, r#"{ "a": 1e3}"#, Some("x"));
-        check(r#"{"a" :[ 1 ] , "toolcall_reason":"x\n" ,"b":"é"}"#, r#"{"a" :[ 1 ] ,"b":"é"}"#, Some("x\n"));
-        check(r#"{"toolcall_reason":1,"a":1,"toolcall_reason":null,"a":2}"#, r#"{"a":1,"a":2}"#, None);
+        check(r#"{"call_reason":"x"}"#, "{}", Some("x"));
+        check(r#"{"a": 1.0,"call_reason": "x"}"#, r#"{"a": 1.0}"#, Some("x"));
+        check(r#"{"call_reason": "x" , "a": 1e3}"#, r#"{ "a": 1e3}"#, Some("x"));
+        check(r#"{"a" :[ 1 ] , "call_reason":"x\n" ,"b":"é"}"#, r#"{"a" :[ 1 ] ,"b":"é"}"#, Some("x\n"));
+        check(r#"{"call_reason":1,"a":1,"call_reason":null,"a":2}"#, r#"{"a":1,"a":2}"#, None);
         check(r#"{"toolcall\u005freason":{"b": 1},"a":1}"#, r#"{"a":1}"#, Some(r#"{"b": 1}"#));
-        check(r#""{\"a\": 1, \"toolcall_reason\": \"x\"}""#, r#"{"a": 1}"#, Some("x"));
+        check(r#""{\"a\": 1, \"call_reason\": \"x\"}""#, r#"{"a": 1}"#, Some("x"));
     }
 
     #[test]
@@ -154,12 +154,12 @@ mod tests {
         for text in [
             "",
             "null",
-            r#"{"a": "toolcall_reason"}"#,
-            r#"{"a": {"toolcall_reason": "x"}}"#,
-            r#"["toolcall_reason"]"#,
-            r#"{"toolcall_reason": "x""#,
-            r#"{"toolcall_reason": "x"} and more"#,
-            r#""toolcall_reason""#,
+            r#"{"a": "call_reason"}"#,
+            r#"{"a": {"call_reason": "x"}}"#,
+            r#"["call_reason"]"#,
+            r#"{"call_reason": "x""#,
+            r#"{"call_reason": "x"} and more"#,
+            r#""call_reason""#,
         ] {
             assert_eq!(part_reason(text), None, "{text}");
         }
