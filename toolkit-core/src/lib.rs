@@ -18,7 +18,6 @@ mod name;
 mod output;
 mod registry;
 mod result;
-mod schema;
 pub mod testing;
 mod tool;
 mod wire;
@@ -83,5 +82,6 @@ pub use wire::{
     UnknownApiFormat,
 };
 
+pub use toolkit_schema as schema;
 pub use tokio_util::sync::CancellationToken;
 pub use {schemars, serde, serde_json};

@@ -7,7 +7,7 @@ use super::place;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
-    Fault, Step, as_meant, broken_constraints, describe, faults, missing, path, value_in_words,
+    Fault, Step, coerce, broken_constraints, describe, faults, missing, path, value_in_words,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -212,7 +212,7 @@ fn mended(root: &Value, schema: &Value, text: &str) -> Option<String> {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
-    let changed = as_meant(root, schema, &mut value);
+    let changed = coerce(root, schema, &mut value);
     changed.then(|| value.to_string())
 }
 

@@ -1,6 +1,6 @@
 //! What the programmer must put right before the program serves.
 
-use super::nearest::nearest;
+use super::nearest;
 use super::tool::one_of;
 use crate::name::NameError;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! What went wrong with one call, told to the model.
 
 use super::kind::ErrorKind;
-use super::nearest::nearest;
-use super::violation::{Violation, shorten};
+
+use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;

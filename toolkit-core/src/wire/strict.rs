@@ -106,11 +106,11 @@ fn judge(format: ApiFormat, definition: &ToolDefinition) -> Result<Measure, Stri
             );
         }
     };
-    let judged = dialect.judge(&definition.parameters);
-    if let Some(loss) = judged.narrowed {
+    let converted = dialect.convert(&definition.parameters);
+    if let Some(loss) = converted.narrowed {
         return Err(loss.to_string());
     }
-    let measure = Measure::of(&judged.converted.schema);
+    let measure = Measure::of(&converted.schema);
     if dialect == SchemaDialect::OpenAiStrict {
         within_openai(&measure)?;
     }

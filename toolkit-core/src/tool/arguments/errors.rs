@@ -24,7 +24,7 @@ impl Inner {
             }
             match self.changed_at(&violation.path) {
                 Some((Change { shown_as: Some(shown), .. }, rest)) => {
-                    Some(Violation { path: format!("{shown}{rest}"), ..violation })
+                    Some(Violation::new(format!("{shown}{rest}"), violation.kind, violation.message))
                 }
                 Some((Change { shown_as: None, .. }, _)) => {
                     unseen.push(violation.to_string());

@@ -43,7 +43,7 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     let schema = converted.schema["properties"]["output"].take();
     let lost = converted.losses.into_iter().map(|loss| {
         let path = loss.path.strip_prefix(PROPERTY).unwrap_or(&loss.path);
-        SchemaLoss { path: format!("{OUTPUT}{path}"), ..loss }
+        SchemaLoss::new(format!("{OUTPUT}{path}"), loss.keyword, loss.reason)
     });
     (schema, lost.collect())
 }

@@ -24,7 +24,7 @@ const MAP: &[&str] = &["properties", "patternProperties", "$defs", "definitions"
 
 /// Calls `visit` with every schema object inside `schema`, inner ones first, then with `schema`
 /// itself. Property names, defaults, examples and enum values are not taken for schemas.
-pub(crate) fn each_schema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
+pub fn each_schema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(object) = schema else { return };
     for (keyword, value) in object.iter_mut() {
         let keyword = keyword.as_str();

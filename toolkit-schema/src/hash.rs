@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::schema_hash;
+/// use toolkit_schema::schema_hash;
 ///
 /// let one = schema_hash(&json!({"type": "object", "properties": {}}));
 /// let other = schema_hash(&json!({"properties": {}, "type": "object"}));

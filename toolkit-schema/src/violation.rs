@@ -62,12 +62,12 @@ impl fmt::Display for Violation {
 }
 
 /// At most 60 characters of `text`, and a sign where more was cut.
-pub(crate) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     shorten_to(text, QUOTED)
 }
 
 /// At most so many characters of `text`, and a sign where more was cut.
-pub(crate) fn shorten_to(text: &str, most: usize) -> String {
+pub fn shorten_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

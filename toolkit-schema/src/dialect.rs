@@ -52,6 +52,8 @@ pub struct ConvertedSchema {
     pub schema: Value,
     /// What it cannot say.
     pub losses: Vec<SchemaLoss>,
+    /// The first loss that forbids values allowed before: a model held to the schema cannot send them.
+    pub narrowed: Option<SchemaLoss>,
 }
 
 /// A meaning that a provider's dialect has no words for.
@@ -97,7 +99,7 @@ impl SchemaDialect {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit_core::SchemaDialect;
+    /// use toolkit_schema::SchemaDialect;
     ///
     /// let tags = json!({"type": "object", "properties": {
     ///     "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true},
@@ -109,17 +111,10 @@ impl SchemaDialect {
     /// ```
     #[must_use]
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
-        self.judge(schema).converted
-    }
-
-    /// Writes a schema, and says whether it then forbids what it allowed before.
-    pub(crate) fn judge(self, schema: &Value) -> Judged {
         if self == Self::JsonSchema {
             return match typed(schema) {
-                Some(schema) => {
-                    Judged { converted: ConvertedSchema { schema, losses: Vec::new() }, narrowed: None }
-                }
-                None => Self::OpenAi.judge(schema),
+                Some(schema) => ConvertedSchema { schema, losses: Vec::new(), narrowed: None },
+                None => Self::OpenAi.convert(schema),
             };
         }
         let refs = Refs::new(schema);
@@ -129,16 +124,16 @@ impl SchemaDialect {
             Self::AnthropicStrict => &[Keep::None, Keep::Flat],
             _ => &[Keep::Recursive, Keep::All],
         };
-        let (mut judged, mut complete) = self.attempt(schema, &refs, ways.first().copied());
+        let (mut converted, mut complete) = self.attempt(schema, &refs, ways.first().copied());
         if !complete && let Some(way) = ways.get(1) {
-            (judged, complete) = self.attempt(schema, &refs, Some(*way));
+            (converted, complete) = self.attempt(schema, &refs, Some(*way));
         }
-        debug_assert!(complete || !judged.converted.losses.is_empty());
-        judged
+        debug_assert!(complete || !converted.losses.is_empty());
+        converted
     }
 
     /// Writes a schema; also says whether nothing was cut off for its size.
-    fn attempt(self, schema: &Value, refs: &Refs<'_>, keep: Option<Keep>) -> (Judged, bool) {
+    fn attempt(self, schema: &Value, refs: &Refs<'_>, keep: Option<Keep>) -> (ConvertedSchema, bool) {
         let mut losses = Losses::default();
         let tree: Tree<'_> = normal(refs, schema, keep.unwrap_or(Keep::None), &mut losses);
         let root = Root::new(&tree, refs, &mut losses).object();
@@ -155,7 +150,7 @@ impl SchemaDialect {
             }
         };
         let (losses, narrowed) = losses.into_parts();
-        (Judged { converted: ConvertedSchema { schema, losses }, narrowed }, left > 0 && tree.is_complete)
+        (ConvertedSchema { schema, losses, narrowed }, left > 0 && tree.is_complete)
     }
 }
 
@@ -179,12 +174,4 @@ fn typed(schema: &Value) -> Option<Value> {
             Some(typed.into())
         }
     }
-}
-
-/// A converted schema, and what it forbids that was allowed.
-#[derive(Debug)]
-pub(crate) struct Judged {
-    pub(crate) converted: ConvertedSchema,
-    /// The first meaning that a model which is held to the schema cannot say any more.
-    pub(crate) narrowed: Option<SchemaLoss>,
 }

@@ -18,7 +18,7 @@ const SHORTEST_PART: usize = 3;
 ///
 /// ```
 /// let known = ["search_web", "read_file", "send_mail"];
-/// assert_eq!(toolkit_core::nearest("searchWeb", known), ["search_web"]);
+/// assert_eq!(toolkit_schema::nearest("searchWeb", known), ["search_web"]);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     if name.len() > LONGEST {

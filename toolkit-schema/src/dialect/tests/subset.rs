@@ -1,7 +1,7 @@
 //! Google's subset, and input of any size.
 
 use super::{ALL, losses, property};
-use crate::schema::SchemaDialect::{self, Gemini, OpenAi, OpenAiStrict};
+use crate::SchemaDialect::{self, Gemini, OpenAi, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]

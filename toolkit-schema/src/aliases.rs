@@ -11,7 +11,7 @@ const ALIASES: &str = "x-toolkit-aliases";
 
 /// Takes the other names out of a schema. If there were any, the schema with them is returned: values are
 /// compared with that one.
-pub(crate) fn without_aliases(schema: &mut Value) -> Option<Value> {
+pub fn without_aliases(schema: &mut Value) -> Option<Value> {
     let with_aliases = schema.clone();
     let mut found = false;
     each_schema(schema, &mut |schema| found |= schema.shift_remove(ALIASES).is_some());
@@ -28,7 +28,7 @@ pub(super) fn property<'a>(
 }
 
 /// The name of the property of an object's schema that answers to a name.
-pub(crate) fn property_named<'a>(schema: &'a Value, name: &str) -> Option<&'a str> {
+pub fn property_named<'a>(schema: &'a Value, name: &str) -> Option<&'a str> {
     property(schema.get("properties")?.as_object()?, name).map(|(name, _)| name.as_str())
 }
 

@@ -11,11 +11,11 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Turns `5.0` into `5` wherever the schema allows integers only, and `"5"` into `5` wherever it allows
 /// no texts, takes out `null` for what may be left out, and says whether anything changed.
-pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool {
+pub fn coerce(root: &Value, schema: &Value, value: &mut Value) -> bool {
     let Some(schema) = resolve(root, schema) else { return false };
     let inside = |keyword: &str| schema.get(keyword).filter(|inside| inside.is_object());
     let mut changed = match ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array()) {
-        Some(branches) => branches.iter().filter(|branch| as_meant(root, branch, value)).count() > 0,
+        Some(branches) => branches.iter().filter(|branch| coerce(root, branch, value)).count() > 0,
         None => false,
     };
     match value {
@@ -32,7 +32,7 @@ pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool 
             if kinds(schema).next().is_some() && !kinds(schema).any(|kind| kind == "string") =>
         {
             if let Ok(mut inner) = serde_json::from_str::<Value>(text) {
-                as_meant(root, schema, &mut inner);
+                coerce(root, schema, &mut inner);
                 if kinds(schema).any(|kind| is_of_kind(&inner, kind)) {
                     *value = inner;
                     changed = true;
@@ -43,7 +43,7 @@ pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool 
             for (index, item) in items.iter_mut().enumerate() {
                 let tuple = schema.get("prefixItems").and_then(|schemas| schemas.get(index));
                 if let Some(schema) = tuple.or_else(|| inside("items")) {
-                    changed |= as_meant(root, schema, item);
+                    changed |= coerce(root, schema, item);
                 }
             }
         }
@@ -55,7 +55,7 @@ pub(crate) fn as_meant(root: &Value, schema: &Value, value: &mut Value) -> bool 
                 if let Some(schema) =
                     known.map(|(_, schema)| schema).or_else(|| inside("additionalProperties"))
                 {
-                    changed |= as_meant(root, schema, member);
+                    changed |= coerce(root, schema, member);
                 }
             }
         }
@@ -111,9 +111,9 @@ mod tests {
         }});
         let mut value =
             json!({"a": [1.0, -0.0, 2.5, 3], "b": 1.0, "c": {"n": "4.0"}, "d": 1.0, "e": "true", "f": "1"});
-        assert!(as_meant(&schema, &schema, &mut value));
+        assert!(coerce(&schema, &schema, &mut value));
         assert_eq!(value.to_string(), r#"{"a":[1,0,2.5,3],"b":1.0,"c":{"n":4},"d":1.0,"e":true,"f":"1"}"#);
-        assert!(!as_meant(&schema, &schema, &mut value));
+        assert!(!coerce(&schema, &schema, &mut value));
     }
 
     #[test]
@@ -128,9 +128,9 @@ mod tests {
         let mut value = json!({
             "must": null, "may": null, "null": null, "inner": [{"may": null}], "any": null, "unknown": null,
         });
-        assert!(as_meant(&schema, &schema, &mut value));
+        assert!(coerce(&schema, &schema, &mut value));
         let expected = json!({"must": null, "null": null, "inner": [{}], "any": null, "unknown": null});
         assert_eq!(value, expected);
-        assert!(!as_meant(&schema, &schema, &mut value));
+        assert!(!coerce(&schema, &schema, &mut value));
     }
 }

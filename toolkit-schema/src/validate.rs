@@ -4,7 +4,7 @@
 
 use super::describe::{describe, describe_instead_of};
 use super::faults::{Fault, MOST, Step, mismatch, missing, no_such_property};
-use crate::error::{ViolationKind, shorten};
+use crate::{ViolationKind, shorten};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{ReferencingError, ValidationError, Validator};
 use serde_json::{Map, Value};
@@ -14,13 +14,15 @@ const LONGEST: usize = 500;
 
 /// A schema that was checked and compiled.
 #[derive(Debug)]
-pub(crate) struct CompiledSchema(Validator);
+pub struct CompiledSchema(Validator);
 
 /// What is wrong with a schema, and where, as in `#/properties/city/type`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SchemaFault {
-    pub(crate) path: String,
-    pub(crate) message: String,
+pub struct SchemaFault {
+    /// Where in the schema, as in `#/properties/city/type`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
 }
 
 impl CompiledSchema {
@@ -29,17 +31,17 @@ impl CompiledSchema {
     ///
     /// # Errors
     /// Everything that is wrong with the schema.
-    pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaFault>> {
+    pub fn new(schema: &Value) -> Result<Self, Vec<SchemaFault>> {
         jsonschema::options().offline().build(schema).map(Self).map_err(|error| wrong_schema(schema, &error))
     }
 
     /// Whether the value is valid.
-    pub(crate) fn accepts(&self, value: &Value) -> bool {
+    pub fn accepts(&self, value: &Value) -> bool {
         self.0.is_valid(value)
     }
 
     /// Every fault of a value; none if it is valid. `schema` is the one that was compiled.
-    pub(crate) fn faults(&self, schema: &Value, value: &Value) -> Vec<Fault> {
+    pub fn faults(&self, schema: &Value, value: &Value) -> Vec<Fault> {
         let mut report = Report { schema, value, found: Vec::new() };
         self.0.iter_errors(value).take(MOST).for_each(|error| report.add(&error));
         report.found.sort_by_key(|fault| fault.kind == ViolationKind::Missing);

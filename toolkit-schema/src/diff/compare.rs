@@ -9,8 +9,8 @@ use super::disjoint::are_disjoint;
 use super::keywords::{
     NOTES, accepting, allowed, holds, is_required, kinds, leads_to_the_same, members, required, without,
 };
-use crate::schema::describe::describe;
-use crate::schema::limits::compare as compare_numbers;
+use crate::describe::describe;
+use crate::limits::compare as compare_numbers;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;

@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, choice_of, may_be_object, only_member, tag};
 use super::format;
-use crate::error::{nearest, shorten};
+use crate::{nearest, shorten};
 use serde_json::Value;
 
 /// How many allowed values, or kinds of values, a description lists.
@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 64;
 const DEEPEST: usize = 4;
 
 /// What the schema expects, as in `integer from 0 to 255`; `None` if it has no simple words for it.
-pub(crate) fn describe(root: &Value, schema: &Value) -> Option<String> {
+pub fn describe(root: &Value, schema: &Value) -> Option<String> {
     Words { root, given: None, left: LOOKED_AT, depth: 0 }.describe(schema)
 }
 
@@ -199,7 +199,7 @@ fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
 }
 
 /// A JSON text from the model, named by its kind and shortened.
-pub(crate) fn value_in_words(value: &str) -> String {
+pub fn value_in_words(value: &str) -> String {
     match value.as_bytes().first() {
         Some(b'"') => format!("string {}", shorten(value)),
         Some(b'[') => format!("array {}", shorten(value)),

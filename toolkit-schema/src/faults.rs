@@ -7,7 +7,7 @@ use super::aliases::property;
 use super::choice::{Choice, choice_of};
 use super::describe::{describe, describe_instead_of, resolve, value_in_words};
 use super::limits::{is_same, keeps_within, matches};
-use crate::error::{ViolationKind, nearest, shorten};
+use crate::{ViolationKind, nearest, shorten};
 use serde_json::{Map, Value};
 use std::ptr;
 
@@ -16,21 +16,26 @@ pub(super) const MOST: usize = 64;
 
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
+    /// The member of this name.
     Key(String),
+    /// The item at this index.
     Index(usize),
 }
 
 /// One way in which a value does not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) kind: ViolationKind,
-    pub(crate) message: String,
+pub struct Fault {
+    /// The way from the value to the place of the fault.
+    pub steps: Vec<Step>,
+    /// The kind of the fault.
+    pub kind: ViolationKind,
+    /// What is wrong and what would be right.
+    pub message: String,
 }
 
 /// The faults of a value, in the order of the value; `raw` is its text. `root` is where references of `schema` lead.
-pub(crate) fn faults(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
+pub fn faults(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
     search(root, schema, value, raw, false)
 }
 
@@ -41,7 +46,7 @@ fn search(root: &Value, schema: &Value, value: &Value, raw: &str, taken: bool) -
 }
 
 /// `prefix` and the way from there, as in `filters[2].max`.
-pub(crate) fn path(prefix: &str, steps: &[Step]) -> String {
+pub fn path(prefix: &str, steps: &[Step]) -> String {
     let mut path = prefix.to_owned();
     for step in steps {
         match step {
@@ -239,7 +244,7 @@ impl<'a> Search<'a> {
 
 /// The faults against constraints, which a typed decode does not see. Whatever else does not fit, the
 /// type has taken, for instance a member under another name.
-pub(crate) fn broken_constraints(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
+pub fn broken_constraints(root: &Value, schema: &Value, value: &Value, raw: &str) -> Vec<Fault> {
     let mut found = search(root, schema, value, raw, true);
     found.retain(|fault| fault.kind == ViolationKind::Constraint);
     found
@@ -259,7 +264,7 @@ pub(super) fn no_such_property(name: &str, properties: Option<&Map<String, Value
 }
 
 /// The message for something that is required and absent.
-pub(crate) fn missing(expected: Option<String>) -> String {
+pub fn missing(expected: Option<String>) -> String {
     match expected {
         Some(expected) => format!("required, but missing; expected {expected}"),
         None => "required, but missing".to_owned(),

@@ -1,6 +1,6 @@
 //! What the keywords of one schema say.
 
-use crate::schema::limits::is_same;
+use crate::limits::is_same;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;

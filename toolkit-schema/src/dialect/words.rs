@@ -1,8 +1,8 @@
 //! What a keyword demands, in words for the model.
 
-use crate::error::shorten_to;
-use crate::schema::describe::describe;
-use crate::schema::format;
+use crate::shorten_to;
+use crate::describe::describe;
+use crate::format;
 use serde_json::Value;
 
 /// How much of a value or a schema is quoted.

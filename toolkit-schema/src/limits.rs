@@ -31,7 +31,7 @@ const DEMANDS: &[&str] = &[
 
 /// Whether a schema, or one inside it, demands more than decoding ensures. It must not be
 /// [tidied](super::tidy) yet: that writes the bounds of number types into the schema.
-pub(crate) fn has_demands(schema: &Value) -> bool {
+pub fn has_demands(schema: &Value) -> bool {
     let Value::Object(schema) = schema else { return false };
     let is_tuple = schema.contains_key("prefixItems");
     let here = schema.iter().any(|(keyword, value)| match keyword.as_str() {

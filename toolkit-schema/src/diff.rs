@@ -17,7 +17,7 @@ use std::fmt;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::{Compatibility, SchemaDiff};
+/// use toolkit_schema::{Compatibility, SchemaDiff};
 ///
 /// let old = json!({"type": "object", "properties": {"city": {"type": "string"}}});
 /// let new = json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}});

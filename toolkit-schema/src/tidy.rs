@@ -165,7 +165,7 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
 }
 
 /// A description with what another one says about each value.
-pub(crate) fn keep_notes(description: &str, other: &str) -> String {
+pub fn keep_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `"));
     std::iter::once(description).chain(notes).collect::<Vec<_>>().join("\n")
 }

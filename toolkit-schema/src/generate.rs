@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// inlined that is not recursive, and [tidied](tidy).
 ///
 /// ```
-/// let schema = toolkit_core::schema_of::<Vec<u8>>();
+/// let schema = toolkit_schema::schema_of::<Vec<u8>>();
 /// assert_eq!(
 ///     schema,
 ///     serde_json::json!({"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}})
@@ -27,7 +27,7 @@ pub fn schema_of<T: JsonSchema>() -> Value {
 
 /// The schema of a type with the other names of its properties, and whether it demands more than decoding
 /// ensures.
-pub(crate) fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
+pub fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::new();
     let mut schema = T::json_schema(builder.generator()).to_value();
     let mut demanding = has_demands(&schema);
@@ -40,7 +40,7 @@ pub(crate) fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
 
 /// The schema of what values of a type are written as, with `null` wherever it may stand; `None` if that
 /// may be anything.
-pub(crate) fn written_schema(of_type: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
+pub fn written_schema(of_type: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
     let mut builder = SchemaBuilder::of_written();
     let mut schema = of_type(builder.generator()).to_value();
     tidy_written(&mut schema);
@@ -60,7 +60,7 @@ pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'st
 
 /// Collects the schemas of several types that share their definitions.
 #[derive(Debug)]
-pub(crate) struct SchemaBuilder {
+pub struct SchemaBuilder {
     generator: SchemaGenerator,
     tidy: fn(&mut Value),
 }
@@ -68,7 +68,7 @@ pub(crate) struct SchemaBuilder {
 impl SchemaBuilder {
     /// A builder without definitions, for what types are read from.
     #[must_use]
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { generator: settings().into_generator(), tidy }
     }
 
@@ -79,13 +79,13 @@ impl SchemaBuilder {
     }
 
     /// The generator that types are asked with.
-    pub(crate) fn generator(&mut self) -> &mut SchemaGenerator {
+    pub fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator
     }
 
     /// Adds the definitions of recursive types, where there are any, as `$defs` of the root, and says
     /// whether they demand more than decoding ensures.
-    pub(crate) fn add_definitions(&mut self, root: &mut Map<String, Value>) -> bool {
+    pub fn add_definitions(&mut self, root: &mut Map<String, Value>) -> bool {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         let demanding = definitions.values().any(has_demands);
         if !definitions.is_empty() {

@@ -1,7 +1,7 @@
 //! The strict subsets.
 
 use super::{losses, property, with};
-use crate::schema::SchemaDialect::{self, AnthropicStrict, OpenAiStrict};
+use crate::SchemaDialect::{self, AnthropicStrict, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -14,7 +14,7 @@ fn check(dialect: SchemaDialect, schema: &Value, expected: &Value, lost: &[&str]
 #[track_caller]
 fn forbids(schema: &Value, dialects: &[SchemaDialect]) {
     for dialect in [OpenAiStrict, AnthropicStrict] {
-        let narrowed = dialect.judge(&with(schema)).narrowed;
+        let narrowed = dialect.convert(&with(schema)).narrowed;
         assert_eq!(narrowed.is_some(), dialects.contains(&dialect), "{dialect:?}: {narrowed:?}");
     }
 }
@@ -153,8 +153,8 @@ fn recursion_stays_where_it_may() {
         })
     );
     assert_eq!(converted.losses, []);
-    let anthropic = AnthropicStrict.judge(&tree);
-    assert_eq!(losses(&anthropic.converted.losses)[0], "$ref at /$defs/T/properties/t");
+    let anthropic = AnthropicStrict.convert(&tree);
+    assert_eq!(losses(&anthropic.losses)[0], "$ref at /$defs/T/properties/t");
     assert!(anthropic.narrowed.is_some());
 }
 

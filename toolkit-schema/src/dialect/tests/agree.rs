@@ -1,7 +1,7 @@
 //! Conversions of any schema, judged by a validator.
 
 use super::ALL;
-use crate::schema::SchemaDialect;
+use crate::SchemaDialect;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -134,17 +134,17 @@ proptest! {
         schema in document(),
         values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
     ) {
-        let judged = SchemaDialect::AnthropicStrict.judge(&schema);
-        let written = judged.converted.schema;
+        let judged = SchemaDialect::AnthropicStrict.convert(&schema);
+        let written = judged.schema;
         // Objects that do not say whether they are closed are taken as closed.
         let closes = schema.to_string().matches("\"properties\"").count()
             > schema.to_string().matches("\"additionalProperties\":false").count();
-        let guessed = judged.converted.losses.iter().any(|loss| loss.keyword == "type");
+        let guessed = judged.losses.iter().any(|loss| loss.keyword == "type");
         for value in values.iter().map(|fields| json!(fields)) {
             if is_valid(&schema, &value) == Some(true) && judged.narrowed.is_none() && !closes && !guessed {
                 prop_assert_eq!(is_valid(&written, &value), Some(true), "{} {}", value, written);
             }
-            if judged.converted.losses.is_empty() && is_valid(&written, &value) == Some(true) {
+            if judged.losses.is_empty() && is_valid(&written, &value) == Some(true) {
                 prop_assert_ne!(is_valid(&schema, &value), Some(false), "{} {}", value, written);
             }
         }

@@ -1,7 +1,7 @@
 //! Plain dialects: references, `allOf`, older drafts, roots.
 
 use super::{ALL, losses};
-use crate::schema::SchemaDialect::{Anthropic, Gemini, JsonSchema, OpenAi, OpenAiStrict};
+use crate::SchemaDialect::{Anthropic, Gemini, JsonSchema, OpenAi, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
