@@ -3,7 +3,6 @@
 mod build;
 mod kind;
 mod tool;
-mod wire;
 
 pub use build::{BuildError, BuildProblem, Location};
 pub use kind::ErrorKind;
@@ -11,4 +10,3 @@ pub use tool::ToolError;
 pub(crate) use tool::one_of;
 pub(crate) use toolkit_schema::{shorten, shorten_to};
 pub use toolkit_schema::{Violation, ViolationKind, nearest};
-pub use wire::WireError;

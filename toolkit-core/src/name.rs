@@ -4,7 +4,8 @@ mod normalize;
 mod wire;
 
 pub use normalize::normalize;
-pub(crate) use wire::fnv1a;
+#[doc(hidden)]
+pub use wire::fnv1a;
 pub use wire::{NameRule, WireNames};
 
 use std::fmt;

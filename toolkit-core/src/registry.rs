@@ -9,10 +9,11 @@ mod live;
 mod merge;
 mod namespaces;
 mod registry_view;
+mod render;
 mod search;
 mod source;
 mod switches;
-mod views;
+
 
 pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
@@ -25,11 +26,12 @@ pub use source::RegistrySource;
 use crate::call::RawArguments;
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
-use crate::name::{ToolName, WireNames};
+use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
-use crate::wire::{ApiFormat, DefinitionOptions, Definitions};
+use crate::format::ToolFormat;
 use enable::Disabled;
+use render::RenderCache;
 use foldhash::fast::RandomState;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +39,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switches::Switches;
-use views::RenderCache;
+
 
 /// The tools of a program, by name. Clones share the tools.
 ///
@@ -64,7 +66,7 @@ pub struct ToolRegistry {
     search: Option<Arc<SearchOptions>>,
     /// Collisions found by `+` and `+=`, which cannot return them.
     problems: Vec<BuildProblem>,
-    views: RenderCache,
+    cache: RenderCache,
 }
 
 impl ToolRegistry {
@@ -183,14 +185,14 @@ impl ToolRegistry {
     /// spelling of the name (see [`WireNames`](crate::WireNames)) is understood too.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let by_spelling = || self.tools.get(self.views.original(self, name)?);
+        let by_spelling = || self.tools.get(&*self.cache.original(self, name)?);
         self.tools.get(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
     }
 
     /// The tools in the order of their names, without [disabled](Self::disabled) ones, as everywhere where nothing
     /// else is said.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.views.sorted(self).iter()
+        self.cache.sorted(self).iter()
     }
 
     /// The definitions of the tools in the order of their names.
@@ -198,33 +200,30 @@ impl ToolRegistry {
         self.iter().map(Tool::definition)
     }
 
-    /// The list that a request carries as its `tools`, in the order of the names, with a
-    /// [report](Definitions::report) of what the provider cannot say. It is rendered when it is first
-    /// asked for; after a change of the registry, only what changed is rendered again.
-    #[must_use]
-    pub fn definitions(&self, format: ApiFormat) -> Definitions {
-        self.definitions_with(format, &DefinitionOptions::default())
-    }
-
-    /// Like [`definitions`](Self::definitions), written as the options say.
+    /// Returns the `tools` of a request for a provider, in the order of the names, with a report of what the
+    /// provider cannot express.
+    ///
+    /// The list is rendered when it is first asked for; after a change of the registry, only what changed is
+    /// rendered again.
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, DefinitionOptions, StrictTools, ToolRegistry};
+    /// use toolkit::wire::{DefinitionOptions, StrictTools};
+    /// use toolkit::{ApiFormat, ToolRegistry};
     ///
     /// let strict = DefinitionOptions::default().with_strict(StrictTools::All);
-    /// let tools = ToolRegistry::new().definitions_with(ApiFormat::Anthropic, &strict);
+    /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic.with_options(strict));
     /// assert_eq!(tools.as_json(), "[]");
     /// ```
     #[must_use]
-    pub fn definitions_with(&self, format: ApiFormat, options: &DefinitionOptions) -> Definitions {
-        self.views.definitions(self, format, &self.published_with(options))
+    pub fn definitions<F: ToolFormat>(&self, format: F) -> F::Rendered {
+        self.cache.definitions(self, format)
     }
 
-    /// The spellings of the names that a provider accepts, both ways, for requests and histories that the
+    /// Returns the spellings of the names that a format accepts, both ways, for requests and histories that the
     /// program builds itself.
     #[must_use]
-    pub fn wire_names(&self, format: ApiFormat) -> WireNames {
-        self.views.names(self, format).clone()
+    pub fn wire_names(&self, format: &impl ToolFormat) -> Arc<WireNames> {
+        self.cache.names(self, format.name_rule())
     }
 
     /// The names of the tools in their order.
@@ -283,12 +282,13 @@ impl ToolRegistry {
     /// The error for a name that cannot be called: no tool has it, or the tool is disabled.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
-        let own_name = self.views.original(self, name).unwrap_or(name);
+        let spelled = self.cache.original(self, name);
+        let own_name = spelled.as_deref().unwrap_or(name);
         if let Some(reason) = self.disabled_reason(own_name) {
             return ToolError::disabled(name, reason);
         }
         // The model knows the tools under names that every provider accepts.
-        let names = self.wire_names(ApiFormat::OpenAiChat);
+        let names = self.cache.names(self, NameRule::DASHES);
         let own = self.iter_definitions().map(|definition| names.spell(definition.name.as_str()));
         ToolError::not_found(name, own.chain(self.search_names().iter().copied()))
     }

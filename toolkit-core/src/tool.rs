@@ -11,7 +11,6 @@ mod definition;
 mod dynamic;
 mod function;
 mod future;
-mod ir;
 mod metadata;
 mod provider;
 mod run;

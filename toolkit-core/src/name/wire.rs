@@ -15,6 +15,18 @@ pub struct NameRule {
 }
 
 impl NameRule {
+    /// Up to 64 characters of `A-Z a-z 0-9 _ -`, accepted by every provider.
+    pub const DASHES: Self = Self { max_length: 64, punctuation: "_-", letter_first: false };
+
+    /// Up to 128 characters of `A-Z a-z 0-9 _ -`.
+    pub const LONG_DASHES: Self = Self { max_length: 128, punctuation: "_-", letter_first: false };
+
+    /// Up to 128 characters of `A-Z a-z 0-9 _ . : -`, beginning with a letter or `_`.
+    pub const DOTS: Self = Self { max_length: 128, punctuation: "_.:-", letter_first: true };
+
+    /// The rules of widely used APIs. A registry finds a tool under its spelling by any of them.
+    pub const COMMON: [Self; 3] = [Self::DASHES, Self::LONG_DASHES, Self::DOTS];
+
     /// Whether the provider accepts the name as it is.
     #[must_use]
     pub fn accepts(&self, name: &str) -> bool {
@@ -33,13 +45,15 @@ impl NameRule {
 
     /// The name, each refused character replaced by `_`, and with a `_` before it if it may not begin as
     /// it does; it may still be too long, or empty.
-    pub(crate) fn plain(&self, name: &str) -> String {
+    #[must_use]
+    pub fn plain(&self, name: &str) -> String {
         let plain = replace_illegal(name, |c| self.accepts_char(c));
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
     /// The name, legal, with a digest of the whole at its end.
-    pub(crate) fn hashed(&self, name: &str, salt: u64) -> String {
+    #[must_use]
+    pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
         let room = self.max_length.saturating_sub(digest.len() + 1);
         let mut spelled = self.plain(name);
@@ -104,6 +118,11 @@ impl WireNames {
         self.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
+    /// Returns the name behind a spelling that differs from it.
+    pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
+        self.originals.get(spelling).cloned()
+    }
+
     /// The name behind a provider's spelling. A spelling that was not given out is returned as it is.
     #[must_use]
     pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
@@ -135,7 +154,8 @@ pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> Strin
 }
 
 /// FNV-1a, so that spellings are the same in every process and on every machine.
-pub(crate) fn fnv1a(text: &str, salt: u64) -> u64 {
+#[must_use]
+pub fn fnv1a(text: &str, salt: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ salt;
     text.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

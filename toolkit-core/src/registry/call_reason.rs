@@ -4,7 +4,6 @@ use super::ToolRegistry;
 use crate::call::RawArguments;
 use crate::error::BuildProblem;
 use crate::tool::{REASON, Tool, ToolDefinition, asks_for_reason, part_reason, takes_reason_itself};
-use crate::wire::DefinitionOptions;
 use std::borrow::Cow;
 
 impl ToolRegistry {
@@ -31,14 +30,8 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_call_reason(mut self, call_reason: bool) -> Self {
         self.call_reason = call_reason;
-        self.views = self.views.renewed();
+        self.cache = self.cache.renewed();
         self
-    }
-
-    /// The options with what the registry says about reasons.
-    pub(super) fn published_with(&self, options: &DefinitionOptions) -> DefinitionOptions {
-        let call_reason = options.call_reason || self.call_reason;
-        options.clone().with_call_reason(call_reason)
     }
 
     /// The arguments without the model's reason, and the reason.

@@ -119,20 +119,20 @@ impl ToolRegistry {
         part.disabled.retain(|name, _| names.contains(&**name));
         part.overridden.retain(|name, _| names.contains(&**name));
         part.switches = self.switches.only_tools(names);
-        part.views = self.views.renewed();
+        part.cache = self.cache.renewed();
         part
     }
 
     /// Puts a tool in the place of the one of its name, if there is one.
     pub(super) fn put(&mut self, tool: Arc<dyn Tool>) {
         self.place(tool);
-        self.views = self.views.renewed();
+        self.cache = self.cache.renewed();
     }
 
     pub(super) fn remove(&mut self, name: &str) {
         self.tools.remove(name);
         self.disabled.remove(name);
         self.overridden.remove(name);
-        self.views = self.views.renewed();
+        self.cache = self.cache.renewed();
     }
 }

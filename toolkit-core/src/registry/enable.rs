@@ -171,7 +171,7 @@ impl ToolRegistry {
             .cloned()
             .collect();
         if !leaving.is_empty() || !coming.is_empty() {
-            self.views = self.views.renewed();
+            self.cache = self.cache.renewed();
         }
         leaving.into_iter().chain(coming).for_each(|tool| self.place(tool));
         for disabled in self.disabled.values_mut() {

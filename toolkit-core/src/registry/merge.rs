@@ -64,7 +64,7 @@ impl ToolRegistry {
         self.timeout = self.timeout.or(other.timeout);
         self.call_reason |= other.call_reason;
         self.search = self.search.take().or(other.search);
-        self.views = self.views.renewed();
+        self.cache = self.cache.renewed();
         self.state = match (self.state.take(), other.state) {
             (Some(own), Some(other)) => Some(Arc::new(State::or(Arc::unwrap_or_clone(own), &other))),
             (own, other) => own.or(other),

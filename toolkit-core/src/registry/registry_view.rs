@@ -178,7 +178,7 @@ impl RegistryView {
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
             // What was rendered before need not be again.
-            shown.views = earlier.shown.views.renewed();
+            shown.views = earlier.shown.cache.renewed();
         }
         let mut tools = BTreeMap::new();
         let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.steps.len()];

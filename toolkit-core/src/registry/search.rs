@@ -110,13 +110,13 @@ impl ToolRegistry {
     /// Like [`with_tool_search`](Self::with_tool_search), with options that are not the usual ones.
     pub fn enable_tool_search(&mut self, options: SearchOptions) {
         self.search = Some(Arc::new(options));
-        self.views = self.views.renewed();
+        self.cache = self.cache.renewed();
     }
 
     /// Takes back [`enable_tool_search`](Self::enable_tool_search): the model is told of all tools again.
     pub fn disable_tool_search(&mut self) {
         self.search = None;
-        self.views = self.views.renewed();
+        self.cache = self.cache.renewed();
     }
 
     /// The at most `top_k` tools that fit a query best, best first, whether or not they are deferred and the
@@ -142,7 +142,7 @@ impl ToolRegistry {
     pub fn search(&self, query: &str, top_k: usize) -> Vec<ToolMatch> {
         let usual = SearchOptions::default();
         let options = self.search.as_deref().unwrap_or(&usual);
-        find(self.views.index(self), query, top_k, options)
+        find(self.cache.index(self), query, top_k, options)
     }
 
     /// The tool of the search that has this name.
@@ -157,7 +157,7 @@ impl ToolRegistry {
     /// The tools of the search, in the order of their names; none if there is no search.
     pub(super) fn search_tools(&self) -> &[Arc<dyn Tool>] {
         match &self.search {
-            Some(options) => self.views.search_tools(self, options),
+            Some(options) => self.cache.search_tools(self, options),
             None => &[],
         }
     }
@@ -183,11 +183,12 @@ impl ToolRegistry {
             return Ok((tool, Cow::Borrowed(arguments)));
         };
         let call = DeferredCall::read(arguments)?;
-        let own_name = self.views.original(self, &call.target).unwrap_or(&call.target);
+        let spelled = self.cache.original(self, &call.target);
+        let own_name = spelled.as_deref().unwrap_or(&call.target);
         if let Some(reason) = self.disabled_reason(own_name) {
             return Err(ToolError::disabled(&call.target, reason));
         }
-        let tool = self.views.catalog(self, options).deferred(own_name)?;
+        let tool = self.cache.catalog(self, options).deferred(own_name)?;
         let arguments = call.arguments_for(&**tool, self.call_reason);
         Ok((tool, Cow::Owned(arguments)))
     }

@@ -30,7 +30,7 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
 /// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
-pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+pub(super) const NAMES: NameRule = NameRule::DASHES;
 
 /// The service takes a `call_id` of at most 64 characters, and in ids letters, digits, `_` and `-` only.
 const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };

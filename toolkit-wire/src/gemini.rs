@@ -1,20 +1,26 @@
-//! OpenAI Chat Completions, as the service and the many servers that imitate it really speak it.
+//! `generateContent` of Google's Gemini, in the Gemini API and in Vertex AI.
 //!
-//! Shapes: the API reference and its SDK types. What is read is read tolerantly; what is written is
-//! what the strictest of those servers accepts.
+//! Shapes: the API reference and its SDK types. The service reads both spellings of a field
+//! (`functionCall` and `function_call`), and so does this room. What is written is spelled as the
+//! reference spells it, except `function_declarations`, which is how the tools of this format are known.
 
-mod call;
+mod answers;
 mod calls;
 mod choice;
 mod definitions;
+mod part;
+mod partial;
 mod repair;
 mod response;
 mod results;
 mod said;
+mod schema;
+mod spelling;
 mod stream;
 #[cfg(test)]
 mod tests;
 
+use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
@@ -29,23 +35,21 @@ use crate::schema::SchemaDialect;
 use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
-/// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
-pub(super) const NAMES: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+/// Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
+pub(super) const NAMES: NameRule = NameRule::DOTS;
 
-/// What OpenAI itself takes, on demand; it refuses more than 40 characters.
-///
-/// Else the endpoint that made an id gets it back to the character, because some keep state in it
-/// (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
-const IDS: NameRule = NameRule { max_length: 40, punctuation: "_-", letter_first: false };
+/// Whose extras these are.
+const FORMAT: &str = ApiFormat::Gemini.name();
 
-/// The name under which calls carry what this API wants back.
-const API: &str = "openai_chat";
+pub(super) struct Gemini;
 
-pub(super) struct OpenAiChat;
+impl Api for Gemini {
+    fn frame(&self) -> (&'static str, &'static str) {
+        (r#"[{"function_declarations":["#, "]}]")
+    }
 
-impl Api for OpenAiChat {
-    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
-        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
+    fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
+        if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
@@ -77,7 +81,7 @@ impl Api for OpenAiChat {
     }
 
     fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload, how)
+        calls::assistant_messages(payload, how.names)
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
@@ -85,19 +89,19 @@ impl Api for OpenAiChat {
     }
 
     fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
-        vec![said::encode_assistant(text, calls, how)]
+        said::encode_assistant(text, calls, how.names)
     }
 
     fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
-        vec![calls::encode_calls(calls, how)]
+        calls::encode_calls(calls, how.names)
     }
 
     fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value> {
-        results::encode_results(results, how)
+        results::encode_results(results, how.names)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        results::parse_results(payload)
+        answers::parse_results(payload)
     }
 
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {

@@ -1,26 +1,20 @@
-//! `generateContent` of Google's Gemini, in the Gemini API and in Vertex AI.
+//! OpenAI Chat Completions, as the service and the many servers that imitate it really speak it.
 //!
-//! Shapes: the API reference and its SDK types. The service reads both spellings of a field
-//! (`functionCall` and `function_call`), and so does this room. What is written is spelled as the
-//! reference spells it, except `function_declarations`, which is how the tools of this format are known.
+//! Shapes: the API reference and its SDK types. What is read is read tolerantly; what is written is
+//! what the strictest of those servers accepts.
 
-mod answers;
+mod call;
 mod calls;
 mod choice;
 mod definitions;
-mod part;
-mod partial;
 mod repair;
 mod response;
 mod results;
 mod said;
-mod schema;
-mod spelling;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::ApiFormat;
 use super::api::Api;
 use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
@@ -35,21 +29,23 @@ use crate::schema::SchemaDialect;
 use crate::tool::ToolDefinition;
 use serde_json::{Map, Value};
 
-/// Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
-pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.:-", letter_first: true };
+/// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
+pub(super) const NAMES: NameRule = NameRule::DASHES;
 
-/// Whose extras these are.
-const FORMAT: &str = ApiFormat::Gemini.name();
+/// What OpenAI itself takes, on demand; it refuses more than 40 characters.
+///
+/// Else the endpoint that made an id gets it back to the character, because some keep state in it
+/// (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
+const IDS: NameRule = NameRule { max_length: 40, punctuation: "_-", letter_first: false };
 
-pub(super) struct Gemini;
+/// The name under which calls carry what this API wants back.
+const API: &str = "openai_chat";
 
-impl Api for Gemini {
-    fn frame(&self) -> (&'static str, &'static str) {
-        (r#"[{"function_declarations":["#, "]}]")
-    }
+pub(super) struct OpenAiChat;
 
-    fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
-        if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
+impl Api for OpenAiChat {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
+        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
@@ -81,7 +77,7 @@ impl Api for Gemini {
     }
 
     fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload, how.names)
+        calls::assistant_messages(payload, how)
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
@@ -89,19 +85,19 @@ impl Api for Gemini {
     }
 
     fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
-        said::encode_assistant(text, calls, how.names)
+        vec![said::encode_assistant(text, calls, how)]
     }
 
     fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
-        calls::encode_calls(calls, how.names)
+        vec![calls::encode_calls(calls, how)]
     }
 
     fn encode_results(&self, results: &[ToolResult], how: &HistoryWriter<'_>) -> Vec<Value> {
-        results::encode_results(results, how.names)
+        results::encode_results(results, how)
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        answers::parse_results(payload)
+        results::parse_results(payload)
     }
 
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {

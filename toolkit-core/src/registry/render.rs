@@ -1,0 +1,197 @@
+//! What a registry computes from its tools on first use: order, spellings, rendered definitions, the search index.
+
+use super::ToolRegistry;
+use super::search::{Catalog, Index, SearchOptions};
+use crate::format::ToolFormat;
+use crate::name::{NameRule, WireNames};
+use crate::tool::{Tool, ToolDefinition, published};
+use std::any::Any;
+use std::borrow::Cow;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Values computed from the tools of a registry. A registry that changes gets a [renewed](Self::renewed) cache.
+#[derive(Default)]
+pub(super) struct RenderCache {
+    sorted: OnceLock<Vec<Arc<dyn Tool>>>,
+    names: [OnceLock<Arc<WireNames>>; NameRule::COMMON.len()],
+    /// Spellings under rules that are not [common](NameRule::COMMON).
+    other_names: Mutex<Vec<(NameRule, Arc<WireNames>)>>,
+    rendered: Mutex<Renderings>,
+    /// The renderings of the registry before it changed.
+    earlier: Renderings,
+    index: OnceLock<Arc<Index>>,
+    /// The index of the registry before it changed.
+    earlier_index: Option<Arc<Index>>,
+    catalog: OnceLock<Arc<Catalog>>,
+    search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
+}
+
+/// Rendered definitions of one format: the list, and each tool with its fragment in the order of names.
+struct Rendering<F: ToolFormat> {
+    key: Key<F>,
+    list: F::Rendered,
+    fragments: Vec<(Arc<dyn Tool>, Arc<F::Fragment>)>,
+}
+
+/// A format, and whether the registry asks for the reason of each call.
+type Key<F> = (F, bool);
+
+impl<F: ToolFormat> Rendering<F> {
+    /// Returns the fragment of this very tool.
+    fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
+        let name = &tool.definition().name;
+        let found = self.fragments.binary_search_by(|(known, _)| known.definition().name.cmp(name)).ok()?;
+        let (known, fragment) = self.fragments.get(found)?;
+        ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(tool)).then_some(fragment)
+    }
+}
+
+/// A rendering of any format.
+trait AnyRendering: Any + Send + Sync {
+    fn replaces(&self, other: &dyn AnyRendering) -> bool;
+}
+
+impl<F: ToolFormat> AnyRendering for Rendering<F> {
+    fn replaces(&self, other: &dyn AnyRendering) -> bool {
+        (other as &dyn Any).downcast_ref::<Self>().is_some_and(|other| other.key == self.key)
+    }
+}
+
+/// A few renderings of different keys, compared one by one.
+#[derive(Clone, Default)]
+struct Renderings(Vec<Arc<dyn AnyRendering>>);
+
+impl Renderings {
+    fn get<F: ToolFormat>(&self, key: &Key<F>) -> Option<&Rendering<F>> {
+        let mut typed = self.0.iter().filter_map(|known| (&**known as &dyn Any).downcast_ref::<Rendering<F>>());
+        typed.find(|known| known.key == *key)
+    }
+
+    fn insert(&mut self, rendering: Arc<dyn AnyRendering>) {
+        self.0.retain(|known| !rendering.replaces(&**known));
+        self.0.push(rendering);
+    }
+}
+
+impl RenderCache {
+    /// Returns the cache for the registry after a change; unchanged tools keep their fragments.
+    pub(super) fn renewed(&self) -> Self {
+        let mut earlier = self.earlier.clone();
+        self.rendered().0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
+        let earlier_index = self.index.get().or(self.earlier_index.as_ref()).cloned();
+        Self { earlier, earlier_index, ..Self::default() }
+    }
+
+    pub(super) fn sorted(&self, registry: &ToolRegistry) -> &[Arc<dyn Tool>] {
+        self.sorted.get_or_init(|| {
+            let mut tools: Vec<Arc<dyn Tool>> = registry.tools.values().cloned().collect();
+            tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+            tools
+        })
+    }
+
+    /// Returns the tool name behind a spelling of any known rule.
+    pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
+        let common = NameRule::COMMON.into_iter().map(|rule| self.names(registry, rule));
+        let others = self.other_names.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = common.chain(others.into_iter().map(|(_, names)| names));
+        all.find_map(|names| names.original(spelling))
+    }
+
+    pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> Arc<WireNames> {
+        // Disabled tools too: a spelling must not change because another tool is switched off.
+        let spell = || {
+            let names = registry.every_definition().map(|definition| definition.name.as_str());
+            Arc::new(WireNames::new(rule, names.chain(registry.search_names().iter().copied())))
+        };
+        if let Some(index) = NameRule::COMMON.iter().position(|common| *common == rule) {
+            return self.names[index].get_or_init(spell).clone();
+        }
+        let mut others = self.other_names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, names)) = others.iter().find(|(known, _)| *known == rule) {
+            return names.clone();
+        }
+        let names = spell();
+        others.push((rule, names.clone()));
+        names
+    }
+
+    /// Returns the search index. Only tools that are new since the last change are read.
+    pub(super) fn index(&self, registry: &ToolRegistry) -> &Arc<Index> {
+        self.index.get_or_init(|| Arc::new(Index::new(self.sorted(registry), self.earlier_index.as_deref())))
+    }
+
+    pub(super) fn catalog(&self, registry: &ToolRegistry, options: &SearchOptions) -> &Arc<Catalog> {
+        self.catalog.get_or_init(|| {
+            let names = WireNames::clone(&self.names(registry, NameRule::DASHES));
+            Arc::new(Catalog::new(self.index(registry).clone(), names, options.clone(), registry.call_reason))
+        })
+    }
+
+    /// Returns the two tools of the search, in the order of their names.
+    pub(super) fn search_tools(&self, registry: &ToolRegistry, options: &SearchOptions) -> &[Arc<dyn Tool>] {
+        self.search_tools.get_or_init(|| self.catalog(registry, options).clone().tools())
+    }
+
+    /// Returns the tools published to the model, in the order of their names.
+    fn published(&self, registry: &ToolRegistry, list_deferred: bool) -> Cow<'_, [Arc<dyn Tool>]> {
+        let tools = self.sorted(registry);
+        if list_deferred || registry.search.is_none() {
+            return Cow::Borrowed(tools);
+        }
+        let listed = tools.iter().filter(|tool| !tool.definition().metadata.defer);
+        let mut published: Vec<Arc<dyn Tool>> = listed.chain(registry.search_tools()).cloned().collect();
+        published.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+        Cow::Owned(published)
+    }
+
+    pub(super) fn definitions<F: ToolFormat>(&self, registry: &ToolRegistry, format: F) -> F::Rendered {
+        let key = (format, registry.call_reason);
+        if let Some(known) = self.rendered().get(&key) {
+            return known.list.clone();
+        }
+        let rendering = self.render(registry, key);
+        let list = rendering.list.clone();
+        self.rendered().insert(Arc::new(rendering));
+        list
+    }
+
+    fn render<F: ToolFormat>(&self, registry: &ToolRegistry, key: Key<F>) -> Rendering<F> {
+        let format = &key.0;
+        let publication = format.publication();
+        let tools = self.published(registry, publication.list_deferred);
+        let call_reason = publication.call_reason || registry.call_reason;
+        let published: Vec<Cow<'_, ToolDefinition>> =
+            tools.iter().map(|tool| published(tool.definition(), call_reason)).collect();
+        let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
+        let earlier = self.earlier.get(&key);
+        let (list, fragments) =
+            format.render(&definitions, &self.names(registry, format.name_rule()), &mut |index| {
+                earlier?.fragment(tools.get(index)?).cloned()
+            });
+        Rendering { list, fragments: tools.iter().cloned().zip(fragments).collect(), key }
+    }
+
+    /// Rendering happens outside of the lock, so no panic can leave it in a half-changed state.
+    fn rendered(&self) -> MutexGuard<'_, Renderings> {
+        self.rendered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for RenderCache {
+    fn clone(&self) -> Self {
+        let others = self.other_names.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self {
+            sorted: self.sorted.clone(),
+            names: self.names.clone(),
+            other_names: Mutex::new(others),
+            rendered: Mutex::new(self.rendered().clone()),
+            earlier: self.earlier.clone(),
+            index: self.index.clone(),
+            earlier_index: self.earlier_index.clone(),
+            catalog: self.catalog.clone(),
+            search_tools: self.search_tools.clone(),
+        }
+    }
+}
