@@ -41,9 +41,31 @@
 //! - [`WireError`] is for the **program**: a provider's payload that is not what its format says.
 
 mod directory;
+pub mod testing;
 
-pub use directory::DirectorySink;
-pub use toolkit_core::*;
+pub use toolkit_core::{
+    AdaptedTool, ArgumentTransform, BuildError, CallId, CancellationToken, ClosureTool, Content, Dispatcher, ErrorKind,
+    FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments, RegistryView, RunContext, Session, State,
+    Tool, ToolCall, ToolChoice, ToolConfig, ToolContext, ToolDefinition, ToolError, ToolFilter, ToolFuture,
+    ToolMetadata, ToolName, ToolOutput, ToolParams, ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset, tools,
+};
+#[cfg(feature = "jsonschema")]
+pub use toolkit_core::DynamicTool;
+pub use toolkit_wire::{ApiFormat, DefinitionOptions, WireError};
+
+pub use toolkit_core::{call, constraints, context, dispatch, error, format, middleware, name, registry, search};
+#[cfg(feature = "tower")]
+pub use toolkit_core::tower;
+pub use toolkit_core::{event as events, tool as definition};
+pub use toolkit_schema as schema;
+pub use toolkit_wire as wire;
+pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
+
+/// What tools give back: content, long results, and where they are kept.
+pub mod output {
+    pub use crate::directory::DirectorySink;
+    pub use toolkit_core::output::*;
+}
 
 #[doc = include_str!("docs/tool.md")]
 pub use toolkit_macros::tool;
@@ -56,8 +78,6 @@ pub use toolkit_macros::toolset;
 
 #[doc(hidden)]
 pub use toolkit_core::__private;
-
-pub mod testing;
 
 /// What nearly every program with tools needs.
 pub mod prelude {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use toolkit_core::{
-    ApiFormat, Approval, ClosureTool, Content, Dispatcher, Json, Media, Permission,
-    PermissionRule, Permissions, Tool, ToolOutput, ToolRegistry, ToolTag,
+    ApiFormat, Approval, ClosureTool, Content, Dispatcher, Json, Media, Permission, PermissionRule,
+    Permissions, Tool, ToolOutput, ToolRegistry, ToolTag,
 };
 
 use crate::formats::theirs;

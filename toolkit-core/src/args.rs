@@ -6,13 +6,13 @@
 //! report everything else.
 
 mod canonical;
+pub mod constraints;
 mod decode;
 mod default;
 #[cfg(feature = "jsonschema")]
 mod dynamic;
 mod explain;
 mod fields;
-pub mod kinds;
 mod members;
 mod param;
 mod place;

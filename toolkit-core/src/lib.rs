@@ -1,87 +1,70 @@
-//! The run-time half of `toolkit-ai`: tools, the registry, provider formats, the dispatcher.
+//! The run-time half of `toolkit-ai`: tools, the registry, middleware, the dispatcher.
 //!
-//! It does no IO and knows no provider SDK. Programs use it through `toolkit-ai`, which adds the
-//! `#[tool]` macro; crates that integrate the framework elsewhere depend on this one alone.
+//! This crate does no IO and names no provider. Programs use it through `toolkit-ai`, which adds the `#[tool]`
+//! macro and the formats of providers; crates that integrate the framework elsewhere depend on this one, and on
+//! `toolkit-wire` if they talk to a provider.
 //!
-//! The modules in reading order: [`ToolName`] and the errors are the ground floor; a [`ToolCall`]
-//! comes in, a [`ToolResult`] goes out; a [`Tool`] has a [`ToolDefinition`]; a [`ToolRegistry`] holds
-//! tools; the [`Dispatcher`] runs calls.
+//! The everyday types stand at the root, all others in the modules, in reading order:
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`name`] | tool names, namespaces, the spellings that providers accept |
+//! | [`error`] | errors for the model and for the programmer |
+//! | [`call`], [`output`] | what comes from the model, what goes back |
+//! | [`context`] | what a tool learns about its call: state, session, progress |
+//! | [`event`] | events of calls, and a log of them |
+//! | [`tool`], [`format`] | tools and their definitions, and the trait that writes them for a provider |
+//! | [`registry`], [`search`] | tools by name, and how models find them |
+//! | [`middleware`], [`dispatch`] | policies around calls, and the dispatcher that runs them |
+//! | [`testing`] | snapshots of a program's tools |
 
 mod args;
-mod call;
-mod context;
-mod dispatch;
-mod error;
-mod event;
-mod middleware;
-mod name;
-mod output;
-mod registry;
+pub mod call;
+pub mod context;
+pub mod dispatch;
+pub mod error;
+pub mod event;
+pub mod format;
+pub mod middleware;
+pub mod name;
+pub mod output;
+pub mod registry;
 mod result;
 pub mod testing;
-mod tool;
-mod wire;
+pub mod tool;
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 
-pub use args::{ToolParams, kinds};
-pub use call::{CallId, ProviderExtras, RawArguments, ToolCall, ToolChoice, ToolConfig};
-pub use context::{
-    ActionsHandle, Progress, RunContext, Session, SessionDelta, SessionHandle, SessionMap, State, StateNeed,
-    ToolActions, ToolContext,
-};
-pub use dispatch::{BatchHandle, Dispatcher, OpenBatch, PendingResult, ToolResultStream};
+/// Tool search: options and matches of [`ToolRegistry::search`].
+pub mod search {
+    pub use crate::registry::{SearchOptions, SearchWeights, ToolMatch};
+}
+
+/// Dispatchers as `tower` services, and `tower` layers as middleware.
 #[cfg(feature = "tower")]
-pub use dispatch::{DispatchFuture, DispatchService};
-pub use error::{
-    BuildError, BuildProblem, ErrorKind, Location, ToolError, Violation, ViolationKind, WireError, nearest,
-};
-pub use event::{
-    CallEnd, CallStatus, EventCall, ExecutionLog, Lagged, LogEntry, LogFilter, LogStatistics, ToolEvent,
-    ToolEventKind, ToolEvents, ToolStatistics,
-};
-#[cfg(feature = "cache")]
-pub use middleware::Cache;
-pub use middleware::{
-    Approval, ApprovalRequest, AttemptLimit, Callbacks, Deduplicate, Middleware, Next, Permission,
-    PermissionRule, Permissions, RateLimit, Retry, ToolRequest,
-};
-#[cfg(feature = "tower")]
-pub use middleware::{NextService, ServiceRequest, TowerMiddleware};
-pub use name::{
-    MAX_NAME_LENGTH, NameError, NameRule, Separator, ToolName, WireNames, check_name, is_in_namespace,
-    namespace_prefix, normalize, strip_namespace,
-};
-pub use output::{
-    Base64, Content, ErrorText, FullOutput, IntoOutcome, IntoToolOutput, Json, JsonText, Media, MediaData,
-    OutputSink, Resource, ToolOutput, ToolReturn, Truncation, TruncationStrategy, stored,
-};
-pub use registry::{
-    Admission, Collision, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents,
-    RegistrySource, RegistryView, SearchOptions, SearchWeights, TagMatch, ToolFilter, ToolMatch,
-    ToolRegistry,
-};
+pub mod tower {
+    pub use crate::dispatch::{DispatchFuture, DispatchService};
+    pub use crate::middleware::{NextService, ServiceRequest, TowerMiddleware};
+}
+
+pub use args::{ToolParams, constraints};
+pub use call::{CallId, RawArguments, ToolCall, ToolChoice, ToolConfig};
+pub use context::{RunContext, Session, State, ToolContext};
+pub use dispatch::Dispatcher;
+pub use error::{BuildError, ErrorKind, ToolError};
+pub use name::ToolName;
+pub use output::{Content, IntoToolOutput, Json, Media, ToolOutput};
+pub use registry::{LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
 pub use result::ToolResult;
-pub use schema::{
-    Compatibility, Constraints, ConvertedSchema, SchemaChange, SchemaChangeKind, SchemaDialect, SchemaDiff,
-    SchemaLoss, schema_hash, schema_of, tidy,
-};
 #[cfg(feature = "jsonschema")]
 pub use tool::DynamicTool;
 pub use tool::{
-    AdaptedTool, ArgumentTransform, ClosureTool, Deferred, FunctionTool, Immediate, Locality, ProvidedTool,
-    TextFormat, Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, ToolProvider,
-    ToolSource, ToolTag, Toolset, UnknownArguments,
-};
-pub use wire::openjiuwen;
-pub use wire::{
-    ApiFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolConfig,
-    HistoryWriter, LimitExceeded, NotStrict, StreamAccumulator, StreamEnd, StreamEvent, StrictTools,
-    UnknownApiFormat,
+    AdaptedTool, ArgumentTransform, ClosureTool, FunctionTool, Tool, ToolDefinition, ToolFuture,
+    ToolMetadata, ToolProvider, ToolTag, Toolset,
 };
 
-pub use toolkit_schema as schema;
 pub use tokio_util::sync::CancellationToken;
+pub use toolkit_schema as schema;
 pub use {schemars, serde, serde_json};

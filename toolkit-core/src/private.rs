@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)]
 
-pub use crate::args::kinds::{Items, has_items, is_countable, is_number, is_text};
+pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_text};
 pub use crate::args::{
     Decode, DefaultValue, Describe, Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, Probe, Shape,
     Unwritable, whole,

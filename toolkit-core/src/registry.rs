@@ -14,7 +14,6 @@ mod search;
 mod source;
 mod switches;
 
-
 pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
 pub use live::{Admission, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents};
@@ -26,20 +25,19 @@ pub use source::RegistrySource;
 use crate::call::RawArguments;
 use crate::context::{State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
+use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
-use crate::format::ToolFormat;
 use enable::Disabled;
-use render::RenderCache;
 use foldhash::fast::RandomState;
+use render::RenderCache;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switches::Switches;
-
 
 /// The tools of a program, by name. Clones share the tools.
 ///
@@ -182,7 +180,7 @@ impl ToolRegistry {
     }
 
     /// The tool of this name, if it is not [disabled](Self::disable). A provider's
-    /// spelling of the name (see [`WireNames`](crate::WireNames)) is understood too.
+    /// spelling of the name (see [`WireNames`](crate::name::WireNames)) is understood too.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let by_spelling = || self.tools.get(&*self.cache.original(self, name)?);

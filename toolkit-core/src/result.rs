@@ -115,6 +115,13 @@ impl ToolResult {
         self
     }
 
+    /// Sets what the provider wants back with the result.
+    #[must_use]
+    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
+        self.extras = extras;
+        self
+    }
+
     /// What all calls of a batch want together, in their order: where two want something else, the later
     /// has it.
     #[must_use]

@@ -19,7 +19,7 @@ mod toolset;
 pub use adapted::AdaptedTool;
 pub use answer::{Deferred, Immediate, ToolAnswer};
 pub use argument::ArgumentTransform;
-pub(crate) use call_reason::{REASON, asks_for_reason, part_reason, published, takes_reason_itself};
+pub(crate) use call_reason::{REASON, asks_for_reason, part_reason, takes_reason_itself};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]

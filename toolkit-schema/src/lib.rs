@@ -2,6 +2,7 @@
 
 mod aliases;
 mod choice;
+mod coerce;
 mod constraints;
 mod describe;
 mod dialect;
@@ -11,7 +12,6 @@ mod format;
 mod generate;
 mod hash;
 mod limits;
-mod coerce;
 mod nearest;
 mod tidy;
 #[cfg(feature = "jsonschema")]
@@ -20,6 +20,7 @@ mod violation;
 mod walk;
 
 pub use aliases::{property_named, without_aliases};
+pub use coerce::coerce;
 pub use constraints::Constraints;
 pub use describe::{describe, value_in_words};
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};
@@ -28,7 +29,6 @@ pub use faults::{Fault, Step, broken_constraints, faults, missing, path};
 pub use generate::{SchemaBuilder, judged_schema_of, schema_of, type_name, written_schema};
 pub use hash::schema_hash;
 pub use limits::has_demands;
-pub use coerce::coerce;
 pub use nearest::nearest;
 pub use tidy::{keep_notes, tidy};
 #[cfg(feature = "jsonschema")]

@@ -23,14 +23,14 @@ use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
 use super::tool_config::EncodedToolConfig;
 use super::writer::HistoryWriter;
-use crate::call::{ToolCall, ToolConfig};
-use crate::error::WireError;
-use crate::name::{NameRule, WireNames};
-use crate::output::Content;
-use crate::result::ToolResult;
-use crate::schema::SchemaDialect;
-use crate::tool::ToolDefinition;
+use crate::WireError;
 use serde_json::{Map, Value};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::output::Content;
+use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaDialect;
 
 /// `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
 pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-", letter_first: false };

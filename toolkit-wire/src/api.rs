@@ -4,14 +4,14 @@ use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
 use super::tool_config::EncodedToolConfig;
 use super::writer::HistoryWriter;
-use crate::call::{ToolCall, ToolConfig};
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::output::Content;
-use crate::result::ToolResult;
-use crate::schema::SchemaDialect;
-use crate::tool::ToolDefinition;
+use crate::WireError;
 use serde_json::{Map, Value};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
+use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaDialect;
 
 /// One API. [`ApiFormat`](super::ApiFormat) documents what the methods promise.
 pub(super) trait Api: Sync {

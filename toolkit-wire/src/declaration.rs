@@ -1,11 +1,11 @@
 //! What definitions have in common in every API: a name, a description, a schema.
 
 use super::path::{element, field};
-use crate::error::WireError;
-use crate::name::{ToolName, WireNames};
-use crate::schema::{SchemaDialect, SchemaLoss};
-use crate::tool::{ToolDefinition, ToolKind, ToolSource};
+use crate::WireError;
 use serde_json::{Map, Value, json};
+use toolkit_core::name::{ToolName, WireNames};
+use toolkit_core::tool::{ToolDefinition, ToolKind, ToolSource};
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// How a definition is to be written.
 #[derive(Debug, Clone, Copy)]

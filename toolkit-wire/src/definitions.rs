@@ -3,15 +3,17 @@
 use super::declaration::{Spelling, unsaid_metadata};
 use super::strict::{self, NotStrict};
 use super::{ApiFormat, LimitExceeded, limits};
-use crate::name::WireNames;
-use crate::schema::SchemaLoss;
-use crate::tool::ToolDefinition;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
+use toolkit_core::format::{Publication, ToolFormat};
+use toolkit_core::name::NameRule;
+use toolkit_core::name::WireNames;
+use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaLoss;
 
 /// How definitions are written for a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -25,12 +27,12 @@ pub struct DefinitionOptions {
     /// Whether the provider is told what the tools give back, where it has a field for that. It costs
     /// tokens, and helps a model that works with results in a program of its own.
     pub output_schemas: bool,
-    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](crate::ToolMetadata::call_reason).
+    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](toolkit_core::ToolMetadata::call_reason).
     /// The argument `call_reason` is then published with the others;
-    /// [`ToolRegistry::with_call_reason`](crate::ToolRegistry::with_call_reason) does the same and takes it out of calls.
+    /// [`ToolRegistry::with_call_reason`](toolkit_core::ToolRegistry::with_call_reason) does the same and takes it out of calls.
     pub call_reason: bool,
     /// Whether deferred tools are listed although the registry has a [tool
-    /// search](crate::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
+    /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
     /// providers that search themselves. Those are told by `defer_loading` which tools are deferred.
     pub list_deferred: bool,
 }
@@ -79,7 +81,7 @@ impl DefinitionOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StrictTools {
-    /// Those that [say so](crate::ToolMetadata::strict).
+    /// Those that [say so](toolkit_core::ToolMetadata::strict).
     #[default]
     Marked,
     /// All that the provider takes, except those that refuse.
@@ -134,9 +136,64 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
+/// An [`ApiFormat`] with [`DefinitionOptions`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ConfiguredFormat {
+    pub(crate) format: ApiFormat,
+    pub(crate) options: DefinitionOptions,
+}
+
+impl ToolFormat for ConfiguredFormat {
+    type Rendered = Definitions;
+    type Fragment = Fragment;
+
+    fn name_rule(&self) -> NameRule {
+        self.format.name_rule()
+    }
+
+    fn publication(&self) -> Publication {
+        Publication::default()
+            .with_call_reason(self.options.call_reason)
+            .with_list_deferred(self.options.list_deferred)
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
+    ) -> (Definitions, Vec<Arc<Fragment>>) {
+        let renderer = Renderer::new(self.format, tools, names, &self.options);
+        let fragment = |index| match earlier(index) {
+            Some(fragment) if renderer.holds(index, &fragment) => fragment,
+            _ => Arc::new(renderer.fragment(index)),
+        };
+        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
+        (renderer.assemble(&fragments), fragments)
+    }
+}
+
+impl ToolFormat for ApiFormat {
+    type Rendered = Definitions;
+    type Fragment = Fragment;
+
+    fn name_rule(&self) -> NameRule {
+        Self::name_rule(*self)
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
+    ) -> (Definitions, Vec<Arc<Fragment>>) {
+        self.with_options(DefinitionOptions::default()).render(tools, names, earlier)
+    }
+}
+
 /// One definition, rendered. It holds as long as the name is spelled and the tool is strict as then.
 #[derive(Debug)]
-pub(crate) struct Fragment {
+pub struct Fragment {
     spelled: Box<str>,
     strict: bool,
     json: String,

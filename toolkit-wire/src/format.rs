@@ -1,47 +1,20 @@
-//! Provider formats: pure functions between our types and their JSON, in both directions.
-//!
-//! Each provider's API has one room. A room sees definitions, calls and results, never a registry,
-//! and does no IO.
+//! The formats that this crate knows, and what each of them can do.
 
-mod anthropic;
-mod api;
-mod declaration;
-mod definitions;
-mod gemini;
-mod history;
-mod ids;
-mod limits;
-mod media;
-mod openai_chat;
-mod openai_choice;
-mod openai_responses;
-pub mod openjiuwen;
-mod path;
-mod sse;
-mod stream;
-mod strict;
-mod tool_config;
-mod writer;
-
-pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools};
-pub(crate) use definitions::{Fragment, Renderer};
-pub use limits::LimitExceeded;
-pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
-pub use strict::NotStrict;
-pub use tool_config::EncodedToolConfig;
-pub use writer::HistoryWriter;
-
-use crate::call::{ToolCall, ToolConfig};
-use crate::error::WireError;
-use crate::name::{NameRule, WireNames};
-use crate::output::Content;
-use crate::result::ToolResult;
-use crate::tool::{ToolDefinition, published};
-use api::Api;
+use crate::api::Api;
+use crate::definitions::Renderer;
+use crate::{
+    ConfiguredFormat, DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, StreamAccumulator,
+    WireError, anthropic, gemini, openai_chat, openai_responses,
+};
 use serde_json::{Map, Value};
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::output::Content;
+use toolkit_core::tool::ToolDefinition;
 
 /// The JSON of one provider's API.
 ///
@@ -91,7 +64,13 @@ impl ApiFormat {
         }
     }
 
-    fn api(self) -> &'static dyn Api {
+    /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
+    #[must_use]
+    pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
+        ConfiguredFormat { format: self, options }
+    }
+
+    pub(crate) fn api(self) -> &'static dyn Api {
         match self {
             Self::OpenAiChat => &openai_chat::OpenAiChat,
             Self::OpenAiResponses => &openai_responses::OpenAiResponses,
@@ -136,7 +115,7 @@ impl ApiFormat {
         options: &DefinitionOptions,
     ) -> Definitions {
         let published: Vec<_> =
-            definitions.into_iter().map(|definition| published(definition, options.call_reason)).collect();
+            definitions.into_iter().map(|definition| definition.published(options.call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         Renderer::new(self, &definitions, names, options).render_all()
     }
@@ -158,7 +137,7 @@ impl ApiFormat {
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
-    /// [legal](crate::check_name).
+    /// [legal](toolkit_core::name::check_name).
     pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
         self.api().parse_definitions(payload)
     }
@@ -207,7 +186,7 @@ impl ApiFormat {
     /// The calls that a response asks for, in the order of the response. It takes a whole response
     /// body, one choice, one message, one call, or a list of calls.
     ///
-    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](crate::ToolRegistry::get)
+    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
     /// understands that. Ids and the text of the arguments stay as they came. A call without an id
     /// gets one that no other call of the payload has, and for the same payload always the same.
     ///
@@ -279,7 +258,7 @@ impl ApiFormat {
 
     /// The messages that answer the calls, in the order of the results.
     ///
-    /// A result is the text of its output, with the [message](crate::ToolOutput::message) on a line of
+    /// A result is the text of its output, with the [message](toolkit_core::ToolOutput::message) on a line of
     /// its own, or the message of its error. What the provider takes in no tool message (images,
     /// sounds and files in Chat Completions) is named there and follows in a message after them.
     ///

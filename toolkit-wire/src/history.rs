@@ -6,10 +6,10 @@
 //! mapping"), and OpenAI refuses names against its pattern. A model that runs into its token limit or
 //! invents a name writes just that.
 
-use crate::name::NameRule;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use toolkit_core::name::NameRule;
 
 /// The name, with every character that is not allowed replaced by `_`. Nothing refers to a call by
 /// its name, so the result still belongs to it.

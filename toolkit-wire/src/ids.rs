@@ -1,10 +1,10 @@
 //! Ids for calls that came without one.
 
-use crate::call::CallId;
-use crate::name::fnv1a;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use toolkit_core::call::CallId;
+use toolkit_core::name::fnv1a;
 
 /// The id of every call: the provider's own, and where it gave none a generated one that no other
 /// call beside it has. The same calls always get the same ids, and those of the next turn others.

@@ -3,10 +3,10 @@
 pub(super) mod measure;
 
 use super::ApiFormat;
-use crate::name::WireNames;
-use crate::tool::ToolDefinition;
 use std::collections::HashMap;
 use std::fmt;
+use toolkit_core::name::WireNames;
+use toolkit_core::tool::ToolDefinition;
 
 /// A limit of the provider that the definitions of a request break.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,8 +112,8 @@ fn refused_characters(keys: Keys, name: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::ToolName;
     use serde_json::{Value, json};
+    use toolkit_core::name::ToolName;
 
     fn tool(name: &str, parameters: Value) -> ToolDefinition {
         ToolDefinition::new(ToolName::new(name).unwrap(), "", parameters)

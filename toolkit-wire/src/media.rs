@@ -1,7 +1,7 @@
 //! Pictures, sounds and files in the spellings that several APIs share.
 
-use crate::output::{Media, MediaData};
 use std::borrow::Cow;
+use toolkit_core::output::{Media, MediaData};
 
 /// The address of the bytes, which may be a `data:` address that holds them.
 pub(super) fn address(media: &Media) -> Cow<'_, str> {

@@ -1,10 +1,10 @@
 //! The `tool_choice` and the `parallel_tool_calls` of both APIs of OpenAI, which differ in their nesting.
 
 use super::path::{element, field};
-use crate::call::{ToolChoice, ToolConfig};
-use crate::error::WireError;
-use crate::name::WireNames;
+use crate::WireError;
 use serde_json::{Map, Value, json};
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
 
 const CHOICE: &str = "tool_choice";
 const PARALLEL: &str = "parallel_tool_calls";

@@ -20,14 +20,14 @@ use super::declaration::{EncodedDefinition, Spelling};
 use super::stream::Accumulate;
 use super::tool_config::EncodedToolConfig;
 use super::writer::HistoryWriter;
-use crate::call::{ToolCall, ToolConfig};
-use crate::error::WireError;
-use crate::name::{NameRule, WireNames};
-use crate::output::Content;
-use crate::result::ToolResult;
-use crate::schema::SchemaDialect;
-use crate::tool::ToolDefinition;
+use crate::WireError;
 use serde_json::{Map, Value};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::output::Content;
+use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaDialect;
 
 /// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
 pub(super) const NAMES: NameRule = NameRule::DASHES;

@@ -5,10 +5,10 @@ pub(super) mod scan;
 
 use super::ApiFormat;
 use super::sse::{SseDecoder, TooLong};
-use crate::call::ToolCall;
-use crate::error::WireError;
+use crate::WireError;
 use serde_json::Value;
 use std::fmt;
+use toolkit_core::call::ToolCall;
 
 /// What a piece of a response brought.
 #[derive(Debug, Clone, PartialEq)]

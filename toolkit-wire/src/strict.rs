@@ -2,9 +2,9 @@
 
 use super::limits::measure::Measure;
 use super::{ApiFormat, StrictTools};
-use crate::schema::SchemaDialect;
-use crate::tool::{ToolDefinition, ToolKind};
 use std::fmt;
+use toolkit_core::tool::{ToolDefinition, ToolKind};
+use toolkit_schema::SchemaDialect;
 
 /// A tool that should be strict and is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,9 +168,9 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::ToolName;
-    use crate::tool::{TextFormat, ToolMetadata};
     use serde_json::{Map, Value, json};
+    use toolkit_core::name::ToolName;
+    use toolkit_core::tool::{TextFormat, ToolMetadata};
 
     fn tool(name: &str, parameters: Value) -> ToolDefinition {
         ToolDefinition::new(ToolName::new(name).unwrap(), "", parameters)

@@ -1,9 +1,7 @@
 //! How the model may use its tools, as a request says it.
 
-use crate::call::ToolConfig;
-use crate::schema::SchemaLoss;
-use crate::tool::{ToolDefinition, ToolKind};
 use serde_json::{Map, Value};
+use toolkit_schema::SchemaLoss;
 
 /// The fields of a request that say how the model may use its tools, and what they cannot say.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,24 +26,5 @@ impl EncodedToolConfig {
     /// Reports that a set of allowed tools cannot be said.
     pub(super) fn lose_allowed(&mut self, reason: &str) {
         self.losses.push(SchemaLoss::new("/choice/allowed/names", "allowed", reason));
-    }
-}
-
-impl ToolConfig {
-    /// Takes over from the definitions which tools take [free text](Self::custom).
-    ///
-    /// ```
-    /// use toolkit_core::{ApiFormat, TextFormat, ToolChoice, ToolDefinition, ToolName, ToolConfig, WireNames};
-    ///
-    /// let patch = ToolDefinition::custom(ToolName::new("apply_patch")?, "Patches.", TextFormat::Text);
-    /// let wanted = ToolConfig::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
-    /// let encoded = ApiFormat::OpenAiChat.encode_tool_config(&wanted, &WireNames::default());
-    /// assert_eq!(encoded.fields["tool_choice"]["type"], "custom");
-    /// # Ok::<(), toolkit_core::NameError>(())
-    /// ```
-    #[must_use]
-    pub fn with_kinds_of<'a>(self, definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {
-        let custom = definitions.into_iter().filter(|tool| matches!(tool.kind, ToolKind::Custom(_)));
-        self.with_custom(custom.map(|tool| tool.name.as_str()))
     }
 }

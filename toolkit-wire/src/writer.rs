@@ -1,11 +1,11 @@
 //! Writing calls and results into a history, so that both are spelled alike.
 
 use super::ApiFormat;
-use crate::call::ToolCall;
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::result::ToolResult;
+use crate::WireError;
 use serde_json::Value;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
 
 /// Writes the turns of a history: what the model said or asked for, and the results.
 ///
@@ -83,8 +83,8 @@ impl<'a> HistoryWriter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::{Content, Media, MediaData, ToolOutput};
     use serde_json::json;
+    use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
     /// Every text under one of these keys, in order.
     fn texts(value: &Value, keys: &[&str], found: &mut Vec<String>) {

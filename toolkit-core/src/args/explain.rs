@@ -7,7 +7,7 @@ use super::place;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::{
-    Fault, Step, coerce, broken_constraints, describe, faults, missing, path, value_in_words,
+    Fault, Step, broken_constraints, coerce, describe, faults, missing, path, value_in_words,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;

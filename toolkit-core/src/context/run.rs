@@ -40,7 +40,7 @@ impl Listener {
 ///
 /// Give it to a [`Dispatcher`](crate::Dispatcher::with_run); tools ask their
 /// [`ToolContext`](crate::ToolContext) for it. Clones share what is remembered under `temp:`, and
-/// what an [`AttemptLimit`](crate::AttemptLimit) counts.
+/// what an [`AttemptLimit`](crate::middleware::AttemptLimit) counts.
 ///
 /// ```
 /// use toolkit_core::{RunContext, Session};

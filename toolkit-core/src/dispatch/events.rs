@@ -9,7 +9,7 @@ impl Dispatcher {
     /// this. A batch that runs already is told only if somebody else listens to it.
     ///
     /// The latest 4,096 events are kept for a listener that is slow; if it misses some, it is
-    /// [told](crate::Lagged). One that must not miss any is a [`with_listener`](Self::with_listener). If nobody
+    /// [told](crate::event::Lagged). One that must not miss any is a [`with_listener`](Self::with_listener). If nobody
     /// listens, it costs nothing.
     #[must_use]
     pub fn events(&self) -> ToolEvents {

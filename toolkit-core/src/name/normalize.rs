@@ -5,7 +5,7 @@
 /// `.`, `-`, `@` and white space become `_`, words of a camel-case name are parted by `_`,
 /// everything is lower case, runs of `_` shrink to one, and a doubled first word, which OpenAPI
 /// generators write, appears once: `users_users_list` becomes `users_list`. Other characters stay,
-/// so the result is not always a [legal](crate::check_name) name. Normalising twice changes nothing more.
+/// so the result is not always a [legal](crate::name::check_name) name. Normalising twice changes nothing more.
 ///
 /// ```
 /// use toolkit_core::normalize;

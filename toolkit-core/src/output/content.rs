@@ -148,7 +148,6 @@ impl From<Media> for Content {
 
 /// The bytes of a [`Media`], or where they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum MediaData {
     /// The bytes, written in standard Base64.
     Base64(String),

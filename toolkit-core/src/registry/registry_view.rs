@@ -75,7 +75,7 @@ impl RegistryView {
         self.step(Step::Filter(filter))
     }
 
-    /// Puts every tool into a namespace, which is [normalised](crate::normalize), instead of the one it is in.
+    /// Puts every tool into a namespace, which is [normalised](crate::name::normalize), instead of the one it is in.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>, separator: Separator) -> Self {
         let namespace = namespace.into();
@@ -178,7 +178,7 @@ impl RegistryView {
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
             // What was rendered before need not be again.
-            shown.views = earlier.shown.cache.renewed();
+            shown.cache = earlier.shown.cache.renewed();
         }
         let mut tools = BTreeMap::new();
         let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.steps.len()];

@@ -4,7 +4,7 @@ use super::ToolRegistry;
 use super::search::{Catalog, Index, SearchOptions};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, WireNames};
-use crate::tool::{Tool, ToolDefinition, published};
+use crate::tool::{Tool, ToolDefinition};
 use std::any::Any;
 use std::borrow::Cow;
 use std::ptr;
@@ -64,7 +64,8 @@ struct Renderings(Vec<Arc<dyn AnyRendering>>);
 
 impl Renderings {
     fn get<F: ToolFormat>(&self, key: &Key<F>) -> Option<&Rendering<F>> {
-        let mut typed = self.0.iter().filter_map(|known| (&**known as &dyn Any).downcast_ref::<Rendering<F>>());
+        let mut typed =
+            self.0.iter().filter_map(|known| (&**known as &dyn Any).downcast_ref::<Rendering<F>>());
         typed.find(|known| known.key == *key)
     }
 
@@ -163,7 +164,7 @@ impl RenderCache {
         let tools = self.published(registry, publication.list_deferred);
         let call_reason = publication.call_reason || registry.call_reason;
         let published: Vec<Cow<'_, ToolDefinition>> =
-            tools.iter().map(|tool| published(tool.definition(), call_reason)).collect();
+            tools.iter().map(|tool| tool.definition().published(call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         let earlier = self.earlier.get(&key);
         let (list, fragments) =

@@ -69,7 +69,7 @@ impl AdaptedTool {
     /// Messages about arguments use the names that the model knows, and say nothing about values that it does
     /// not give. A hidden argument cannot be given, whatever the model writes.
     ///
-    /// What looks at the arguments before the tool does, such as [`Permissions`](crate::Permissions), sees them as
+    /// What looks at the arguments before the tool does, such as [`Permissions`](crate::middleware::Permissions), sees them as
     /// the model wrote them. The [lane](ToolMetadata::lane) stays what it is for the tool: calls of the tool and
     /// of its views wait for each other.
     ///

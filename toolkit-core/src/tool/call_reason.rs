@@ -27,25 +27,29 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
     definition.parameters.get("properties").and_then(Value::as_object)
 }
 
-/// The definition as the model sees it. That of the tool stays as it is.
-pub(crate) fn published(definition: &ToolDefinition, call_reason: bool) -> Cow<'_, ToolDefinition> {
-    if !asks_for_reason(definition, call_reason) || takes_reason_itself(definition) {
-        return Cow::Borrowed(definition);
-    }
-    let mut augmented = definition.clone();
-    if let Value::Object(schema) = &mut augmented.parameters {
-        let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
-        if let Value::Object(properties) = properties {
-            properties.insert(
-                REASON.to_owned(),
-                json!({
-                    "type": "string",
-                    "description": "Why you chose this tool and what you expect from it.",
-                }),
-            );
+impl ToolDefinition {
+    /// Returns the definition as the model sees it: with the argument `call_reason` if the tool asks for it, or
+    /// `by_default` where the tool says nothing.
+    #[must_use]
+    pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
+        if !asks_for_reason(self, by_default) || takes_reason_itself(self) {
+            return Cow::Borrowed(self);
         }
+        let mut augmented = self.clone();
+        if let Value::Object(schema) = &mut augmented.parameters {
+            let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
+            if let Value::Object(properties) = properties {
+                properties.insert(
+                    REASON.to_owned(),
+                    json!({
+                        "type": "string",
+                        "description": "Why you chose this tool and what you expect from it.",
+                    }),
+                );
+            }
+        }
+        Cow::Owned(augmented)
     }
-    Cow::Owned(augmented)
 }
 
 /// Arguments without the reason, and the reason.

@@ -22,7 +22,7 @@ impl ClosureTool {
     /// Makes a tool of a closure whose one parameter has a type of your own: the struct's fields are the
     /// tool's parameters.
     ///
-    /// The closure returns anything that is [`IntoOutcome`](crate::IntoOutcome), or a future of it. As
+    /// The closure returns anything that is [`IntoOutcome`](crate::output::IntoOutcome), or a future of it. As
     /// with `#[tool]`, calls are judged as a whole: all that is wrong is reported at once, what can be meant
     /// is understood, and names that the struct does not have are refused, unless it takes them (with
     /// `#[serde(flatten)]` into a map).

@@ -1,6 +1,7 @@
 //! What a tool says about itself.
 
 use super::ToolMetadata;
+use crate::call::ToolConfig;
 use crate::name::ToolName;
 use crate::output::SchemaFn;
 use crate::schema::written_schema;
@@ -40,7 +41,6 @@ pub enum ToolKind {
 
 /// What the free text of a custom tool looks like.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum TextFormat {
     /// Any text.
     #[default]
@@ -146,5 +146,24 @@ impl PartialEq for OutputSchema {
 impl fmt::Debug for OutputSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.get().fmt(f)
+    }
+}
+
+impl ToolConfig {
+    /// Takes over from the definitions which tools take [free text](Self::custom).
+    ///
+    /// ```
+    /// use toolkit_core::{ApiFormat, TextFormat, ToolChoice, ToolDefinition, ToolName, ToolConfig, WireNames};
+    ///
+    /// let patch = ToolDefinition::custom(ToolName::new("apply_patch")?, "Patches.", TextFormat::Text);
+    /// let wanted = ToolConfig::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
+    /// let encoded = ApiFormat::OpenAiChat.encode_tool_config(&wanted, &WireNames::default());
+    /// assert_eq!(encoded.fields["tool_choice"]["type"], "custom");
+    /// # Ok::<(), toolkit_core::NameError>(())
+    /// ```
+    #[must_use]
+    pub fn with_kinds_of<'a>(self, definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {
+        let custom = definitions.into_iter().filter(|tool| matches!(tool.kind, ToolKind::Custom(_)));
+        self.with_custom(custom.map(|tool| tool.name.as_str()))
     }
 }

@@ -286,7 +286,7 @@ impl FunctionTool {
         self
     }
 
-    /// Puts the tool into a namespace, which is [normalised](crate::normalize), instead of the one it is in.
+    /// Puts the tool into a namespace, which is [normalised](crate::name::normalize), instead of the one it is in.
     ///
     /// # Errors
     /// [`NameError`] if the name is then not legal.

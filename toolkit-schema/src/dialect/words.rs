@@ -1,8 +1,8 @@
 //! What a keyword demands, in words for the model.
 
-use crate::shorten_to;
 use crate::describe::describe;
 use crate::format;
+use crate::shorten_to;
 use serde_json::Value;
 
 /// How much of a value or a schema is quoted.

@@ -3,12 +3,13 @@
 use super::call::WireCall;
 use super::media;
 use super::response::is_block;
-use crate::error::{ErrorKind, ToolError, WireError};
-use crate::output::ToolOutput;
-use crate::result::ToolResult;
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::path::{element, field};
 use serde_json::Value;
 use std::collections::HashMap;
+use toolkit_core::ToolResult;
+use toolkit_core::output::ToolOutput;
+use toolkit_core::{ErrorKind, ToolError};
 
 /// The results of a message, of one block, or of a list of either. The tool's name is that of the
 /// call, if the call stands in the list too.

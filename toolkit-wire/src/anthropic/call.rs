@@ -1,11 +1,11 @@
 //! One call as it stands in a payload: read into ours, and made fit for the next request.
 
 use super::{FORMAT, Fields, NAMES};
-use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::wire::history;
+use crate::history;
 use serde_json::Value;
 use std::borrow::Cow;
+use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
 
 /// The fields that have a place in our call. All others (`caller`, `toolset_name`) are its extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];

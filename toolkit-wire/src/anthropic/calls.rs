@@ -3,11 +3,11 @@
 use super::call::{WireCall, encode, history_input};
 use super::response::{Content, content};
 use super::{Fields, IDS};
-use crate::call::{CallId, ToolCall};
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::{history, ids};
+use crate::WireError;
+use crate::{history, ids};
 use serde_json::{Value, json};
+use toolkit_core::call::{CallId, ToolCall};
+use toolkit_core::name::WireNames;
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let content = content(payload)?;

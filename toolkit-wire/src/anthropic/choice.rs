@@ -1,11 +1,11 @@
 //! The `tool_choice` of a request, which also says how many calls there may be at once.
 
 use super::Fields;
-use crate::call::{ToolChoice, ToolConfig};
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::tool_config::EncodedToolConfig;
+use crate::WireError;
+use crate::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
 
 pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let (kind, name) = match &wanted.choice {
@@ -72,7 +72,7 @@ fn parse_choice(choice: &Fields, names: &WireNames) -> Result<ToolChoice, WireEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::anthropic::NAMES;
+    use crate::anthropic::NAMES;
     use serde_json::json;
 
     fn encode(wanted: &ToolConfig) -> Value {

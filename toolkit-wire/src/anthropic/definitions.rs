@@ -1,12 +1,12 @@
 //! The `tools` of a request.
 
 use super::{FORMAT, Fields};
-use crate::error::WireError;
-use crate::schema::SchemaLoss;
-use crate::tool::{ToolDefinition, ToolKind};
-use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::path::{element, field};
 use serde_json::{Map, Value};
+use toolkit_core::tool::{ToolDefinition, ToolKind};
+use toolkit_schema::SchemaLoss;
 
 /// The fields that have a place in our definition. All others (`cache_control` and whatever comes
 /// next) are kept in the metadata, as `meta` of this format's name, and written from there.
@@ -170,11 +170,11 @@ fn parse_callers(fields: &Fields, path: &str) -> Result<Vec<String>, WireError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::{ToolName, WireNames};
-    use crate::schema::SchemaDialect;
-    use crate::tool::{TextFormat, ToolMetadata};
-    use crate::wire::anthropic::NAMES;
+    use crate::anthropic::NAMES;
     use serde_json::json;
+    use toolkit_core::name::{ToolName, WireNames};
+    use toolkit_core::tool::{TextFormat, ToolMetadata};
+    use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames, strict: bool) -> EncodedDefinition {
         encode_definition(

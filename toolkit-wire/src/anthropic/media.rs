@@ -2,10 +2,10 @@
 
 use super::Fields;
 use super::calls::is_blank;
-use crate::output::{Content, JsonText, Media, MediaData};
-use crate::wire::media::base64;
+use crate::media::base64;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
 /// The kinds of pictures that the service takes.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -20,7 +20,6 @@ pub(super) fn text_block(text: &str) -> Value {
 /// The blocks of one content. A picture's name has no field, so it stands before it.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     match content {
-        Content::Text(_) | Content::Json(_) | Content::Resource(_) => vec![text_block(&content.to_text())],
         Content::Image(media) => match picture(media) {
             Some(picture) if media.name.is_some() => vec![text_block(&content.to_text()), picture],
             Some(picture) => vec![picture],
@@ -28,6 +27,7 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
         },
         Content::File(media) => vec![document(media).unwrap_or_else(|| unsendable(content, media))],
         Content::Audio(media) => vec![unsendable(content, media)],
+        _ => vec![text_block(&content.to_text())],
     }
 }
 

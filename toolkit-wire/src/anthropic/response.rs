@@ -2,8 +2,8 @@
 
 use super::Fields;
 use super::call::WireCall;
-use crate::error::WireError;
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::path::{element, field};
 use serde_json::Value;
 
 /// What the model said in one message.

@@ -3,10 +3,10 @@
 use super::calls::{is_blank, request_ids};
 use super::media::{blocks, text_block};
 use super::{FORMAT, Fields};
-use crate::error::ToolError;
-use crate::output::ToolOutput;
-use crate::result::ToolResult;
 use serde_json::{Value, json};
+use toolkit_core::ToolError;
+use toolkit_core::ToolResult;
+use toolkit_core::output::ToolOutput;
 
 /// One message of the user with all answers: the service refuses calls that the very next message
 /// does not answer. Nothing else stands in it, as answers to calls from code execution require.

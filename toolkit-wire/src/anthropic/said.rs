@@ -2,10 +2,10 @@
 
 use super::calls::{encode_calls, is_blank};
 use super::media::{blocks, text_block};
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::output::Content;
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
 
 /// The service refuses blank texts, and messages without content.
 pub(super) fn encode_user(contents: &[Content]) -> Value {

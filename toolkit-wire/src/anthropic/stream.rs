@@ -6,13 +6,13 @@ use self::block::Block;
 use super::Fields;
 use super::call::WireCall;
 use super::response::{is_cut, reported_error};
-use crate::call::CallId;
-use crate::error::WireError;
-use crate::wire::ids::Generated;
-use crate::wire::stream::{Accumulate, StreamEvent};
+use crate::WireError;
+use crate::ids::Generated;
+use crate::stream::{Accumulate, StreamEvent};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::mem;
+use toolkit_core::call::CallId;
 
 /// Blocks are known by their index, never by being "the block in progress": llama.cpp writes all of
 /// them before it ends the first.

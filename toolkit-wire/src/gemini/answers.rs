@@ -2,15 +2,16 @@
 
 use super::part::WireCall;
 use super::spelling::{Fields, get, list};
-use crate::call::CallId;
-use crate::error::{ErrorKind, ToolError, WireError};
-use crate::output::{Content, JsonText, Media, MediaData, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::ids;
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::ids;
+use crate::path::{element, field};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use toolkit_core::ToolResult;
+use toolkit_core::call::CallId;
+use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
+use toolkit_core::{ErrorKind, ToolError};
 
 /// A result as it stands in a part: `{functionResponse: {id?, name, response, parts?}}`.
 #[derive(Clone, Copy)]
@@ -174,9 +175,6 @@ fn results(entries: &[Entry<'_>]) -> Vec<ToolResult> {
     let seeds: Vec<Value> = found.iter().map(|(answer, _)| json!(answer.0)).collect();
     let given = found.iter().map(|(_, id)| id.as_ref().map(|id| Cow::Borrowed(id.as_str())));
     let ids = ids::complete(seeds.iter().zip(given));
-    let results = found.iter().zip(ids).enumerate().map(|(position, ((answer, _), id))| ToolResult {
-        position,
-        ..ToolResult::new(id, answer.name(), answer.outcome())
-    });
+    let results = found.iter().zip(ids).enumerate().map(|(position, ((answer, _), id))| ToolResult::new(id, answer.name(), answer.outcome()).with_position(position));
     results.collect()
 }

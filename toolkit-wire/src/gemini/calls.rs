@@ -3,12 +3,12 @@
 use super::part::{WireCall, encode_call, says_something};
 use super::response::{Content, contents, joined};
 use super::spelling::key;
-use crate::call::ToolCall;
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::ids;
+use crate::WireError;
+use crate::ids;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let payload = joined(payload)?;

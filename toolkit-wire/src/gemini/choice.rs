@@ -1,12 +1,12 @@
 //! The `toolConfig` of a request.
 
 use super::spelling::{Fields, get};
-use crate::call::{ToolChoice, ToolConfig};
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::path::{element, field};
-use crate::wire::tool_config::EncodedToolConfig;
+use crate::WireError;
+use crate::path::{element, field};
+use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
 
 pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     let (mode, allowed) = mode_and_names(&wanted.choice);
@@ -95,7 +95,7 @@ fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::NameRule;
+    use toolkit_core::name::NameRule;
 
     fn names() -> WireNames {
         WireNames::new(NameRule { max_length: 9, punctuation: "_", letter_first: false }, ["fs.read", "add"])

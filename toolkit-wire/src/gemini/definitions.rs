@@ -2,12 +2,12 @@
 
 use super::schema::to_json_schema;
 use super::spelling::{Fields, camel, get, key};
-use crate::error::WireError;
-use crate::schema::{SchemaDialect, SchemaLoss};
-use crate::tool::{ToolDefinition, ToolKind};
-use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::path::{element, field};
 use serde_json::{Value, json};
+use toolkit_core::tool::{ToolDefinition, ToolKind};
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 

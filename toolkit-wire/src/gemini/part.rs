@@ -2,11 +2,11 @@
 
 use super::spelling::{Fields, camel, get, key};
 use super::{FORMAT, NAMES};
-use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::wire::{history, ids};
+use crate::{history, ids};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
 
 /// A part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`.
 ///

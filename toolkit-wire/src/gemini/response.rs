@@ -3,9 +3,9 @@
 use super::part::{WireCall, says_something};
 use super::spelling::{Fields, get, list};
 use super::stream::Stream;
-use crate::error::WireError;
-use crate::wire::path::{element, field};
-use crate::wire::stream::Accumulate;
+use crate::WireError;
+use crate::path::{element, field};
+use crate::stream::Accumulate;
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -2,10 +2,10 @@
 
 use super::part::{legal_name, sendable_id};
 use super::spelling::Fields;
-use crate::name::WireNames;
-use crate::output::{Content, JsonText, Media, MediaData, ToolOutput};
-use crate::result::ToolResult;
 use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 
 /// One content of the user for all results: the service wants as many as there were calls, in their
 /// order, and finds the call of a result without an id by its position.
@@ -72,7 +72,7 @@ fn is_exact(value: &Value) -> bool {
 pub(super) fn media(content: &Content) -> Option<&Media> {
     match content {
         Content::Image(media) | Content::Audio(media) | Content::File(media) => Some(media),
-        Content::Text(_) | Content::Json(_) | Content::Resource(_) => None,
+        _ => None,
     }
 }
 

@@ -4,14 +4,14 @@ use super::part::{WireCall, says_something};
 use super::partial::PartialArgs;
 use super::response::{failure, is_cut, no_content, reported_error};
 use super::spelling::{Fields, get, key, list};
-use crate::call::CallId;
-use crate::error::WireError;
-use crate::wire::ids::Generated;
-use crate::wire::path::{element, field};
-use crate::wire::stream::{Accumulate, StreamEvent};
+use crate::WireError;
+use crate::ids::Generated;
+use crate::path::{element, field};
+use crate::stream::{Accumulate, StreamEvent};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use toolkit_core::call::CallId;
 
 #[derive(Default)]
 pub(super) struct Stream {

@@ -1,81 +1,82 @@
 //! Definitions in the neutral JSON form that several libraries exchange them in.
 
-use super::{TextFormat, ToolDefinition, ToolKind, ToolSource};
-use crate::error::WireError;
-use crate::name::ToolName;
+use crate::WireError;
 use serde_json::{Map, Value, json};
+use toolkit_core::ToolDefinition;
+use toolkit_core::name::ToolName;
+use toolkit_core::tool::{TextFormat, ToolKind, ToolSource};
 
 /// A tool of another process is one of the Model Context Protocol; `custom` tools take free text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
-impl ToolDefinition {
-    /// Reads a definition from the neutral form that tool libraries exchange: `type` (`function`, `mcp`
-    /// or `custom`), `name`, `description`, `parameters` (a JSON Schema), `required_parameters` (names
-    /// that are merged into the schema's `required`) and `metadata` (passed through as
-    /// [`meta`](crate::ToolMetadata::meta)). All but the name may be left out.
-    ///
-    /// ```
-    /// use toolkit_core::ToolDefinition;
-    ///
-    /// let definition = ToolDefinition::from_ir(&serde_json::json!({
-    ///     "type": "function",
-    ///     "name": "get_weather",
-    ///     "description": "The weather of a city.",
-    ///     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    ///     "required_parameters": ["city"],
-    /// }))?;
-    /// assert_eq!(definition.parameters["required"], serde_json::json!(["city"]));
-    /// # Ok::<(), toolkit_core::WireError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`WireError`] if a field is not of its type, or if the name is not [legal](crate::check_name).
-    pub fn from_ir(ir: &Value) -> Result<Self, WireError> {
-        let Value::Object(fields) = ir else {
-            return Err(WireError::new("", "an object with `name`, `description` and `parameters`"));
-        };
-        let name = name(fields)?;
-        let description = text(fields, "description")?.unwrap_or_default();
-        let mut meta = meta(fields)?;
-        let mut definition = match text(fields, "type")? {
-            None | Some("function") => Self::new(name, description, parameters(fields)?),
-            Some("mcp") => {
-                let mut definition = Self::new(name, description, parameters(fields)?);
-                definition.metadata.source = ToolSource::Mcp;
-                definition
-            }
-            Some("custom") => Self::custom(name, description, format(meta.shift_remove("format").as_ref())?),
-            Some(_) => return Err(WireError::new("type", TYPES)),
-        };
-        definition.metadata.meta = meta;
-        Ok(definition)
-    }
+/// Reads a definition from the neutral form that tool libraries exchange: `type` (`function`, `mcp`
+/// or `custom`), `name`, `description`, `parameters` (a JSON Schema), `required_parameters` (names
+/// that are merged into the schema's `required`) and `metadata` (passed through as
+/// [`meta`](toolkit_core::ToolMetadata::meta)). All but the name may be left out.
+///
+/// ```
+/// use toolkit::wire::interop::definition_from_neutral;
+///
+/// let definition = definition_from_neutral(&serde_json::json!({
+///     "type": "function",
+///     "name": "get_weather",
+///     "description": "The weather of a city.",
+///     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+///     "required_parameters": ["city"],
+/// }))?;
+/// assert_eq!(definition.parameters["required"], serde_json::json!(["city"]));
+/// # Ok::<(), toolkit_core::WireError>(())
+/// ```
+///
+/// # Errors
+/// [`WireError`] if a field is not of its type, or if the name is not [legal](toolkit_core::name::check_name).
+pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireError> {
+    let Value::Object(fields) = neutral else {
+        return Err(WireError::new("", "an object with `name`, `description` and `parameters`"));
+    };
+    let name = name(fields)?;
+    let description = text(fields, "description")?.unwrap_or_default();
+    let mut meta = meta(fields)?;
+    let mut definition = match text(fields, "type")? {
+        None | Some("function") => ToolDefinition::new(name, description, parameters(fields)?),
+        Some("mcp") => {
+            let mut definition = ToolDefinition::new(name, description, parameters(fields)?);
+            definition.metadata.source = ToolSource::Mcp;
+            definition
+        }
+        Some("custom") => {
+            ToolDefinition::custom(name, description, format(meta.shift_remove("format").as_ref())?)
+        }
+        Some(_) => return Err(WireError::new("type", TYPES)),
+    };
+    definition.metadata.meta = meta;
+    Ok(definition)
+}
 
-    /// Writes the definition in the form that [`from_ir`](Self::from_ir) reads.
-    ///
-    /// The fields of [`ToolMetadata`](crate::ToolMetadata) other than `meta` and the source are not part
-    /// of that form.
-    #[must_use]
-    pub fn to_ir(&self) -> Value {
-        let mut metadata = self.metadata.meta.clone();
-        let kind = match (&self.kind, self.metadata.source) {
-            (ToolKind::Custom(format), _) => {
-                metadata.extend(format_ir(format).map(|format| ("format".to_owned(), format)));
-                "custom"
-            }
-            (ToolKind::Function, ToolSource::Mcp) => "mcp",
-            (ToolKind::Function, _) => "function",
-        };
-        let required = self.parameters.get("required").filter(|required| required.is_array());
-        json!({
-            "type": kind,
-            "name": self.name.as_str(),
-            "description": self.description,
-            "parameters": self.parameters,
-            "required_parameters": required.cloned().unwrap_or_else(|| json!([])),
-            "metadata": metadata,
-        })
-    }
+/// Writes the definition in the form that [`definition_from_neutral`] reads.
+///
+/// The fields of [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source are not part
+/// of that form.
+#[must_use]
+pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
+    let mut metadata = definition.metadata.meta.clone();
+    let kind = match (&definition.kind, definition.metadata.source) {
+        (ToolKind::Custom(format), _) => {
+            metadata.extend(format_ir(format).map(|format| ("format".to_owned(), format)));
+            "custom"
+        }
+        (_, ToolSource::Mcp) => "mcp",
+        _ => "function",
+    };
+    let required = definition.parameters.get("required").filter(|required| required.is_array());
+    json!({
+        "type": kind,
+        "name": definition.name.as_str(),
+        "description": definition.description,
+        "parameters": definition.parameters,
+        "required_parameters": required.cloned().unwrap_or_else(|| json!([])),
+        "metadata": metadata,
+    })
 }
 
 fn name(fields: &Map<String, Value>) -> Result<ToolName, WireError> {
@@ -181,14 +182,14 @@ mod tests {
 
     #[track_caller]
     fn both_ways(ir: &Value) {
-        assert_eq!(ToolDefinition::from_ir(ir).unwrap().to_ir(), *ir);
+        assert_eq!(definition_to_neutral(&definition_from_neutral(ir).unwrap()), *ir);
     }
 
     #[track_caller]
     fn refuse(field: &str, value: Value, path: &str, expected: &str) {
         let mut ir = weather();
         ir[field] = value;
-        let error = ToolDefinition::from_ir(&ir).unwrap_err();
+        let error = definition_from_neutral(&ir).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -198,20 +199,20 @@ mod tests {
         let mut mcp = weather();
         mcp["type"] = json!("mcp");
         both_ways(&mcp);
-        assert_eq!(ToolDefinition::from_ir(&mcp).unwrap().metadata.source, ToolSource::Mcp);
+        assert_eq!(definition_from_neutral(&mcp).unwrap().metadata.source, ToolSource::Mcp);
         let format = json!({"type": "grammar", "syntax": "lark", "definition": "start: x"});
         let name = ToolName::new("apply_patch").unwrap();
         let custom = ToolDefinition::custom(name, "", TextFormat::Lark("start: x".to_owned()));
-        let ir = custom.to_ir();
+        let ir = definition_to_neutral(&custom);
         assert_eq!((&ir["type"], &ir["metadata"]["format"]), (&json!("custom"), &format));
-        assert_eq!(ToolDefinition::from_ir(&ir).unwrap(), custom);
+        assert_eq!(definition_from_neutral(&ir).unwrap(), custom);
     }
 
     #[test]
     fn required_parameters_are_merged() {
         let mut ir = weather();
         ir["required_parameters"] = json!(["unit", "city"]);
-        assert_eq!(ToolDefinition::from_ir(&ir).unwrap().parameters["required"], json!(["city", "unit"]));
+        assert_eq!(definition_from_neutral(&ir).unwrap().parameters["required"], json!(["city", "unit"]));
     }
 
     #[test]
@@ -219,7 +220,7 @@ mod tests {
         for ir in
             [json!({"name": "now"}), json!({"name": "now", "type": null, "parameters": {}, "metadata": null})]
         {
-            let definition = ToolDefinition::from_ir(&ir).unwrap();
+            let definition = definition_from_neutral(&ir).unwrap();
             assert_eq!(definition.parameters, json!({"type": "object", "properties": {}}));
             assert_eq!(
                 (definition.description.as_str(), definition.metadata.source),
@@ -243,6 +244,6 @@ mod tests {
             "the name of a parameter",
         );
         refuse("metadata", json!([]), "metadata", "an object");
-        assert_eq!(ToolDefinition::from_ir(&json!([])).unwrap_err().path(), "");
+        assert_eq!(definition_from_neutral(&json!([])).unwrap_err().path(), "");
     }
 }

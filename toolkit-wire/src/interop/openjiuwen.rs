@@ -15,14 +15,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::ids;
-use crate::call;
-use crate::error::WireError;
-use crate::name::ToolName;
-use crate::tool::ToolDefinition;
+use crate::ids;
+use crate::WireError;
+use toolkit_core::call;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use toolkit_core::name::ToolName;
+use toolkit_core::tool::ToolDefinition;
 
 /// The only type of tool: a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

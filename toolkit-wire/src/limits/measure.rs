@@ -4,28 +4,28 @@ use serde_json::Value;
 
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::wire) struct Measure {
+pub(crate) struct Measure {
     /// Properties of all objects.
-    pub(in crate::wire) properties: usize,
+    pub(crate) properties: usize,
     /// Objects inside each other; each definition is counted on its own.
-    pub(in crate::wire) depth: usize,
+    pub(crate) depth: usize,
     /// Values of all enums.
-    pub(in crate::wire) enum_values: usize,
+    pub(crate) enum_values: usize,
     /// Characters of the values of the largest enum of more than 250 values.
-    pub(in crate::wire) large_enum: usize,
+    pub(crate) large_enum: usize,
     /// Characters of all names and listed values.
-    pub(in crate::wire) characters: usize,
+    pub(crate) characters: usize,
     /// Properties that may be left out.
-    pub(in crate::wire) optional: usize,
+    pub(crate) optional: usize,
     /// Schemas that are unions.
-    pub(in crate::wire) unions: usize,
+    pub(crate) unions: usize,
 }
 
 /// An enum with more values has a limit of its own.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {
-    pub(in crate::wire) fn of(schema: &Value) -> Self {
+    pub(crate) fn of(schema: &Value) -> Self {
         let mut measure = Self::default();
         each_schema(schema, &mut |schema, depth| measure.add(schema, depth));
         measure
@@ -59,7 +59,7 @@ fn characters(value: &Value) -> usize {
 }
 
 /// The names of all properties in a schema, each once, in their order.
-pub(in crate::wire) fn property_names(schema: &Value) -> Vec<&str> {
+pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     let mut names = Vec::new();
     let mut known = std::collections::HashSet::new();
     each_schema(schema, &mut |schema, _| {

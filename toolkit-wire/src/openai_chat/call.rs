@@ -2,11 +2,11 @@
 
 use super::response::Fields;
 use super::{API, NAMES};
-use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::wire::history;
+use crate::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
 
 /// An element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
 /// input}`. The older `function_call` is `{name, arguments}` without the rest, which is read as well.

@@ -3,12 +3,12 @@
 use super::IDS;
 use super::call::{WireCall, encode_call};
 use super::response::{Fields, Message, messages};
-use crate::call::{CallId, ToolCall};
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::writer::HistoryWriter;
-use crate::wire::{history, ids};
+use crate::WireError;
+use crate::writer::HistoryWriter;
+use crate::{history, ids};
 use serde_json::{Value, json};
+use toolkit_core::call::{CallId, ToolCall};
+use toolkit_core::name::WireNames;
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let messages = messages(payload)?;

@@ -1,11 +1,11 @@
 //! The `tools` of a request.
 
-use crate::error::WireError;
-use crate::schema::SchemaLoss;
-use crate::tool::{TextFormat, ToolDefinition, ToolKind};
-use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
-use crate::wire::path::field;
+use crate::WireError;
+use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::path::field;
 use serde_json::{Map, Value, json};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
+use toolkit_schema::SchemaLoss;
 
 pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
     let mut fields = Map::new();
@@ -16,7 +16,7 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
             fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
             ("custom", Vec::new())
         }
-        ToolKind::Function => {
+        _ => {
             let (parameters, losses) = how.parameters(definition);
             fields.insert("parameters".to_owned(), parameters);
             // `false` is what leaving it out means; some servers do not know the field.
@@ -124,10 +124,10 @@ fn parse_format(format: Option<&Value>, path: &str) -> Result<TextFormat, WireEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::{ToolName, WireNames};
-    use crate::schema::SchemaDialect;
-    use crate::tool::ToolMetadata;
-    use crate::wire::openai_chat::NAMES;
+    use crate::openai_chat::NAMES;
+    use toolkit_core::name::{ToolName, WireNames};
+    use toolkit_core::tool::ToolMetadata;
+    use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
         encode_definition(

@@ -1,8 +1,8 @@
 //! Where a payload holds messages of the model, and the calls in them.
 
 use super::call::WireCall;
-use crate::error::WireError;
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::path::{element, field};
 use serde_json::{Map, Value};
 
 pub(super) type Fields = Map<String, Value>;

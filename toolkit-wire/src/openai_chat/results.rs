@@ -1,15 +1,15 @@
 //! The messages that answer the calls, both ways.
 
 use super::{IDS, NAMES};
-use crate::error::WireError;
-use crate::output::{Content, JsonText, MediaData, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::history;
-use crate::wire::media::{address, base64, file_name, media};
-use crate::wire::path::{element, field};
-use crate::wire::writer::HistoryWriter;
+use crate::WireError;
+use crate::history;
+use crate::media::{address, base64, file_name, media};
+use crate::path::{element, field};
+use crate::writer::HistoryWriter;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::ToolResult;
+use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
 
 /// One `tool` message for each result. They hold text only and must follow the calls without
 /// anything between, so all media come after them, in one message of the user.
@@ -47,7 +47,6 @@ fn text(output: &ToolOutput) -> Cow<'_, str> {
 pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
-        Content::Text(_) | Content::Json(_) | Content::Resource(_) => text,
         _ if part(content).is_some() => {
             Cow::Owned(format!("{text} follows in the user message after the tool results"))
         }
@@ -58,6 +57,7 @@ pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
                 Cow::Owned(format!("{text} cannot be shown: this API has no way to send it"))
             }
         },
+        _ => text,
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn part(content: &Content) -> Option<Value> {
             base64(media)?;
             Some(json!({"type": "file", "file": {"filename": file_name(media), "file_data": address(media)}}))
         }
-        Content::Text(_) | Content::Json(_) | Content::Resource(_) => None,
+        _ => None,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::calls::encode_calls;
 use super::results::{content_text, part};
-use crate::call::ToolCall;
-use crate::output::Content;
-use crate::wire::HistoryWriter;
+use crate::HistoryWriter;
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::output::Content;
 
 /// A text where text is all there is, because many servers take nothing else.
 pub(super) fn encode_user(contents: &[Content]) -> Value {

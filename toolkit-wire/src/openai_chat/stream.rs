@@ -4,10 +4,10 @@ mod call;
 mod calls;
 
 use super::response::{Fields, is_cut, reported_error};
-use crate::error::WireError;
-use crate::wire::path::{element, field};
-use crate::wire::stream::merge::{join, overlay};
-use crate::wire::stream::{Accumulate, StreamEvent};
+use crate::WireError;
+use crate::path::{element, field};
+use crate::stream::merge::{join, overlay};
+use crate::stream::{Accumulate, StreamEvent};
 use calls::{Calls, Ids};
 use serde_json::Value;
 use std::collections::BTreeMap;

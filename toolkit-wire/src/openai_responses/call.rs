@@ -2,11 +2,11 @@
 
 use super::response::{Fields, kind};
 use super::{FORMAT, NAMES};
-use crate::call::{CallId, ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::wire::history;
+use crate::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
 
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";

@@ -3,11 +3,11 @@
 use super::IDS;
 use super::call::encode_call;
 use super::response::{Items, is_kind, items, kind, strip_refused};
-use crate::call::{CallId, ToolCall};
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::{history, ids};
+use crate::WireError;
+use crate::{history, ids};
 use serde_json::Value;
+use toolkit_core::call::{CallId, ToolCall};
+use toolkit_core::name::WireNames;
 
 pub(super) fn parse_calls(payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let items = items(payload)?;

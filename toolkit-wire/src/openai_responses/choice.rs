@@ -1,11 +1,11 @@
 //! The `tool_choice` and the `parallel_tool_calls` of a request.
 
-use crate::call::ToolConfig;
-use crate::error::WireError;
-use crate::name::WireNames;
-use crate::wire::openai_choice::Form;
-use crate::wire::tool_config::EncodedToolConfig;
+use crate::WireError;
+use crate::openai_choice::Form;
+use crate::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
+use toolkit_core::call::ToolConfig;
+use toolkit_core::name::WireNames;
 
 pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
     EncodedToolConfig::new(Form::Flat.encode(wanted, names))
@@ -21,9 +21,9 @@ pub(super) fn parse_tool_config(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::ToolChoice;
-    use crate::wire::openai_responses::NAMES;
+    use crate::openai_responses::NAMES;
     use serde_json::json;
+    use toolkit_core::call::ToolChoice;
 
     #[track_caller]
     fn parse(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {

@@ -1,12 +1,12 @@
 //! The `tools` of a request.
 
 use super::response::kind;
-use crate::error::WireError;
-use crate::schema::SchemaLoss;
-use crate::tool::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
-use crate::wire::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::path::{element, field};
 use serde_json::{Map, Value, json};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
+use toolkit_schema::SchemaLoss;
 
 type Fields = Map<String, Value>;
 
@@ -20,16 +20,6 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
     let mut tool = Fields::new();
     let mut put = |name: &str, value: Value| tool.insert(name.to_owned(), value);
     let mut losses = match &definition.kind {
-        ToolKind::Function => {
-            let (parameters, losses) = how.parameters(definition);
-            put("type", "function".into());
-            put("name", how.names.spell(definition.name.as_str()).into());
-            put("description", definition.description.as_str().into());
-            put("parameters", parameters);
-            // The service takes an absent `strict` for true if the schema allows it.
-            put("strict", how.strict.into());
-            losses
-        }
         ToolKind::Custom(format) => {
             put("type", "custom".into());
             put("name", how.names.spell(definition.name.as_str()).into());
@@ -38,6 +28,16 @@ pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>)
                 put("format", format);
             });
             Vec::new()
+        }
+        _ => {
+            let (parameters, losses) = how.parameters(definition);
+            put("type", "function".into());
+            put("name", how.names.spell(definition.name.as_str()).into());
+            put("description", definition.description.as_str().into());
+            put("parameters", parameters);
+            // The service takes an absent `strict` for true if the schema allows it.
+            put("strict", how.strict.into());
+            losses
         }
     };
     if definition.metadata.defer {

@@ -3,7 +3,7 @@
 use super::call::{CUSTOM, FUNCTION, WireCall, copy};
 use super::response::{Fields, kind};
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT};
-use crate::wire::ids;
+use crate::ids;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -1,7 +1,7 @@
 //! Where a payload holds items, and which of their fields a request refuses.
 
 use super::call::WireCall;
-use crate::error::WireError;
+use crate::WireError;
 use serde_json::{Map, Value};
 
 pub(super) type Fields = Map<String, Value>;

@@ -3,16 +3,16 @@
 use super::call::{CUSTOM, copy, is_custom};
 use super::response::{Fields, kind};
 use super::{FORMAT, IDS};
-use crate::call::ProviderExtras;
-use crate::error::WireError;
-use crate::output::{Content, JsonText, Media, MediaData, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::history;
-use crate::wire::media::{address, file_name, media};
-use crate::wire::path::{element, field};
+use crate::WireError;
+use crate::history;
+use crate::media::{address, file_name, media};
+use crate::path::{element, field};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ProviderExtras;
+use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
@@ -91,7 +91,7 @@ pub(super) fn part(content: &Content) -> Option<Value> {
             }
             MediaData::Url(url) => json!({"type": "input_file", "file_url": url}),
         }),
-        Content::Text(_) | Content::Json(_) | Content::Audio(_) | Content::Resource(_) => None,
+        _ => None,
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireErro
         let Some(fields) = item.as_object() else { continue };
         let Some(FUNCTION_OUTPUT | CUSTOM_OUTPUT) = kind(fields) else { continue };
         let path = if payload.is_array() { element("", index) } else { String::new() };
-        results.push(ToolResult { position: results.len(), ..parse_result(fields, &path, &names)? });
+        results.push(parse_result(fields, &path, &names)?.with_position(results.len()));
     }
     Ok(results)
 }
@@ -135,10 +135,7 @@ fn parse_result(item: &Fields, path: &str, names: &HashMap<&str, &str>) -> Resul
         extras.insert("type".to_owned(), CUSTOM.into());
     }
     copy(item, &mut extras, &REPEATED);
-    Ok(ToolResult {
-        extras: ProviderExtras::new(FORMAT, extras),
-        ..ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
-    })
+    Ok(ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output)).with_extras(ProviderExtras::new(FORMAT, extras)))
 }
 
 /// A content that is not known, or refers to a file that the service keeps, stays as its JSON.

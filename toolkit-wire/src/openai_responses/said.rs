@@ -2,10 +2,10 @@
 
 use super::calls::encode_calls;
 use super::results::{part, text, text_part};
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::output::Content;
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
 
 pub(super) fn encode_user(contents: &[Content]) -> Value {
     let parts = contents.iter().map(|content| part(content).unwrap_or_else(|| text_part(&text(content))));

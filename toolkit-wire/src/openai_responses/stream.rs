@@ -8,13 +8,13 @@ mod slot;
 
 use super::call::WireCall;
 use super::response::{Fields, kind, reported_error};
-use crate::call::ToolCall;
-use crate::error::WireError;
-use crate::wire::ids::Generated;
-use crate::wire::stream::{Accumulate, StreamEvent};
+use crate::WireError;
+use crate::ids::Generated;
+use crate::stream::{Accumulate, StreamEvent};
 use serde_json::{Value, json};
 use slot::{Key, Part, Slot};
 use std::collections::{HashMap, HashSet};
+use toolkit_core::call::ToolCall;
 
 #[derive(Debug, Default)]
 pub(super) struct Stream {

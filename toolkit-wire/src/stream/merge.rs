@@ -13,7 +13,7 @@ const OPEN_PARTS: usize = 64;
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
 /// Sets each field of `piece`, also those within objects; `null` says nothing.
-pub(in crate::wire) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
+pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
     overlay_at(fields, piece, 0);
 }
 
@@ -34,7 +34,7 @@ fn overlay_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth
 
 /// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
 /// else replaced; `null` says nothing.
-pub(in crate::wire) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
+pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
     join_at(fields, piece, 0);
 }
 

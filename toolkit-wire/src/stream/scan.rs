@@ -5,7 +5,7 @@
 /// It counts brackets outside strings. That says where an object ends, not whether it is correct JSON;
 /// whoever decodes it will see.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::wire) struct ObjectScanner {
+pub(crate) struct ObjectScanner {
     place: Place,
 }
 
@@ -32,24 +32,24 @@ enum Text {
 
 impl ObjectScanner {
     /// Takes the next piece.
-    pub(in crate::wire) fn push(&mut self, piece: &str) {
+    pub(crate) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
             self.place = self.place.after(byte);
         }
     }
 
     /// Whether there was nothing but white space.
-    pub(in crate::wire) fn is_blank(self) -> bool {
+    pub(crate) fn is_blank(self) -> bool {
         self.place == Place::Before
     }
 
     /// Whether an object has begun and not ended.
-    pub(in crate::wire) fn is_open(self) -> bool {
+    pub(crate) fn is_open(self) -> bool {
         matches!(self.place, Place::Inside { .. })
     }
 
     /// Whether all of it was one object, to its end.
-    pub(in crate::wire) fn is_complete(self) -> bool {
+    pub(crate) fn is_complete(self) -> bool {
         self.place == Place::After
     }
 }

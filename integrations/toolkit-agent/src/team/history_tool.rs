@@ -7,9 +7,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{
-    BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
-};
+use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture};
 
 /// The longest text of a line, in characters.
 const LONGEST: usize = 200;

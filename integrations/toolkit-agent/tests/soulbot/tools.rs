@@ -6,8 +6,8 @@ use std::time::Duration;
 use toolkit_agent::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
-    ToolOutput, UnknownArguments,
+    BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
+    UnknownArguments,
 };
 
 #[derive(Deserialize, JsonSchema)]

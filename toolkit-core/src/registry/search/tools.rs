@@ -9,7 +9,7 @@ use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::name::{Separator, ToolName, WireNames};
 use crate::output::ToolOutput;
-use crate::tool::{Tool, ToolDefinition, ToolFuture, ToolMetadata, published};
+use crate::tool::{Tool, ToolDefinition, ToolFuture, ToolMetadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ impl DiscoverTools {
             .map(|found| {
                 let definition = found.tool.definition();
                 let deferred = definition.metadata.defer;
-                let schema = || published(definition, *call_reason).into_owned().parameters;
+                let schema = || definition.published(*call_reason).into_owned().parameters;
                 Found {
                     name: names.spell(definition.name.as_str()),
                     description: &definition.description,

@@ -1,12 +1,12 @@
 //! One content block of a message that comes in pieces.
 
-use crate::call::{CallId, ToolCall};
-use crate::wire::anthropic::Fields;
-use crate::wire::anthropic::call::{WireCall, given_input};
-use crate::wire::stream::StreamEvent;
+use crate::anthropic::Fields;
+use crate::anthropic::call::{WireCall, given_input};
+use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::mem;
+use toolkit_core::call::{CallId, ToolCall};
 
 /// One content block, as far as it has come.
 pub(super) struct Block {

@@ -1,6 +1,6 @@
 //! Reading calls out of payloads.
 
-use crate::wire::ApiFormat::Anthropic;
+use crate::ApiFormat::Anthropic;
 use serde_json::{Value, json};
 
 fn body(content: Value) -> Value {

@@ -1,12 +1,12 @@
 //! The model's messages for the next request, and histories made sendable.
 
-use crate::call::{ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::output::ToolOutput;
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::Anthropic;
-use crate::wire::anthropic::{IDS, NAMES};
+use crate::ApiFormat::Anthropic;
+use crate::anthropic::{IDS, NAMES};
 use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::ToolOutput;
 
 fn message(content: Value) -> Value {
     json!({"role": "assistant", "content": content})

@@ -1,16 +1,16 @@
 //! What holds for every payload, every call and every way to cut a stream.
 
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::output::ToolOutput;
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::Anthropic;
-use crate::wire::anthropic::{IDS, NAMES};
-use crate::wire::{StreamEnd, StreamEvent};
+use crate::ApiFormat::Anthropic;
+use crate::anthropic::{IDS, NAMES};
+use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::{HashSet, VecDeque};
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::ToolOutput;
 
 /// Words that mean something here, or nothing would be reached.
 fn word() -> impl Strategy<Value = &'static str> {

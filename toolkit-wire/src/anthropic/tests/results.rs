@@ -1,11 +1,11 @@
 //! Results as messages, both ways.
 
-use crate::call::ProviderExtras;
-use crate::error::{ErrorKind, ToolError};
-use crate::output::{Content, Media, MediaData, Resource, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::Anthropic;
+use crate::ApiFormat::Anthropic;
 use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::ProviderExtras;
+use toolkit_core::output::{Content, Media, MediaData, Resource, ToolOutput};
+use toolkit_core::{ErrorKind, ToolError};
 
 fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
     ToolResult::new(id.into(), "chart", outcome)

@@ -1,9 +1,9 @@
 //! Streams, whole and cut.
 
-use crate::call::ToolCall;
-use crate::wire::ApiFormat::Anthropic;
-use crate::wire::{StreamEnd, StreamEvent};
+use crate::ApiFormat::Anthropic;
+use crate::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
 
 fn start(index: u64, block: Value) -> Value {
     json!({"type": "content_block_start", "index": index, "content_block": block})

@@ -1,11 +1,11 @@
 //! Definitions in both directions.
 
 use super::*;
-use crate::name::{ToolName, WireNames};
-use crate::tool::{TextFormat, ToolMetadata};
-use crate::wire::{ApiFormat, DefinitionOptions};
+use crate::{ApiFormat, DefinitionOptions};
 use serde_json::json;
 use std::slice::from_ref;
+use toolkit_core::name::{ToolName, WireNames};
+use toolkit_core::tool::{TextFormat, ToolMetadata};
 
 fn encode(definition: &ToolDefinition, json_schema: bool) -> (Value, Vec<String>) {
     let options = DefinitionOptions::default().with_json_schema(json_schema).with_output_schemas(true);

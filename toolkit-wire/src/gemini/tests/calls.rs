@@ -1,7 +1,7 @@
 //! Reading calls out of payloads.
 
-use crate::wire::ApiFormat::Gemini;
-use crate::wire::ids;
+use crate::ApiFormat::Gemini;
+use crate::ids;
 use serde_json::{Value, json};
 
 fn body(parts: Value) -> Value {

@@ -1,10 +1,10 @@
 //! The model's contents for the next request.
 
-use crate::call::{ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::wire::ApiFormat::Gemini;
-use crate::wire::gemini::NAMES;
+use crate::ApiFormat::Gemini;
+use crate::gemini::NAMES;
 use serde_json::{Value, json};
+use toolkit_core::call::{ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
 
 /// `came` stands in a response, `goes` in the history.
 #[track_caller]

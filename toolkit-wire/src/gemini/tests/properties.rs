@@ -1,13 +1,13 @@
 //! What holds for every payload, every call and every stream.
 
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::wire::ApiFormat::Gemini;
-use crate::wire::StreamEvent;
-use crate::wire::gemini::NAMES;
+use crate::ApiFormat::Gemini;
+use crate::StreamEvent;
+use crate::gemini::NAMES;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
 
 /// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {
@@ -195,7 +195,7 @@ proptest! {
         prop_assert_eq!(&again, &history);
 
         let results: Vec<_> =
-            calls.iter().map(|call| crate::result::ToolResult::of(call, Ok("done".into()))).collect();
+            calls.iter().map(|call| toolkit_core::ToolResult::of(call, Ok("done".into()))).collect();
         let mut whole = history.clone();
         whole.extend(Gemini.encode_results(&results));
         prop_assert_eq!(Gemini.repair_history(whole.clone()), whole);

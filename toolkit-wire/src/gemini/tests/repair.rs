@@ -1,6 +1,6 @@
 //! Histories with calls that were not answered, and answers without calls.
 
-use crate::wire::ApiFormat::Gemini;
+use crate::ApiFormat::Gemini;
 use serde_json::{Value, json};
 
 fn user(parts: Value) -> Value {

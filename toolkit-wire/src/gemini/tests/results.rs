@@ -1,11 +1,11 @@
 //! Results as a content, and read back.
 
-use crate::error::ToolError;
-use crate::output::{Content, Media, MediaData, Resource, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::Gemini;
-use crate::wire::ids;
+use crate::ApiFormat::Gemini;
+use crate::ids;
 use serde_json::{Value, json};
+use toolkit_core::ToolError;
+use toolkit_core::ToolResult;
+use toolkit_core::output::{Content, Media, MediaData, Resource, ToolOutput};
 
 fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
     ToolResult::new(id.into(), "chart", outcome)

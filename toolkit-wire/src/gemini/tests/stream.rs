@@ -1,10 +1,10 @@
 //! Responses that come in pieces.
 
-use crate::call::ToolCall;
-use crate::error::WireError;
-use crate::wire::ApiFormat::Gemini;
-use crate::wire::{StreamEnd, StreamEvent};
+use crate::ApiFormat::Gemini;
+use crate::WireError;
+use crate::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
 
 fn chunk(parts: Value) -> Value {
     json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}], "modelVersion": "m"})

@@ -2,11 +2,11 @@
 
 use super::super::call::{WireCall, unknown};
 use super::super::response::Fields;
-use crate::call::{CallId, ToolCall};
-use crate::wire::stream::merge::overlay;
-use crate::wire::stream::scan::ObjectScanner;
+use crate::stream::merge::overlay;
+use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
 use std::borrow::Cow;
+use toolkit_core::call::{CallId, ToolCall};
 
 /// An element of a delta's `tool_calls`, or a delta's `function_call`.
 pub(super) struct Piece<'a> {

@@ -2,8 +2,8 @@
 
 use super::super::response::Fields;
 use super::call::{Partial, Piece};
-use crate::wire::ids::Generated;
-use crate::wire::stream::StreamEvent;
+use crate::ids::Generated;
+use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 

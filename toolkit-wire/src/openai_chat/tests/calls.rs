@@ -1,6 +1,6 @@
 //! Reading calls out of payloads.
 
-use crate::wire::ApiFormat::OpenAiChat;
+use crate::ApiFormat::OpenAiChat;
 use serde_json::{Value, json};
 
 fn body(message: Value) -> Value {

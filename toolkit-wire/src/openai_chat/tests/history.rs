@@ -1,11 +1,11 @@
 //! The model's messages for the next request.
 
-use crate::call::{ProviderExtras, ToolCall};
-use crate::name::WireNames;
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::OpenAiChat;
-use crate::wire::openai_chat::NAMES;
+use crate::ApiFormat::OpenAiChat;
+use crate::openai_chat::NAMES;
 use serde_json::{Map, Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ProviderExtras, ToolCall};
+use toolkit_core::name::WireNames;
 
 /// `came` stands in a response, `goes` in the history.
 #[track_caller]

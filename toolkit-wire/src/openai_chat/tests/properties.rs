@@ -1,12 +1,12 @@
 //! What holds for every payload and every call.
 
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::wire::ApiFormat::OpenAiChat;
-use crate::wire::openai_chat::NAMES;
+use crate::ApiFormat::OpenAiChat;
+use crate::openai_chat::NAMES;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
 
 /// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {

@@ -1,10 +1,10 @@
 //! Results as messages.
 
-use crate::error::ToolError;
-use crate::output::{Content, Media, MediaData, Resource, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::OpenAiChat;
+use crate::ApiFormat::OpenAiChat;
 use serde_json::{Value, json};
+use toolkit_core::ToolError;
+use toolkit_core::ToolResult;
+use toolkit_core::output::{Content, Media, MediaData, Resource, ToolOutput};
 
 fn result(id: &str, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
     ToolResult::new(id.into(), "chart", outcome)

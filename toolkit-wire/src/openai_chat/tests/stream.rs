@@ -1,9 +1,9 @@
 //! Streamed responses.
 
-use crate::call::ToolCall;
-use crate::wire::ApiFormat::OpenAiChat;
-use crate::wire::stream::{StreamEnd, StreamEvent};
+use crate::ApiFormat::OpenAiChat;
+use crate::stream::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
 
 /// A chunk with these pieces of calls.
 pub(super) fn pieces(pieces: Value) -> Value {

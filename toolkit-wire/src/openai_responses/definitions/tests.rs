@@ -1,9 +1,9 @@
 //! Definitions in both directions.
 
 use super::*;
-use crate::name::{ToolName, WireNames};
-use crate::schema::SchemaDialect;
-use crate::wire::openai_responses::NAMES;
+use crate::openai_responses::NAMES;
+use toolkit_core::name::{ToolName, WireNames};
+use toolkit_schema::SchemaDialect;
 
 fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
     let names = WireNames::new(NAMES, [definition.name.as_str()]);

@@ -3,10 +3,10 @@
 use super::super::call::{CUSTOM, FUNCTION, WireCall};
 use super::super::response::{Fields, kind};
 use super::call_of;
-use crate::call::ToolCall;
-use crate::wire::stream::StreamEvent;
+use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use toolkit_core::call::ToolCall;
 
 /// What a fragment is a fragment of; the number is the place among those of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

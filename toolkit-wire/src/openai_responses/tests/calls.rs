@@ -1,7 +1,7 @@
 //! Reading calls out of payloads.
 
 use super::{body, call, said, thought};
-use crate::wire::ApiFormat::OpenAiResponses;
+use crate::ApiFormat::OpenAiResponses;
 use serde_json::{Value, json};
 
 /// `calls`: id, name and arguments of each.

@@ -1,11 +1,11 @@
 //! The model's own items for the next request, and histories that are made or repaired.
 
 use super::{body, call, said, thought};
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::wire::ApiFormat::OpenAiResponses;
-use crate::wire::openai_responses::NAMES;
+use crate::ApiFormat::OpenAiResponses;
+use crate::openai_responses::NAMES;
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
 
 /// `came` stands in a response, `goes` in the `input`.
 #[track_caller]
@@ -86,7 +86,7 @@ fn ids_of_other_providers_are_legal_in_calls_and_results_alike() {
     let id = history[0]["call_id"].as_str().unwrap();
     assert!(NAMES.accepts(id));
     assert_eq!(OpenAiResponses.encode_calls(&calls, &WireNames::default())[0]["call_id"], id);
-    let result = crate::result::ToolResult::of(&calls[0], Ok("3".into()));
+    let result = toolkit_core::ToolResult::of(&calls[0], Ok("3".into()));
     assert_eq!(OpenAiResponses.encode_results(&[result])[0]["call_id"], id);
 }
 

@@ -1,15 +1,15 @@
 //! What holds for every payload, every call and every stream.
 
 use super::body;
-use crate::call::ToolCall;
-use crate::name::WireNames;
-use crate::wire::ApiFormat::OpenAiResponses;
-use crate::wire::openai_responses::NAMES;
-use crate::wire::stream::StreamEvent;
+use crate::ApiFormat::OpenAiResponses;
+use crate::openai_responses::NAMES;
+use crate::stream::StreamEvent;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
 
 /// Any JSON. Keys and texts are often those that mean something here, or nothing would be reached.
 fn json() -> impl Strategy<Value = Value> {

@@ -1,11 +1,11 @@
 //! Results as items.
 
 use super::call;
-use crate::error::ToolError;
-use crate::output::{Content, Media, MediaData, Resource, ToolOutput};
-use crate::result::ToolResult;
-use crate::wire::ApiFormat::OpenAiResponses;
+use crate::ApiFormat::OpenAiResponses;
 use serde_json::{Value, json};
+use toolkit_core::ToolError;
+use toolkit_core::ToolResult;
+use toolkit_core::output::{Content, Media, MediaData, Resource, ToolOutput};
 
 #[track_caller]
 fn check(outcome: Result<ToolOutput, ToolError>, output: Value) {

@@ -1,10 +1,10 @@
 //! Streams: calls the moment they are complete, and the response in the end.
 
 use super::{body, call, said, thought};
-use crate::call::ToolCall;
-use crate::wire::ApiFormat::OpenAiResponses;
-use crate::wire::stream::{StreamEnd, StreamEvent};
+use crate::ApiFormat::OpenAiResponses;
+use crate::stream::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
 
 /// What the events brought, and the end.
 #[track_caller]

@@ -1,0 +1,37 @@
+//! Provider formats: pure functions between the framework's types and providers' JSON, in both directions.
+//!
+//! [`ApiFormat`] is the entry point. Each API has one folder; what the APIs share stands beside the folders. A
+//! format sees definitions, calls and results, never a registry, and does no IO.
+
+mod anthropic;
+mod api;
+mod declaration;
+mod definitions;
+mod error;
+mod format;
+mod gemini;
+mod history;
+mod ids;
+pub mod interop;
+mod limits;
+mod media;
+mod openai_chat;
+mod openai_choice;
+mod openai_responses;
+mod path;
+mod sse;
+mod stream;
+mod strict;
+mod tool_config;
+mod writer;
+
+pub use definitions::{
+    ConfiguredFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools,
+};
+pub use error::WireError;
+pub use format::{ApiFormat, UnknownApiFormat};
+pub use limits::LimitExceeded;
+pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
+pub use strict::NotStrict;
+pub use tool_config::EncodedToolConfig;
+pub use writer::HistoryWriter;
