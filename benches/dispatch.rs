@@ -78,7 +78,7 @@ one_call!(c_create_order, C);
 mod on_the_way {
     use super::*;
     use std::time::Duration;
-    use toolkit::{
+    use toolkit::middleware::{
         AttemptLimit, Callbacks, Deduplicate, Next, PermissionRule, Permissions, RateLimit, Retry,
         ToolRequest,
     };
@@ -141,13 +141,17 @@ mod on_the_way {
     #[cfg(feature = "cache")]
     #[divan::bench]
     fn cache_of_others(bencher: Bencher<'_, '_>) {
-        one(bencher, |dispatcher| dispatcher.with_middleware(toolkit::Cache::new(9).for_tool("other-*")));
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("other-*"))
+        });
     }
 
     #[cfg(feature = "cache")]
     #[divan::bench]
     fn cache_hit(bencher: Bencher<'_, '_>) {
-        one(bencher, |dispatcher| dispatcher.with_middleware(toolkit::Cache::new(9).for_tool("*")));
+        one(bencher, |dispatcher| {
+            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("*"))
+        });
     }
 
     /// A layer of tower that does nothing.
@@ -155,7 +159,8 @@ mod on_the_way {
     #[divan::bench]
     fn tower_layer(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(toolkit::TowerMiddleware::new(tower::layer::util::Identity::new()))
+            dispatcher
+                .with_middleware(toolkit::tower::TowerMiddleware::new(tower::layer::util::Identity::new()))
         });
     }
 

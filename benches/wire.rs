@@ -9,8 +9,10 @@ mod support;
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use support::{named, registry_of, tools};
+use toolkit::name::WireNames;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ApiFormat, DefinitionOptions, StrictTools, ToolDefinition, WireNames, prelude::*};
+use toolkit::wire::StrictTools;
+use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, prelude::*};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();

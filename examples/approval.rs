@@ -5,9 +5,9 @@
 #![allow(clippy::print_stdout)]
 
 use std::time::Duration;
+use toolkit::middleware::{Approval, ApprovalRequest, PermissionRule, Permissions};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{Approval, ApprovalRequest, PermissionRule, Permissions};
 
 /// List the files of a folder.
 #[tool(namespace = "fs", read_only)]

@@ -4,8 +4,9 @@
 
 #![allow(clippy::print_stdout)]
 
+use toolkit::LiveRegistry;
 use toolkit::prelude::*;
-use toolkit::{Admission, LiveRegistry};
+use toolkit::registry::Admission;
 
 /// Search the web.
 #[tool(tags("network"))]

@@ -7,7 +7,8 @@
 use std::error::Error;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{StreamEvent, ToolChoice, ToolConfig};
+use toolkit::wire::StreamEvent;
+use toolkit::{ToolChoice, ToolConfig};
 
 /// Get current weather for a city.
 ///
@@ -44,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for format in ApiFormat::ALL {
         println!("== {format}");
         let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
-        let mut request = format.encode_tool_config(&wanted, &registry.wire_names(format)).fields;
+        let mut request = format.encode_tool_config(&wanted, &registry.wire_names(&format)).fields;
         let tools = registry.definitions(format);
         request.insert("tools".to_owned(), tools.to_value());
         println!("request:  {}", Value::Object(request));

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use toolkit::dispatch::BatchHandle;
+use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind};
+use toolkit::middleware::Retry;
 use toolkit::prelude::*;
-use toolkit::{BatchHandle, CallStatus, ExecutionLog, LogFilter, Retry, ToolEvent, ToolEventKind};
 
 /// So many tasks dispatch at the same time.
 const TASKS: u64 = 16;

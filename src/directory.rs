@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toolkit_core::{FullOutput, OutputSink};
+use toolkit_core::output::{FullOutput, OutputSink};
 
 /// The files that are ours to delete begin with it.
 const PREFIX: &str = "toolkit_";
@@ -17,7 +17,8 @@ const PREFIX: &str = "toolkit_";
 /// size is right. Only files that a sink has made are ever deleted.
 ///
 /// ```
-/// use toolkit::{DirectorySink, ToolOutput, Truncation};
+/// use toolkit::ToolOutput;
+/// use toolkit::output::{DirectorySink, Truncation};
 ///
 /// # let folder = std::env::temp_dir().join(format!("toolkit-doc-{}", std::process::id()));
 /// let sink = DirectorySink::new(&folder).with_max_bytes(10_000_000);

@@ -43,19 +43,22 @@
 mod directory;
 pub mod testing;
 
-pub use toolkit_core::{
-    AdaptedTool, ArgumentTransform, BuildError, CallId, CancellationToken, ClosureTool, Content, Dispatcher, ErrorKind,
-    FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments, RegistryView, RunContext, Session, State,
-    Tool, ToolCall, ToolChoice, ToolConfig, ToolContext, ToolDefinition, ToolError, ToolFilter, ToolFuture,
-    ToolMetadata, ToolName, ToolOutput, ToolParams, ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset, tools,
-};
 #[cfg(feature = "jsonschema")]
 pub use toolkit_core::DynamicTool;
+pub use toolkit_core::{
+    AdaptedTool, ArgumentTransform, BuildError, CallId, CancellationToken, ClosureTool, Content, Dispatcher,
+    ErrorKind, FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments, RegistryView,
+    RunContext, Session, State, Tool, ToolCall, ToolChoice, ToolConfig, ToolContext, ToolDefinition,
+    ToolError, ToolFilter, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolParams, ToolProvider,
+    ToolRegistry, ToolResult, ToolTag, Toolset, tools,
+};
 pub use toolkit_wire::{ApiFormat, DefinitionOptions, WireError};
 
-pub use toolkit_core::{call, constraints, context, dispatch, error, format, middleware, name, registry, search};
 #[cfg(feature = "tower")]
 pub use toolkit_core::tower;
+pub use toolkit_core::{
+    call, constraints, context, dispatch, error, format, middleware, name, registry, search,
+};
 pub use toolkit_core::{event as events, tool as definition};
 pub use toolkit_schema as schema;
 pub use toolkit_wire as wire;

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 use toolkit::serde_json::{self, Value};
-use toolkit::{Definitions, ToolCall, ToolResult};
+use toolkit::wire::Definitions;
+use toolkit::{ToolCall, ToolResult};
 
 /// The recorded responses in the order of their names, each with a title.
 pub(crate) fn recorded_responses() -> Result<Vec<(String, Value)>, Box<dyn std::error::Error>> {

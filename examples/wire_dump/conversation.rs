@@ -1,9 +1,8 @@
 //! A conversation with calls, written for each provider.
 
+use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
-use toolkit::{
-    ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult, WireNames,
-};
+use toolkit::{ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult};
 
 /// What the user asks, what the model calls, what the tools answer.
 pub(crate) struct Turn {

@@ -16,7 +16,8 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 use toolkit::serde_json::{self, Value};
-use toolkit::{DefinitionOptions, StrictTools, ToolCall, ToolDefinition, ToolOutput, ToolResult};
+use toolkit::wire::{StrictTools, interop};
+use toolkit::{DefinitionOptions, ToolCall, ToolDefinition, ToolOutput, ToolResult};
 
 /// The most tools in one document; providers take 128.
 const MOST_TOOLS: usize = 100;
@@ -74,7 +75,7 @@ fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
 /// The tools and calls of one line; `None` if a name is not legal.
 fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let list = |name: &str| line[name].as_array().into_iter().flatten();
-    let tools = list("tools").map(|tool| ToolDefinition::from_ir(tool).ok());
+    let tools = list("tools").map(|tool| interop::definition_from_neutral(tool).ok());
     let calls: Vec<ToolCall> = list("calls")
         .enumerate()
         .map(|(index, call)| {

@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolkit_core::{ApiFormat, WireNames};
+use toolkit_core::name::WireNames;
+use toolkit_wire::ApiFormat;
 
 fuzz_target!(|text: &str| {
     let Ok(payload) = serde_json::from_str::<Value>(text) else { return };

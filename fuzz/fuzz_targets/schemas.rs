@@ -4,9 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolkit_core::{
-    ApiFormat, DefinitionOptions, SchemaDialect, StrictTools, ToolDefinition, ToolName, WireNames,
-};
+use toolkit_core::{ToolDefinition, ToolName};
+use toolkit_core::name::WireNames;
+use toolkit_core::schema::SchemaDialect;
+use toolkit_wire::{ApiFormat, DefinitionOptions, StrictTools};
 
 fuzz_target!(|text: &str| {
     let Ok(schema) = serde_json::from_str::<Value>(text) else { return };

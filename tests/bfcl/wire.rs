@@ -1,7 +1,9 @@
 //! The calls on their way through each provider's format: written as a response, read, dispatched.
 
 use serde_json::Value;
-use toolkit::{ApiFormat, Dispatcher, StreamEvent, ToolCall, WireNames};
+use toolkit::name::WireNames;
+use toolkit::wire::StreamEvent;
+use toolkit::{ApiFormat, Dispatcher, ToolCall};
 
 use crate::chance::Chance;
 use crate::provider::{self, Asked};
@@ -42,7 +44,7 @@ pub(crate) async fn check(
     tally.calls += calls.len();
     let direct = answers(dispatcher, crate::question::calls(calls)).await;
     for (at, format) in ApiFormat::ALL.into_iter().enumerate() {
-        let names = dispatcher.registry().wire_names(format);
+        let names = dispatcher.registry().wire_names(&format);
         let asked: Vec<Asked> = calls
             .iter()
             .map(|(name, arguments)| Asked {

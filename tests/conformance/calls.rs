@@ -1,7 +1,9 @@
 //! Calls of any provider, and the messages that ask and answer.
 
 use serde_json::{Value, json};
-use toolkit_core::{ApiFormat, ToolCall, ToolResult, WireNames};
+use toolkit_core::name::WireNames;
+use toolkit_core::{ToolCall, ToolResult};
+use toolkit_wire::ApiFormat;
 
 use crate::formats::{for_each_provider, format, read_arguments, snake_case, theirs};
 use crate::lifecycle::output;

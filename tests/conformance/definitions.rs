@@ -1,7 +1,9 @@
 //! Definitions in the neutral form, to each provider and back.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::{ApiFormat, ToolDefinition, ToolKind, ToolName, WireError};
+use toolkit_core::tool::ToolKind;
+use toolkit_core::{ToolDefinition, ToolName};
+use toolkit_wire::{ApiFormat, WireError, interop};
 
 use crate::formats::{encoded, for_each_provider, format, parts, schema_of, theirs};
 use crate::meaning;
@@ -15,14 +17,14 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
         let Ok(format) = format(provider) else {
             return Ok(Answers { theirs: theirs(row, "answer")?, ours: Err(no_format(provider)) });
         };
-        let ours = ToolDefinition::from_ir(entry(row, "ir")?);
+        let ours = interop::definition_from_neutral(entry(row, "ir")?);
         let ours = ours.map(|definition| parts(format, &encoded(format, &definition).0));
         let theirs = theirs(row, "answer")?.map(|tool| parts(format, &tool));
         Ok(Answers { theirs, ours: answer(ours) })
     })?;
     report.section(&derived(file)?, "meaning", &[], |row| {
         let format = format(text(row, "provider")?)?;
-        let definition = ToolDefinition::from_ir(entry(row, "ir")?);
+        let definition = interop::definition_from_neutral(entry(row, "ir")?);
         Ok(Answers::values(
             "kept",
             definition.map_or("kept".to_owned(), |definition| meaning(format, &definition)),
@@ -35,7 +37,7 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
         let Ok(format) = format(text(row, "provider")?) else {
             return Ok(Answers::values(Value::Null, Value::Null));
         };
-        let ours = ToolDefinition::from_ir(entry(row, "ir")?).map(|definition| {
+        let ours = interop::definition_from_neutral(entry(row, "ir")?).map(|definition| {
             let parsed = format.parse_definitions(&encoded(format, &definition).0);
             parsed.map(|parsed| parsed.iter().map(neutral).collect::<Value>())
         });
@@ -102,7 +104,7 @@ fn meaning(format: ApiFormat, definition: &ToolDefinition) -> String {
 /// A row for each of our formats with the keywords of a function's schema that are nowhere in the schema of
 /// a request: each of them has to be meant.
 fn missing(ir: &Value) -> Vec<Value> {
-    let Ok(definition) = ToolDefinition::from_ir(ir) else { return Vec::new() };
+    let Ok(definition) = interop::definition_from_neutral(ir) else { return Vec::new() };
     if definition.kind != ToolKind::Function {
         return Vec::new();
     }
@@ -124,7 +126,7 @@ fn provider_name(row: &Value) -> Result<Answers, String> {
     let provider = text(row, "provider")?;
     let ir = json!({"type": "function", "name": "t", "description": "d",
         "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
-    let definition = ToolDefinition::from_ir(&ir).map_err(|error| error.to_string())?;
+    let definition = interop::definition_from_neutral(&ir).map_err(|error| error.to_string())?;
     let refusal = |answer: Answer| answer.err().unwrap_or_default();
     let (to, from) = (theirs(row, "to_provider")?, theirs(row, "from_provider")?);
     let theirs = json!({
@@ -158,7 +160,7 @@ fn from_native(row: &Value) -> Result<Answers, String> {
 }
 
 fn neutral(definition: &ToolDefinition) -> Value {
-    neutral_ir(&definition.to_ir())
+    neutral_ir(&interop::definition_to_neutral(definition))
 }
 
 /// The neutral form, where a schema of nothing is one of no parameters.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use toolkit_core::{
-    ApiFormat, Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName,
-    ToolOutput, ToolRegistry,
+    Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName, ToolOutput,
+    ToolRegistry,
 };
+use toolkit_wire::ApiFormat;
 
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, flag, rows, some_text, text};

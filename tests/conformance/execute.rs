@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
-use toolkit_core::{
-    ApiFormat, Approval, ClosureTool, Content, Dispatcher, Json, Media, Permission, PermissionRule,
-    Permissions, Tool, ToolOutput, ToolRegistry, ToolTag,
-};
+use toolkit_core::middleware::{Approval, Permission, PermissionRule, Permissions};
+use toolkit_core::{ClosureTool, Content, Dispatcher, Json, Media, Tool, ToolOutput, ToolRegistry, ToolTag};
+use toolkit_wire::ApiFormat;
 
 use crate::formats::theirs;
 use crate::report::{Answer, Answers, Report};

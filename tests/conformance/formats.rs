@@ -1,7 +1,9 @@
 //! What the comparisons of provider formats have in common.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::{ApiFormat, DefinitionOptions, DefinitionReport, ToolDefinition, WireNames};
+use toolkit_core::ToolDefinition;
+use toolkit_core::name::WireNames;
+use toolkit_wire::{ApiFormat, DefinitionOptions, DefinitionReport};
 
 use crate::meaning;
 use crate::vectors::{self, entry, text};

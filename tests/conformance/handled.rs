@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
+use toolkit_core::error::{Violation, ViolationKind};
+use toolkit_core::output::MediaData;
 use toolkit_core::{
-    BuildError, ClosureTool, Content, Dispatcher, ErrorKind, MediaData, ToolCall, ToolContext,
-    ToolDefinition, ToolError, ToolFuture, ToolName, ToolOutput, ToolProvider, ToolRegistry, ToolResult,
-    Violation, ViolationKind,
+    BuildError, ClosureTool, Content, Dispatcher, ErrorKind, ToolCall, ToolContext, ToolDefinition,
+    ToolError, ToolFuture, ToolName, ToolOutput, ToolProvider, ToolRegistry, ToolResult,
 };
 
 use crate::report::{Answer, Answers, Report};

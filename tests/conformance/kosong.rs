@@ -1,7 +1,8 @@
 //! Schemas without references, streams that are put together, and calls that are handed over.
 
 use serde_json::{Value, json};
-use toolkit_core::{ApiFormat, SchemaDialect, StreamEvent};
+use toolkit_core::schema::SchemaDialect;
+use toolkit_wire::{ApiFormat, StreamEvent};
 
 use crate::formats::theirs;
 use crate::handled;

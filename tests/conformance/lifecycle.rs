@@ -1,10 +1,10 @@
 //! Choices, calls, results and broken histories, in both directions.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::{
-    ApiFormat, Content, JsonText, Media, MediaData, ToolCall, ToolChoice, ToolConfig, ToolOutput, ToolResult,
-    WireError, WireNames,
-};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{JsonText, MediaData};
+use toolkit_core::{Content, Media, ToolCall, ToolChoice, ToolConfig, ToolOutput, ToolResult};
+use toolkit_wire::{ApiFormat, WireError};
 
 use crate::formats::{for_each_provider, format, read_arguments, snake_case, theirs};
 use crate::report::{Answer, Answers, Report};

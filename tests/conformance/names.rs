@@ -1,8 +1,9 @@
 //! Tool names: normalising them, and putting them into namespaces.
 
 use serde_json::{Value, json};
-use toolkit_core::{
-    NameError, Separator, ToolName, is_in_namespace, namespace_prefix, normalize, strip_namespace,
+use toolkit_core::ToolName;
+use toolkit_core::name::{
+    NameError, Separator, is_in_namespace, namespace_prefix, normalize, strip_namespace,
 };
 
 use crate::report::{Answer, Answers, Report};

@@ -1,7 +1,8 @@
 //! Python values as `repr` writes them, with the JSON that their counterparts in Rust are written as.
 
 use serde::{Serialize, Serializer};
-use toolkit_core::{Base64, IntoOutcome, Json, ToolError, ToolOutput};
+use toolkit_core::output::{Base64, IntoOutcome};
+use toolkit_core::{Json, ToolError, ToolOutput};
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

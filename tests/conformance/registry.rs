@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
-use toolkit_core::{ApiFormat, ClosureTool, Dispatcher, Json, ToolRegistry};
+use toolkit_core::{ClosureTool, Dispatcher, Json, ToolRegistry};
+use toolkit_wire::ApiFormat;
 
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, text};

@@ -1,7 +1,7 @@
 //! Schemas: their digests, and what changed between two of them.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::{Compatibility, SchemaChangeKind, SchemaDiff, schema_hash};
+use toolkit_core::schema::{Compatibility, SchemaChangeKind, SchemaDiff, schema_hash};
 
 use crate::report::{Answers, Report};
 use crate::vectors::{entry, text};

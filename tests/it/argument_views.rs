@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::Duration;
+use toolkit::error::BuildProblem;
 use toolkit::prelude::*;
 use toolkit::schemars::JsonSchema;
 use toolkit::{
-    AdaptedTool, ArgumentTransform as Argument, BuildProblem, ErrorKind, RunContext, Session, ToolDefinition,
-    ToolFuture,
+    AdaptedTool, ArgumentTransform as Argument, ErrorKind, RunContext, Session, ToolDefinition, ToolFuture,
 };
 
 /// Where to look.

@@ -1,8 +1,9 @@
 //! What a model reads when its arguments are wrong, and what is understood all the same.
 
 use std::collections::HashMap;
+use toolkit::ErrorKind;
+use toolkit::error::ViolationKind;
 use toolkit::prelude::*;
-use toolkit::{ErrorKind, ViolationKind};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Filter {

@@ -1,8 +1,9 @@
 //! The reason that the model gives for a call.
 
 use std::sync::{Arc, Mutex};
+use toolkit::DefinitionOptions;
+use toolkit::error::BuildProblem;
 use toolkit::prelude::*;
-use toolkit::{BuildProblem, DefinitionOptions};
 
 /// Adds.
 #[tool(register = false)]
@@ -55,7 +56,7 @@ fn the_tool_decides_and_else_the_registry() {
         assert_eq!(asked(&registry().with_call_reason(true), format), ["add", "always"], "{format}");
     }
     let options = DefinitionOptions::default().with_call_reason(true);
-    let with = registry().definitions_with(ApiFormat::Anthropic, &options);
+    let with = registry().definitions(ApiFormat::Anthropic.with_options(options.clone()));
     assert_eq!(with.as_json(), registry().with_call_reason(true).definitions(ApiFormat::Anthropic).as_json());
 }
 

@@ -7,9 +7,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use toolkit::definition::UnknownArguments;
+use toolkit::error::BuildProblem;
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{BuildProblem, ClosureTool, ErrorKind, Json, UnknownArguments};
+use toolkit::{ClosureTool, ErrorKind, Json};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Search {

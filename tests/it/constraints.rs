@@ -1,7 +1,7 @@
 //! Constraints: the same attribute is in the schema and checked at the call.
 
 use std::collections::BTreeMap;
-use toolkit::ViolationKind;
+use toolkit::error::ViolationKind;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
 
@@ -172,7 +172,7 @@ async fn constraints_hold_under_every_name_of_a_field() {
 fn other_names_are_not_shown_to_the_model() {
     let schema = search::tool().definition().parameters.to_string();
     assert!(!schema.contains("alias") && !schema.contains(r#""q""#), "{schema}");
-    assert!(!toolkit::schema_of::<Query>().to_string().contains("alias"));
+    assert!(!toolkit::schema::schema_of::<Query>().to_string().contains("alias"));
 }
 
 /// Takes numbers that doubles cannot tell apart, and whole numbers among others.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Builder;
+use toolkit::dispatch::BatchHandle;
+use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind, ToolEvents};
+use toolkit::middleware::{Approval, Callbacks, PermissionRule, Permissions, Retry};
 use toolkit::prelude::*;
-use toolkit::{
-    Approval, BatchHandle, CallStatus, Callbacks, ErrorKind, ExecutionLog, LogFilter, PermissionRule,
-    Permissions, Retry, RunContext, ToolEvent, ToolEventKind, ToolEvents,
-};
+use toolkit::{ErrorKind, RunContext};
 
 /// Echoes.
 #[tool(namespace = "events")]

@@ -6,7 +6,7 @@ use std::env;
 use std::path::Path;
 use toolkit::prelude::*;
 use toolkit::serde_json::{self, Value};
-use toolkit::{StreamAccumulator, StreamEvent};
+use toolkit::wire::{StreamAccumulator, StreamEvent};
 
 const SECTIONS: [(&str, ApiFormat, &[&str]); 4] = [
     ("openai_chat", ApiFormat::OpenAiChat, &["Paris", "London", "Rome"]),

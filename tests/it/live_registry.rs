@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
+use toolkit::events::Lagged;
 use toolkit::prelude::*;
-use toolkit::{AdaptedTool, Admission, Compatibility, Lagged, LiveRegistry, RegistryChange, ToolName};
+use toolkit::registry::{Admission, RegistryChange};
+use toolkit::schema::Compatibility;
+use toolkit::{AdaptedTool, LiveRegistry, ToolName};
 
 /// Says when it has begun, and waits until it may go on.
 #[tool(namespace = "live")]
@@ -47,7 +50,7 @@ fn name(name: &str) -> ToolName {
 }
 
 /// What comes next, in words.
-async fn next(events: &mut toolkit::RegistryEvents) -> String {
+async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
     match events.next().await.expect("the registry is there").expect("none was missed").change {
         RegistryChange::Registered { tool } => format!("registered {tool}"),
         RegistryChange::Unregistered { tool } => format!("unregistered {tool}"),

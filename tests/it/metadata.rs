@@ -1,9 +1,10 @@
 //! Every option of a tool, as attribute and as builder.
 
 use std::time::Duration;
+use toolkit::definition::{ToolSource, UnknownArguments};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{ToolMetadata, ToolSource, ToolTag, UnknownArguments};
+use toolkit::{ToolMetadata, ToolTag};
 
 /// Says everything.
 #[tool(

@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use toolkit::dispatch::BatchHandle;
+use toolkit::middleware::{
+    Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Retry,
+    ToolRequest,
+};
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{
-    Approval, BatchHandle, Callbacks, Deduplicate, ErrorKind, Middleware, Next, Permission, PermissionRule,
-    Permissions, Retry, ToolRequest, ToolTag,
-};
+use toolkit::{ErrorKind, ToolTag};
 
 type Outcome = Result<ToolOutput, ToolError>;
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use toolkit::dispatch::BatchHandle;
+use toolkit::middleware::Cache;
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{BatchHandle, Cache, ClosureTool, LiveRegistry};
+use toolkit::{ClosureTool, LiveRegistry};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Query {

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use toolkit::middleware::{Callbacks, PermissionRule, Permissions, Retry, ToolRequest};
 use toolkit::prelude::*;
 use toolkit::serde_json::Value;
-use toolkit::{
-    AdaptedTool, Callbacks, ErrorKind, PermissionRule, Permissions, Retry, RunContext, Session, ToolName,
-    ToolRequest,
-};
+use toolkit::{AdaptedTool, ErrorKind, RunContext, Session, ToolName};
 
 /// Writes a new key with every attempt, and succeeds at the last.
 #[tool(register = false, retries = 2, idempotent)]

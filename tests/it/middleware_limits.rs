@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use toolkit::dispatch::BatchHandle;
+use toolkit::middleware::{AttemptLimit, RateLimit};
 use toolkit::prelude::*;
-use toolkit::{AttemptLimit, BatchHandle, ErrorKind, RateLimit, RunContext};
+use toolkit::{ErrorKind, RunContext};
 
 /// Tells how many milliseconds have passed.
 #[tool(namespace = "rate")]

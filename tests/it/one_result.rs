@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep, timeout};
+use toolkit::dispatch::BatchHandle;
+use toolkit::middleware::{
+    Approval, AttemptLimit, Deduplicate, PermissionRule, Permissions, RateLimit, Retry,
+};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{
-    Approval, AttemptLimit, BatchHandle, Deduplicate, PermissionRule, Permissions, RateLimit, Retry,
-};
 
 /// Who is inside of what, how many were at most, and in which order calls began.
 #[derive(Default)]
@@ -249,7 +250,8 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
     }
     #[cfg(feature = "cache")]
     if world.cache {
-        let cache = toolkit::Cache::new(2).for_tool("rnd-w*").with_time_to_live(Duration::from_millis(3));
+        let cache =
+            toolkit::middleware::Cache::new(2).for_tool("rnd-w*").with_time_to_live(Duration::from_millis(3));
         dispatcher = dispatcher.with_middleware(cache);
     }
     dispatcher

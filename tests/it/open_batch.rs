@@ -4,8 +4,9 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use toolkit::dispatch::BatchHandle;
 use toolkit::prelude::*;
-use toolkit::{BatchHandle, ErrorKind, RunContext, Session};
+use toolkit::{ErrorKind, RunContext, Session};
 
 type Written = Arc<Mutex<Vec<String>>>;
 

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use toolkit::output::Base64;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Map, Value, json};
-use toolkit::{Base64, ClosureTool, Content, FunctionTool, IntoToolOutput, Json, Media};
+use toolkit::{ClosureTool, Content, FunctionTool, IntoToolOutput, Json, Media};
 
 type Fallible<T> = Result<T, String>;
 
@@ -101,7 +102,8 @@ fn weather(full: bool) -> Weather {
 mod described {
     use super::{Fallible, Found, Sky, Tree, Weather, weather};
     use std::collections::{BTreeSet, HashMap};
-    use toolkit::{Base64, Json, tool};
+    use toolkit::output::Base64;
+    use toolkit::{Json, tool};
 
     #[tool(register = false)]
     pub(super) fn number(full: bool) -> f64 {

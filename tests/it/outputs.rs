@@ -1,9 +1,10 @@
 //! What becomes of the value that a function returns.
 
 use std::fmt;
+use toolkit::output::MediaData;
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
-use toolkit::{Content, ErrorKind, IntoToolOutput, Media, MediaData, ToolFuture};
+use toolkit::{Content, ErrorKind, IntoToolOutput, Media, ToolFuture};
 
 #[derive(serde::Serialize)]
 struct Point {

@@ -4,10 +4,13 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use toolkit::definition::ProvidedTool;
+use toolkit::dispatch::BatchHandle;
+use toolkit::name::Separator;
 use toolkit::prelude::*;
 use toolkit::{
-    AdaptedTool, ArgumentTransform, BatchHandle, Dispatcher, ErrorKind, LiveRegistry, ProvidedTool,
-    Separator, ToolDefinition, ToolFuture, ToolName, ToolProvider,
+    AdaptedTool, ArgumentTransform, Dispatcher, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture,
+    ToolName, ToolProvider,
 };
 
 /// Something that is not of this program.

@@ -1,7 +1,9 @@
 //! The registry at work: switching tools off, replacing them, moving them between namespaces, choosing some.
 
+use toolkit::name::Separator;
 use toolkit::prelude::*;
-use toolkit::{AdaptedTool, Collision, ErrorKind, Separator, TagMatch, ToolFilter, ToolName, ToolTag};
+use toolkit::registry::{Collision, TagMatch};
+use toolkit::{AdaptedTool, ErrorKind, ToolFilter, ToolName, ToolTag};
 
 /// Adds.
 #[tool(namespace = "math", tags("pure"))]

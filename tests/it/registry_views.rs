@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use toolkit::name::Separator;
 use toolkit::prelude::*;
-use toolkit::{
-    ArgumentTransform, Collision, ErrorKind, LiveRegistry, RegistryView, Separator, TagMatch, ToolFilter,
-    ToolTag,
-};
+use toolkit::registry::{Collision, TagMatch};
+use toolkit::{ArgumentTransform, ErrorKind, LiveRegistry, RegistryView, ToolFilter, ToolTag};
 
 /// Reads.
 #[tool(namespace = "files", read_only, register = false)]

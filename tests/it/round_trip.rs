@@ -1,8 +1,10 @@
 //! Definitions through every format and back: what is lost is in the report.
 
 use proptest::prelude::*;
+use toolkit::definition::ToolSource;
+use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName, ToolSource, WireNames};
+use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
 /// A schema as tools have them, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {

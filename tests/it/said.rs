@@ -1,7 +1,8 @@
 //! What the user and the model have said, in the JSON of each API.
 
 use serde_json::{Value, json};
-use toolkit::{ApiFormat, Content, Media, ToolCall, WireNames};
+use toolkit::name::WireNames;
+use toolkit::{ApiFormat, Content, Media, ToolCall};
 
 #[track_caller]
 fn check_user(contents: &[Content], expected: [Value; 4]) {

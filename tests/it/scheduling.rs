@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use toolkit::ErrorKind;
+use toolkit::dispatch::BatchHandle;
 use toolkit::prelude::*;
-use toolkit::{BatchHandle, ErrorKind};
 
 /// What ran when. Each test lends its own to the tools.
 #[derive(Default)]

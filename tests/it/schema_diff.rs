@@ -3,7 +3,7 @@
 use jsonschema::Validator;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use toolkit::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
+use toolkit::schema::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 
 /// A schema of a value, to a depth; `$ref`s lead to `T` and `U`.
 fn schema(depth: u32) -> BoxedStrategy<Value> {

@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
+use toolkit::middleware::{Next, PermissionRule, Permissions, ToolRequest};
 use toolkit::prelude::*;
+use toolkit::search::{SearchOptions, SearchWeights};
 use toolkit::serde_json::{Value, from_str, json};
-use toolkit::{
-    DefinitionOptions, ErrorKind, LiveRegistry, Next, PermissionRule, Permissions, SearchOptions,
-    SearchWeights, ToolDefinition, ToolFuture, ToolName, ToolRequest,
-};
+use toolkit::{DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
 /// What happened, in order.
 #[derive(Default)]
@@ -90,7 +89,7 @@ fn found(registry: &ToolRegistry, query: &str) -> Vec<String> {
 
 /// The names that a provider is told, and those of them that are deferred.
 fn told(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, Vec<String>) {
-    let tools = registry.definitions_with(ApiFormat::Anthropic, options).to_value();
+    let tools = registry.definitions(ApiFormat::Anthropic.with_options(options.clone())).to_value();
     let tools = tools.as_array().unwrap();
     let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
     let deferred = tools.iter().filter(|tool| tool["defer_loading"] == true);
@@ -401,7 +400,7 @@ fn a_registry_that_is_made_of_others_searches_if_one_of_them_does() {
     let part = both.filtered(&toolkit::ToolFilter::new().exclude(["send*"]));
     assert_eq!(found(&part, "mail"), [""; 0]);
     assert!(!part.get("discover_tools").unwrap().definition().description.contains("send_mail"));
-    both.update_namespace("home", false, toolkit::Separator::Dash).unwrap();
+    both.update_namespace("home", false, toolkit::name::Separator::Dash).unwrap();
     assert_eq!(found(&both, "home-send_mail"), ["home-send_mail"]);
 }
 

@@ -1,8 +1,9 @@
 //! Strict tools: a model that is held to a schema says `null` for whatever it leaves out.
 
+use toolkit::DefinitionOptions;
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{DefinitionOptions, StrictTools};
+use toolkit::wire::StrictTools;
 
 #[derive(ToolParams)]
 struct Guest {
@@ -70,7 +71,7 @@ fn what_cannot_be_strict_is_plain_and_reported() {
     let registry = ToolRegistry::from_tools(tools![reserve, count]).unwrap();
     let all = DefinitionOptions::default().with_strict(StrictTools::All);
     for format in [ApiFormat::OpenAiChat, ApiFormat::Anthropic] {
-        let definitions = registry.definitions_with(format, &all);
+        let definitions = registry.definitions(format.with_options(all.clone()));
         let refused: Vec<&str> =
             definitions.report().not_strict.iter().map(|refused| refused.tool.as_str()).collect();
         assert_eq!(refused, ["count"], "{format}");

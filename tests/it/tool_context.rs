@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use toolkit::context::{Progress, SessionMap};
 use toolkit::prelude::*;
-use toolkit::{Progress, RunContext, Session, SessionMap, ToolName};
+use toolkit::{RunContext, Session, ToolName};
 
 /// Sets a key of the session, and fails afterwards if it is told to.
 #[tool(register = false)]

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
+use toolkit::output::{DirectorySink, Truncation, TruncationStrategy};
 use toolkit::prelude::*;
-use toolkit::{DirectorySink, Truncation, TruncationStrategy};
 
 /// Reads a lot.
 #[tool(register = false)]

@@ -1,4 +1,4 @@
-use toolkit::{ToolContext, tool};
+use toolkit::{tool, ToolContext};
 
 #[tool]
 fn who(context: ToolContext, other: Option<&ToolContext>) -> String {

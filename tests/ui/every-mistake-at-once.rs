@@ -1,4 +1,4 @@
-use toolkit::{ToolRegistry, tool, tools};
+use toolkit::{tool, tools, ToolRegistry};
 
 /// Searches.
 ///

@@ -1,4 +1,4 @@
-use toolkit::{ToolRegistry, tool};
+use toolkit::{tool, ToolRegistry};
 
 #[tool]
 fn add(a: i64, b: i64) -> i64 {

@@ -1,4 +1,4 @@
-use toolkit::{ToolContext, tool};
+use toolkit::{tool, ToolContext};
 
 #[tool]
 fn who(#[param(description = "The context.")] context: &ToolContext) -> String {

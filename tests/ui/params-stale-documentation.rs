@@ -1,4 +1,4 @@
-use toolkit::{ToolParams, tool};
+use toolkit::{tool, ToolParams};
 
 /// Which rows.
 ///

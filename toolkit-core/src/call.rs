@@ -95,7 +95,7 @@ impl<T: Into<String>> From<T> for RawArguments {
 /// One call that the model asks for.
 ///
 /// ```
-/// use toolkit_core::ToolCall;
+/// use toolkit::ToolCall;
 ///
 /// let call = ToolCall::new("call_890123", "get_weather", r#"{"city": "Beijing"}"#);
 /// assert_eq!(call.id.as_str(), "call_890123");

@@ -60,13 +60,13 @@ use std::time::Duration;
 /// dispatcher needs a second place there while it holds the first.
 ///
 /// ```
-/// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
 /// let results = dispatcher.dispatch([ToolCall::new("call_1", "add", "{}")]).await;
 /// assert_eq!(results[0].outcome.as_ref().unwrap_err().brief(), "Tool `add` not found");
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 /// starts. Written as JSON, an event is one flat object whose `type` is its [name](Self::name).
 ///
 /// ```
-/// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;

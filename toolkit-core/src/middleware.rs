@@ -46,8 +46,9 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 /// A closure of the same form is one, too. Its parameters need their types:
 ///
 /// ```
-/// use toolkit_core::{Dispatcher, Next, ToolCall, ToolError, ToolRegistry, ToolRequest};
-/// # use toolkit_core::ClosureTool;
+/// use toolkit::{Dispatcher, ToolCall, ToolError, ToolRegistry};
+/// use toolkit::middleware::{Next, ToolRequest};
+/// # use toolkit::ClosureTool;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -61,7 +62,7 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 /// });
 /// let results = dispatcher.dispatch([ToolCall::new("call_1", "reboot", "{}")]).await;
 /// assert_eq!(results[0].to_text(), "Tool 'reboot' was denied: ask the operator");
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[diagnostic::on_unimplemented(

@@ -53,13 +53,14 @@ impl Separator {
 /// A legal name is 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
 ///
 /// ```
-/// use toolkit_core::{Separator, ToolName};
+/// use toolkit::ToolName;
+/// use toolkit::name::Separator;
 ///
 /// let name = ToolName::new("add")?.update_namespace("MathOps", false, Separator::Dash)?;
 /// assert_eq!(name.as_str(), "math_ops-add");
 /// assert_eq!(name.namespace(), Some("math_ops"));
 /// assert_eq!(name.method_name(), "add");
-/// # Ok::<(), toolkit_core::NameError>(())
+/// # Ok::<(), toolkit::name::NameError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(Arc<Parts>);
@@ -125,11 +126,12 @@ impl ToolName {
     /// [normalised](normalize).
     ///
     /// ```
-    /// use toolkit_core::{Separator, ToolName};
+    /// use toolkit::ToolName;
+    /// use toolkit::name::Separator;
     ///
     /// let name = ToolName::from_function("MultiplyNumbers", Some("Calc"), Separator::Dash)?;
     /// assert_eq!(name.as_str(), "calc-multiply_numbers");
-    /// # Ok::<(), toolkit_core::NameError>(())
+    /// # Ok::<(), toolkit::name::NameError>(())
     /// ```
     ///
     /// # Errors
@@ -258,7 +260,7 @@ impl AsRef<str> for ToolName {
 /// What stands before the first separator of `name`; `None` if it holds none.
 ///
 /// ```
-/// use toolkit_core::{Separator, namespace_prefix};
+/// use toolkit::name::{namespace_prefix, Separator};
 ///
 /// assert_eq!(namespace_prefix("math-add", Separator::Dash), Some("math"));
 /// assert_eq!(namespace_prefix("math-add", Separator::Dot), None);

@@ -31,7 +31,7 @@ use std::borrow::Cow;
 /// that explains the result to the model, and a brief text for the user.
 ///
 /// ```
-/// use toolkit_core::ToolOutput;
+/// use toolkit::ToolOutput;
 ///
 /// let output = ToolOutput::text("Beijing: clear, 25 °C").with_brief("weather found");
 /// assert_eq!(output.to_text(), "Beijing: clear, 25 °C");
@@ -88,7 +88,7 @@ impl ToolOutput {
     /// Bytes of a media type: an image, a sound or a file, as the media type says.
     ///
     /// ```
-    /// use toolkit_core::{Content, ToolOutput};
+    /// use toolkit::{Content, ToolOutput};
     ///
     /// let output = ToolOutput::media("image/png", b"\x89PNG").with_brief("chart drawn");
     /// assert!(matches!(output.content(), [Content::Image(_)]));

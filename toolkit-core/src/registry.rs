@@ -44,7 +44,7 @@ use switches::Switches;
 /// No two tools have one name: the second is refused with a [`BuildError`] that names both places.
 ///
 /// ```
-/// use toolkit_core::{Tool, ToolRegistry};
+/// use toolkit::{Tool, ToolRegistry};
 ///
 /// let registry = ToolRegistry::new();
 /// assert!(registry.get("add").is_none());
@@ -220,7 +220,7 @@ impl ToolRegistry {
     /// Returns the spellings of the names that a format accepts, both ways, for requests and histories that the
     /// program builds itself.
     #[must_use]
-    pub fn wire_names(&self, format: &impl ToolFormat) -> Arc<WireNames> {
+    pub fn wire_names(&self, format: &impl ToolFormat) -> WireNames {
         self.cache.names(self, format.name_rule())
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// It can be written as JSON and read back, to be kept or sent; the outcome is then its `output` or its `error`.
 ///
 /// ```
-/// use toolkit_core::{ToolError, ToolResult};
+/// use toolkit::{ToolError, ToolResult};
 ///
 /// let result = ToolResult::new("call_1".into(), "pay", Err(ToolError::denied("pay", "ask first")));
 /// let written = serde_json::to_value(&result)?;

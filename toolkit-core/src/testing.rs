@@ -42,7 +42,8 @@ pub fn record(registry: &ToolRegistry) -> String {
 /// What has changed since a [record](record()) was made.
 ///
 /// ```
-/// use toolkit_core::{Compatibility, ToolRegistry, testing};
+/// use toolkit::{testing, ToolRegistry};
+/// use toolkit::schema::Compatibility;
 ///
 /// let registry = ToolRegistry::new();
 /// let recorded = r#"[{"name": "add", "description": "Adds.", "parameters": {"type": "object"}}]"#;

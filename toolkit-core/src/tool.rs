@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// whose schema is made in a way of their own.
 ///
 /// ```
-/// use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
+/// use toolkit::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
 ///
 /// struct Echo(ToolDefinition);
 ///
@@ -59,7 +59,7 @@ use std::sync::Arc;
 /// let schema = serde_json::json!({"type": "object"});
 /// let echo = Echo(ToolDefinition::new(ToolName::new("echo")?, "Says it again.", schema));
 /// assert_eq!(echo.definition().name.as_str(), "echo");
-/// # Ok::<(), toolkit_core::NameError>(())
+/// # Ok::<(), toolkit::name::NameError>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",

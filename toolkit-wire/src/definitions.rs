@@ -27,12 +27,12 @@ pub struct DefinitionOptions {
     /// Whether the provider is told what the tools give back, where it has a field for that. It costs
     /// tokens, and helps a model that works with results in a program of its own.
     pub output_schemas: bool,
-    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](toolkit_core::ToolMetadata::call_reason).
+    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](toolkit::ToolMetadata::call_reason).
     /// The argument `call_reason` is then published with the others;
-    /// [`ToolRegistry::with_call_reason`](toolkit_core::ToolRegistry::with_call_reason) does the same and takes it out of calls.
+    /// [`ToolRegistry::with_call_reason`](toolkit::ToolRegistry::with_call_reason) does the same and takes it out of calls.
     pub call_reason: bool,
     /// Whether deferred tools are listed although the registry has a [tool
-    /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
+    /// search](toolkit::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
     /// providers that search themselves. Those are told by `defer_loading` which tools are deferred.
     pub list_deferred: bool,
 }
@@ -81,7 +81,7 @@ impl DefinitionOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StrictTools {
-    /// Those that [say so](toolkit_core::ToolMetadata::strict).
+    /// Those that [say so](toolkit::ToolMetadata::strict).
     #[default]
     Marked,
     /// All that the provider takes, except those that refuse.

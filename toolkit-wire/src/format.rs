@@ -19,11 +19,11 @@ use toolkit_core::tool::ToolDefinition;
 /// The JSON of one provider's API.
 ///
 /// ```
-/// use toolkit_core::ApiFormat;
+/// use toolkit::ApiFormat;
 ///
 /// let format: ApiFormat = "openai-chat".parse()?;
 /// assert_eq!(format, ApiFormat::OpenAiChat);
-/// # Ok::<(), toolkit_core::UnknownApiFormat>(())
+/// # Ok::<(), toolkit::wire::UnknownApiFormat>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -64,7 +64,7 @@ impl ApiFormat {
         }
     }
 
-    /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
+    /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit::ToolRegistry::definitions).
     #[must_use]
     pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
         ConfiguredFormat { format: self, options }
@@ -95,7 +95,8 @@ impl ApiFormat {
     /// API cannot say.
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName, WireNames};
+    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    /// use toolkit::name::WireNames;
     ///
     /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", serde_json::json!({"type": "object"}));
     /// let tools = ApiFormat::Anthropic.encode_definitions(
@@ -105,7 +106,7 @@ impl ApiFormat {
     /// );
     /// assert_eq!(tools.to_value()[0]["name"], "now");
     /// assert!(tools.report().is_clean());
-    /// # Ok::<(), toolkit_core::NameError>(())
+    /// # Ok::<(), toolkit::name::NameError>(())
     /// ```
     #[must_use]
     pub fn encode_definitions<'a>(
@@ -127,17 +128,17 @@ impl ApiFormat {
     /// gives them.
     ///
     /// ```
-    /// use toolkit_core::ApiFormat;
+    /// use toolkit::ApiFormat;
     ///
     /// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
     /// let definitions = ApiFormat::OpenAiChat.parse_definitions(&tools)?;
     /// assert_eq!(definitions[0].name.as_str(), "now");
-    /// # Ok::<(), toolkit_core::WireError>(())
+    /// # Ok::<(), toolkit::WireError>(())
     /// ```
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
-    /// [legal](toolkit_core::name::check_name).
+    /// [legal](toolkit::name::check_name).
     pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
         self.api().parse_definitions(payload)
     }
@@ -158,7 +159,8 @@ impl ApiFormat {
     /// the choice without the set, calls one at a time not at all.
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, ToolChoice, ToolConfig, WireNames};
+    /// use toolkit::{ApiFormat, ToolChoice, ToolConfig};
+    /// use toolkit::name::WireNames;
     ///
     /// let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
     /// let anthropic = ApiFormat::Anthropic.encode_tool_config(&wanted, &WireNames::default());
@@ -186,7 +188,7 @@ impl ApiFormat {
     /// The calls that a response asks for, in the order of the response. It takes a whole response
     /// body, one choice, one message, one call, or a list of calls.
     ///
-    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
+    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit::ToolRegistry::get)
     /// understands that. Ids and the text of the arguments stay as they came. A call without an id
     /// gets one that no other call of the payload has, and for the same payload always the same.
     ///
@@ -194,14 +196,14 @@ impl ApiFormat {
     /// dispatching it gives a result that tells the model what was wrong.
     ///
     /// ```
-    /// use toolkit_core::ApiFormat;
+    /// use toolkit::ApiFormat;
     ///
     /// let message = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
     ///     {"id": "call_a1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}},
     /// ]});
     /// let calls = ApiFormat::OpenAiChat.parse_calls(&message)?;
     /// assert_eq!(calls[0].arguments.as_str(), r#"{"a": 1}"#);
-    /// # Ok::<(), toolkit_core::WireError>(())
+    /// # Ok::<(), toolkit::WireError>(())
     /// ```
     ///
     /// # Errors
@@ -230,7 +232,7 @@ impl ApiFormat {
     /// Media that the API does not take in such a message are named in a text.
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, Content};
+    /// use toolkit::{ApiFormat, Content};
     ///
     /// let message = ApiFormat::Gemini.encode_user(&[Content::Text("hi".to_owned())]);
     /// assert_eq!(message, serde_json::json!({"role": "user", "parts": [{"text": "hi"}]}));
@@ -258,7 +260,7 @@ impl ApiFormat {
 
     /// The messages that answer the calls, in the order of the results.
     ///
-    /// A result is the text of its output, with the [message](toolkit_core::ToolOutput::message) on a line of
+    /// A result is the text of its output, with the [message](toolkit::ToolOutput::message) on a line of
     /// its own, or the message of its error. What the provider takes in no tool message (images,
     /// sounds and files in Chat Completions) is named there and follows in a message after them.
     ///

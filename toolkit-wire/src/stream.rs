@@ -51,7 +51,8 @@ pub struct StreamEnd {
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::{ApiFormat, StreamEvent};
+/// use toolkit::ApiFormat;
+/// use toolkit::wire::StreamEvent;
 ///
 /// let mut stream = ApiFormat::OpenAiChat.accumulator();
 /// for fragment in ["{\"a\"", ": 1}"] {
@@ -62,7 +63,7 @@ pub struct StreamEnd {
 /// let end = stream.finish();
 /// let [StreamEvent::Call(call)] = end.events.as_slice() else { panic!("one call") };
 /// assert_eq!(call.arguments.as_str(), r#"{"a": 1}"#);
-/// # Ok::<(), toolkit_core::WireError>(())
+/// # Ok::<(), toolkit::WireError>(())
 /// ```
 pub struct StreamAccumulator {
     format: ApiFormat,
@@ -106,7 +107,8 @@ impl StreamAccumulator {
     /// cut anywhere, also within a character.
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, StreamEvent};
+    /// use toolkit::ApiFormat;
+    /// use toolkit::wire::StreamEvent;
     ///
     /// let mut stream = ApiFormat::OpenAiChat.accumulator();
     /// let body = "data: {\"choices\": [{\"delta\": {\"content\": \"Grüße\"}}]}\n\ndata: [DONE]\n\n";

@@ -15,7 +15,8 @@ use toolkit_core::name::WireNames;
 /// order.
 ///
 /// ```
-/// use toolkit_core::{ApiFormat, ToolCall, ToolResult, WireNames};
+/// use toolkit::{ApiFormat, ToolCall, ToolResult};
+/// use toolkit::name::WireNames;
 ///
 /// let format = ApiFormat::Gemini;
 /// let names = WireNames::new(format.name_rule(), ["2fa", "_2fa"]);

@@ -130,7 +130,7 @@ impl<A: RunAgent> AnyAgent for A {
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
-/// use toolkit_core::{ClosureTool, ToolRegistry};
+/// use toolkit::{ClosureTool, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Add { a: i64, b: i64 }

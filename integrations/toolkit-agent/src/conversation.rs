@@ -7,7 +7,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toolkit_core::{Session, SessionMap, ToolCall, ToolError, ToolResult};
+use toolkit_core::context::SessionMap;
+use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
 /// A conversation: what was said, and what is remembered beside it.
 ///

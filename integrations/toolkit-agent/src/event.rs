@@ -4,7 +4,8 @@ use crate::message::AssistantMessage;
 use crate::run::RunOutput;
 use serde::Serialize;
 use std::time::Duration;
-use toolkit_core::{CallId, ToolEvent, ToolResult};
+use toolkit_core::event::ToolEvent;
+use toolkit_core::{CallId, ToolResult};
 
 /// What happens in a run.
 ///

@@ -37,7 +37,7 @@
 //!
 //! # Who reads which error
 //!
-//! - [`ToolError`](toolkit_core::ToolError) is for the **model**: it reads what went wrong with a call, and goes on.
+//! - [`ToolError`](toolkit::ToolError) is for the **model**: it reads what went wrong with a call, and goes on.
 //! - [`ModelError`] is for the **loop**, which asks again where that may help.
 //! - [`AgentError`] is for the **program**: there is no answer. The conversation can be gone on with all the same.
 

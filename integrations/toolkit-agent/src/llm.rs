@@ -22,7 +22,8 @@ use ask::within;
 use failures::Failures;
 use std::fmt;
 use std::ops::ControlFlow;
-use toolkit_core::{Dispatcher, Session, ToolActions, ToolConfig, ToolResult};
+use toolkit_core::context::ToolActions;
+use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 use work::Work;
 
 /// What the instructions of an agent may depend on.

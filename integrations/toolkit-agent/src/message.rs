@@ -52,7 +52,7 @@ impl Message {
 #[non_exhaustive]
 pub struct UserMessage {
     /// The contents, in order.
-    #[serde(with = "toolkit_core::stored::contents")]
+    #[serde(with = "toolkit_core::output::stored::contents")]
     pub content: Vec<Content>,
 }
 
@@ -61,7 +61,7 @@ impl UserMessage {
     ///
     /// ```
     /// use toolkit_agent::UserMessage;
-    /// use toolkit_core::{Content, Media};
+    /// use toolkit::{Content, Media};
     ///
     /// let photo = Media::new("image/png", b"\x89PNG");
     /// let message = UserMessage::new([Content::Text("What is this?".to_owned()), photo.into()]);
@@ -137,7 +137,7 @@ impl AssistantMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NativeMessages {
-    /// The [name](toolkit_core::ApiFormat::name) of the format.
+    /// The [name](toolkit::ApiFormat::name) of the format.
     pub format: String,
     /// The messages, as they go back into the history.
     pub messages: Vec<Value>,

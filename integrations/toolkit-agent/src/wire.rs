@@ -12,7 +12,7 @@ pub use transport::{EventStream, Fragment, Transport, WireModel};
 
 use crate::model::{ModelError, ModelRequest, ModelResponse};
 use serde_json::{Map, Value};
-use toolkit_core::ApiFormat;
+use toolkit_wire::ApiFormat;
 
 /// The body of a request for this model, whole or (`stream`) for an answer that comes piece by piece.
 ///
@@ -20,7 +20,7 @@ use toolkit_core::ApiFormat;
 ///
 /// ```
 /// use toolkit_agent::{Message, ModelRequest, wire};
-/// use toolkit_core::ApiFormat;
+/// use toolkit::ApiFormat;
 ///
 /// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
 /// let body = wire::request_body(ApiFormat::OpenAiChat, "gpt-5", &request, false);

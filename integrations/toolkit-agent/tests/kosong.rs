@@ -9,8 +9,9 @@ use std::task::{Context, Poll};
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
 use toolkit_agent::{Agent, AgentError, Message, ModelError, ModelErrorKind, ModelRetry, RunEvent};
 use toolkit_core::{
-    ApiFormat, ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
+    ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
 };
+use toolkit_wire::ApiFormat;
 
 /// Sends chunks of a stream, then an answer without calls.
 struct Chunks(std::sync::Mutex<VecDeque<Vec<Value>>>);

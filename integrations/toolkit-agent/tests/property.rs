@@ -13,7 +13,8 @@ use toolkit_agent::{
     Agent, AgentError, Conversation, Limits, Message, ModelRequest, ModelRetry, RunEvent, RunOptions,
     ScriptedModel, wire,
 };
-use toolkit_core::{ApiFormat, CancellationToken, ErrorKind};
+use toolkit_core::{CancellationToken, ErrorKind};
+use toolkit_wire::ApiFormat;
 use tools::Executions;
 
 /// How a run is watched and stopped.

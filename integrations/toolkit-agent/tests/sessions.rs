@@ -224,7 +224,7 @@ impl ConversationStore for Full {
     async fn change_state(
         &self,
         _: StateOwner<'_>,
-        _: &toolkit_core::SessionDelta,
+        _: &toolkit_core::context::SessionDelta,
     ) -> Result<(), StoreError> {
         Ok(())
     }

@@ -8,7 +8,8 @@ use toolkit_agent::{
     Agent, AgentError, Conversation, FinishReason, FormOptions, Limit, Limits, Message, ModelError,
     ModelRequest, ModelResponse, RunOptions, ScriptedModel,
 };
-use toolkit_core::{ApiFormat, ClosureTool, ToolParams, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolParams, ToolRegistry};
+use toolkit_wire::ApiFormat;
 
 /// A recipe for the kitchen.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]

@@ -15,7 +15,8 @@ use toolkit_agent::{
     ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel,
 };
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ApiFormat, ClosureTool, ToolContext, ToolError, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolContext, ToolError, ToolRegistry};
+use toolkit_wire::ApiFormat;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -127,7 +128,7 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
     }
     for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Gemini]
     {
-        let names = tools().wire_names(format);
+        let names = tools().wire_names(&format);
         let sent: Vec<Value> = messages
             .iter()
             .flat_map(|message| match message {

@@ -8,9 +8,10 @@ use toolkit_agent::{
     ModelErrorKind, ModelRetry, ParallelAgent, RunEvent, RunOptions, ScriptedModel, SequentialAgent,
     Sessions,
 };
+use toolkit_core::error::BuildProblem;
 use toolkit_core::{
-    BuildProblem, CancellationToken, ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall,
-    ToolContext, ToolName, ToolRegistry,
+    CancellationToken, ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall, ToolContext,
+    ToolName, ToolRegistry,
 };
 
 /// An agent with the agent `expert` as a tool, which has the model of this script.

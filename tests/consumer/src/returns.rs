@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
+use tk::output::JsonText;
 use tk::serde::Serialize;
-use tk::{Content, IntoToolOutput, JsonText, ToolError, ToolOutput, tool};
+use tk::{Content, IntoToolOutput, ToolError, ToolOutput, tool};
 
 /// Written as JSON.
 #[derive(Debug, Serialize)]

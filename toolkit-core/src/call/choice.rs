@@ -28,7 +28,7 @@ pub enum ToolChoice {
 /// How the model may use the tools of one request.
 ///
 /// ```
-/// use toolkit_core::{ToolChoice, ToolConfig};
+/// use toolkit::{ToolChoice, ToolConfig};
 ///
 /// let one_at_a_time = ToolConfig::from(ToolChoice::Required).with_parallel(false);
 /// assert_eq!(one_at_a_time.parallel, Some(false));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// gets them. Clones are cheap; a call without extras allocates nothing.
 ///
 /// ```
-/// use toolkit_core::ProviderExtras;
+/// use toolkit::call::ProviderExtras;
 ///
 /// let fields = serde_json::json!({"thoughtSignature": "CpcB"});
 /// let extras = ProviderExtras::new("gemini", fields.as_object().cloned().unwrap_or_default());

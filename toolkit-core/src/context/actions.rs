@@ -11,7 +11,7 @@ pub type SessionDelta = BTreeMap<String, Option<Value>>;
 /// [`RunContext`](crate::RunContext) sees to, and by the agent, which is the program's part.
 ///
 /// ```
-/// use toolkit_core::ToolActions;
+/// use toolkit::context::ToolActions;
 ///
 /// let mut all = ToolActions::default();
 /// let mut transfer = ToolActions::default();

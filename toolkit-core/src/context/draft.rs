@@ -140,12 +140,12 @@ impl ToolContext {
     /// The session, to be read and changed.
     ///
     /// ```
-    /// use toolkit_core::{ToolContext, ToolName};
+    /// use toolkit::{ToolContext, ToolName};
     ///
     /// let context = ToolContext::new(ToolName::new("search")?);
     /// context.session().set("last_query", "rust");
     /// assert_eq!(context.session().get("last_query"), Some("rust".into()));
-    /// # Ok::<(), toolkit_core::NameError>(())
+    /// # Ok::<(), toolkit::name::NameError>(())
     /// ```
     #[must_use]
     pub fn session(&self) -> SessionHandle<'_> {

@@ -43,7 +43,7 @@ impl Listener {
 /// what an [`AttemptLimit`](crate::middleware::AttemptLimit) counts.
 ///
 /// ```
-/// use toolkit_core::{RunContext, Session};
+/// use toolkit::{RunContext, Session};
 ///
 /// let run = RunContext::new()
 ///     .with_agent_name("analyst")

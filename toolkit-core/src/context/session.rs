@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Values under keys. Clones share them.
 ///
 /// ```
-/// use toolkit_core::SessionMap;
+/// use toolkit::context::SessionMap;
 ///
 /// let store = SessionMap::new();
 /// store.clone().set("theme", "dark");
@@ -94,7 +94,8 @@ impl fmt::Debug for SessionMap {
 /// keys without the prefix.
 ///
 /// ```
-/// use toolkit_core::{Session, SessionMap};
+/// use toolkit::Session;
+/// use toolkit::context::SessionMap;
 ///
 /// let application = SessionMap::from_iter([("currency", "EUR")]);
 /// let session = Session::new("session 1").with_app(application);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// the values.
 ///
 /// ```
-/// use toolkit_core::State;
+/// use toolkit::State;
 ///
 /// struct Db(&'static str);
 ///

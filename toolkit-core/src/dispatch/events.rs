@@ -20,7 +20,7 @@ impl Dispatcher {
     /// made from now on. It is called where it happens, so it must be quick; one that panics harms no call.
     ///
     /// ```
-    /// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let (sender, events) = std::sync::mpsc::channel();
@@ -28,7 +28,7 @@ impl Dispatcher {
     ///     .with_listener(move |event| sender.send(event.name()).unwrap());
     /// dispatcher.dispatch([ToolCall::new("1", "add", "{}")]).await;
     /// assert!(events.try_iter().eq(["tool.call", "tool.error"]));
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
     #[must_use]

@@ -119,9 +119,7 @@ impl Dispatcher {
     /// those of the results that were given.
     ///
     /// ```
-    /// use toolkit_core::{
-    ///     Dispatcher, FunctionTool, RunContext, Session, ToolCall, ToolContext, ToolRegistry,
-    /// };
+    /// use toolkit::{Dispatcher, FunctionTool, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Search { query: String }
@@ -135,7 +133,7 @@ impl Dispatcher {
     /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([search])?)?.with_run(run);
     /// dispatcher.dispatch([ToolCall::new("1", "search", r#"{"query": "rust"}"#)]).await;
     /// assert_eq!(session.get("user:last_query"), Some("rust".into()));
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
     #[must_use]
@@ -149,7 +147,7 @@ impl Dispatcher {
     /// causes from the model.
     ///
     /// ```
-    /// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// // A model that may know everything reads the causes too.
@@ -159,7 +157,7 @@ impl Dispatcher {
     ///     .with_failure_text(|tool, error| format!("`{tool}` has failed: {:?}", error.kind()));
     /// let results = closed.dispatch([ToolCall::new("1", "add", "{}")]).await;
     /// assert_eq!(results[0].to_text(), "`add` has failed: NotFound");
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
     #[must_use]

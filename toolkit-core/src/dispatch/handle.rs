@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 /// handle, too.
 ///
 /// ```
-/// use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, ClosureTool, ToolCall, ToolRegistry};
+/// use toolkit::{ClosureTool, Dispatcher, ErrorKind, ToolCall, ToolRegistry};
+/// use toolkit::dispatch::BatchHandle;
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Nothing {}
@@ -23,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 /// let batch = dispatcher.dispatch_with([ToolCall::new("call_1", "wait", "{}")], handle.clone());
 /// handle.cancel_call("call_1");
 /// assert_eq!(batch.await[0].error().map(|error| error.kind()), Some(ErrorKind::Cancelled));
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug, Clone, Default)]

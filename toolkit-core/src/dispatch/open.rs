@@ -13,7 +13,8 @@ use std::fmt;
 /// still run.
 ///
 /// ```
-/// use toolkit_core::{BatchHandle, Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit::dispatch::BatchHandle;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let mut batch = Dispatcher::new(ToolRegistry::new())?.open_batch(BatchHandle::new());
@@ -21,7 +22,7 @@ use std::fmt;
 /// batch.push(ToolCall::new("call_2", "add", "{}"));
 /// let results = batch.finish().await;
 /// assert_eq!(results.len(), 2);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 pub struct OpenBatch {

@@ -39,14 +39,14 @@ impl Dispatcher {
     /// result says.
     ///
     /// ```
-    /// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
     /// let pending = dispatcher.handle(ToolCall::new("call_1", "add", "{}"));
     /// // ... the rest of the stream is read ...
     /// assert_eq!(pending.await.error().unwrap().brief(), "Tool `add` not found");
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn handle(&self, call: ToolCall) -> PendingResult {

@@ -17,7 +17,7 @@ use tower_service::Service;
 /// Each call is a batch of its own, so calls keep no order among themselves. Dropping the future stops the call.
 ///
 /// ```
-/// use toolkit_core::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
 /// use tower::{Service, ServiceExt};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

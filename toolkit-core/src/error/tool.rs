@@ -20,7 +20,7 @@ const TRY_AGAIN: &str = "Try again: ";
 /// return one itself to choose both texts.
 ///
 /// ```
-/// use toolkit_core::{ErrorKind, ToolError};
+/// use toolkit::{ErrorKind, ToolError};
 ///
 /// let error = ToolError::failed("the city is not known; try its English name").with_brief("weather failed");
 /// assert_eq!(error.kind(), ErrorKind::Failed);
@@ -181,7 +181,7 @@ impl ToolError {
     /// The tool asks the model to call again, otherwise than it did; `hint` says how.
     ///
     /// ```
-    /// use toolkit_core::{ErrorKind, ToolError};
+    /// use toolkit::{ErrorKind, ToolError};
     ///
     /// let error = ToolError::retry("the date lies in the past; take one from today on");
     /// assert_eq!(error.kind(), ErrorKind::Retry);
@@ -203,7 +203,7 @@ impl ToolError {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use toolkit_core::ToolError;
+    /// use toolkit::ToolError;
     ///
     /// let error = ToolError::timed_out("slow_tool", Duration::from_secs(5));
     /// assert_eq!(error.message(), "Tool 'slow_tool' timed out after 5s");
@@ -239,7 +239,7 @@ impl ToolError {
     /// The tool is switched off, for the reason given; an empty one is none.
     ///
     /// ```
-    /// use toolkit_core::ToolError;
+    /// use toolkit::ToolError;
     ///
     /// let error = ToolError::disabled("pay", "the shop is closed");
     /// assert_eq!(error.message(), "Tool 'pay' is disabled: the shop is closed");
@@ -255,7 +255,7 @@ impl ToolError {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use toolkit_core::ToolError;
+    /// use toolkit::ToolError;
     ///
     /// let error = ToolError::rate_limited("search", Duration::from_millis(11_500));
     /// assert_eq!(error.message(), "Tool 'search' is called too often; call it again in 12 seconds");
@@ -303,7 +303,7 @@ impl ToolError {
     /// its causes, where there are any. Displaying an error with `{:#}` tells them too.
     ///
     /// ```
-    /// use toolkit_core::ToolError;
+    /// use toolkit::ToolError;
     ///
     /// let error = ToolError::failed("the database is down").with_details("10.0.0.7:5432 refused");
     /// assert_eq!(error.to_string(), "Error running tool: the database is down");

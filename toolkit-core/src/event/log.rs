@@ -13,7 +13,8 @@ use std::time::SystemTime;
 /// does not exist.
 ///
 /// ```
-/// use toolkit_core::{CallStatus, Dispatcher, ExecutionLog, LogFilter, ToolCall, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit::events::{CallStatus, ExecutionLog, LogFilter};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let log = ExecutionLog::new(1_000);
@@ -23,7 +24,7 @@ use std::time::SystemTime;
 /// let failed = log.entries(&LogFilter::new().with_status(CallStatus::Error).with_limit(10));
 /// assert_eq!(failed.len(), 2);
 /// assert_eq!(log.statistics(&LogFilter::new().with_tool("sub")).all.calls, 1);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]

@@ -16,11 +16,12 @@ use crate::error::ErrorKind;
 /// one run. Put it outside of all other middleware, or it counts what they try.
 ///
 /// ```
-/// use toolkit_core::{AttemptLimit, Dispatcher, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::middleware::AttemptLimit;
 ///
 /// let limit = AttemptLimit::new(3).for_tool("book-*", 5);
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
 pub struct AttemptLimit {

@@ -27,12 +27,13 @@ use tokio::time::Instant;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit_core::{Cache, Dispatcher, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::middleware::Cache;
 ///
 /// let cache = Cache::new(1_000).for_tool("geo-*").with_time_to_live(Duration::from_secs(3600));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(cache.clone());
 /// cache.clear();
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct Cache {

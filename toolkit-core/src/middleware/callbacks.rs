@@ -21,8 +21,9 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> Answer<'static> + Send + Sync;
 /// is then what came of the call.
 ///
 /// ```
-/// use toolkit_core::{Callbacks, Dispatcher, ToolCall, ToolOutput, ToolRegistry};
-/// # use toolkit_core::ClosureTool;
+/// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
+/// use toolkit::middleware::Callbacks;
+/// # use toolkit::ClosureTool;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -37,7 +38,7 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> Answer<'static> + Send + Sync;
 /// let results = dispatcher.dispatch(calls).await;
 /// assert_eq!(results[0].output().map(ToolOutput::message), Some("audited"));
 /// assert_eq!(results[1].to_text(), "blocked");
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Default)]

@@ -15,10 +15,11 @@ use tokio::sync::OnceCell;
 /// whose arguments are not JSON. If the one that runs is cancelled, another runs.
 ///
 /// ```
-/// use toolkit_core::{Deduplicate, Dispatcher, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::middleware::Deduplicate;
 ///
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(Deduplicate::new());
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Deduplicate {

@@ -54,7 +54,8 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 /// One rule of [`Permissions`]. It holds for all calls until conditions narrow it; all of them have to be met.
 ///
 /// ```
-/// use toolkit_core::{PermissionRule, ToolTag};
+/// use toolkit::ToolTag;
+/// use toolkit::middleware::PermissionRule;
 ///
 /// let rule = PermissionRule::deny("only files of the project")
 ///     .for_tool("fs-*")
@@ -169,7 +170,8 @@ impl PermissionRule {
 /// run has an error that tells the model why.
 ///
 /// ```
-/// use toolkit_core::{Approval, Dispatcher, PermissionRule, Permissions, ToolRegistry, ToolTag};
+/// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
+/// use toolkit::middleware::{Approval, PermissionRule, Permissions};
 ///
 /// let permissions = Permissions::new()
 ///     .rule(PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged))
@@ -182,7 +184,7 @@ impl PermissionRule {
 ///         }
 ///     });
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 pub struct Permissions {
     rules: Vec<PermissionRule>,
@@ -258,7 +260,8 @@ impl Permissions {
     /// as meant, and so are rules for all calls that come last.
     ///
     /// ```
-    /// use toolkit_core::{PermissionRule, Permissions, ToolDefinition, ToolMetadata, ToolName, ToolTag};
+    /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
+    /// use toolkit::middleware::{PermissionRule, Permissions};
     ///
     /// let allow = || PermissionRule::allow().for_tag(ToolTag::ReadOnly);
     /// let deny = || PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged);
@@ -268,7 +271,7 @@ impl Permissions {
     /// let trap = Permissions::new().rule(allow()).rule(deny());
     /// assert_eq!(trap.overruled([&secrets])[0].as_str(), "secrets");
     /// assert!(Permissions::new().rule(deny()).rule(allow()).overruled([&secrets]).is_empty());
-    /// # Ok::<(), toolkit_core::NameError>(())
+    /// # Ok::<(), toolkit::name::NameError>(())
     /// ```
     #[must_use]
     pub fn overruled<'a>(&self, tools: impl IntoIterator<Item = &'a ToolDefinition>) -> Vec<&'a ToolName> {

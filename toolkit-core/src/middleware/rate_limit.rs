@@ -23,12 +23,13 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit_core::{Dispatcher, RateLimit, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::middleware::RateLimit;
 ///
 /// let minute = Duration::from_secs(60);
 /// let limit = RateLimit::new().for_all(600, minute).for_tool("search-*", 30, minute);
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
 pub struct RateLimit {

@@ -20,10 +20,11 @@ use tokio::time::sleep;
 /// The error of the last attempt is that of the call; it [remembers](ToolError::earlier_attempts) the others.
 ///
 /// ```
-/// use toolkit_core::{Dispatcher, Retry, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::middleware::Retry;
 ///
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(Retry::new());
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Retry {

@@ -21,12 +21,13 @@ use tower_service::Service;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit_core::{Dispatcher, TowerMiddleware, ToolRegistry};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::tower::TowerMiddleware;
 /// use tower::timeout::TimeoutLayer;
 ///
 /// let patience = TowerMiddleware::new(TimeoutLayer::new(Duration::from_secs(60)));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(patience);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 pub struct TowerMiddleware<S>(Mutex<S>);
 

@@ -8,7 +8,7 @@
 /// so the result is not always a [legal](crate::name::check_name) name. Normalising twice changes nothing more.
 ///
 /// ```
-/// use toolkit_core::normalize;
+/// use toolkit::name::normalize;
 ///
 /// assert_eq!(normalize("getHTTPResponse"), "get_http_response");
 /// assert_eq!(normalize("my.tool v2"), "my_tool_v2");

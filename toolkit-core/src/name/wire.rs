@@ -69,7 +69,7 @@ impl NameRule {
 /// name is appended. The result depends on the set of names only, never on their order.
 ///
 /// ```
-/// use toolkit_core::{NameRule, WireNames};
+/// use toolkit::name::{NameRule, WireNames};
 ///
 /// let chat = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
 /// let names = WireNames::new(chat, ["fs.read", "add"]);
@@ -77,8 +77,13 @@ impl NameRule {
 /// assert_eq!(names.unspell("fs_read"), "fs.read");
 /// assert_eq!(names.spell("add"), "add");
 /// ```
+///
+/// Clones are cheap.
 #[derive(Debug, Clone, Default)]
-pub struct WireNames {
+pub struct WireNames(Arc<Spellings>);
+
+#[derive(Debug, Default)]
+struct Spellings {
     spelled: HashMap<Arc<str>, Arc<str>>,
     originals: HashMap<Arc<str>, Arc<str>>,
 }
@@ -100,7 +105,7 @@ impl WireNames {
             *claims.entry(rule.plain(name)).or_default() += 1;
         }
 
-        let mut names = Self::default();
+        let mut names = Spellings::default();
         for name in refused {
             let plain = rule.plain(name);
             let unique = rule.accepts(&plain) && claims.get(&plain) == Some(&1);
@@ -109,29 +114,29 @@ impl WireNames {
             names.spelled.insert(original.clone(), spelling.clone());
             names.originals.insert(spelling, original);
         }
-        names
+        Self(Arc::new(names))
     }
 
     /// The spelling that the provider accepts. A name that was not in the set is returned as it is.
     #[must_use]
     pub fn spell<'a>(&'a self, name: &'a str) -> &'a str {
-        self.spelled.get(name).map_or(name, |spelled| spelled)
+        self.0.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
     /// Returns the name behind a spelling that differs from it.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
-        self.originals.get(spelling).cloned()
+        self.0.originals.get(spelling).cloned()
     }
 
     /// The name behind a provider's spelling. A spelling that was not given out is returned as it is.
     #[must_use]
     pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
-        self.originals.get(spelling).map_or(spelling, |original| original)
+        self.0.originals.get(spelling).map_or(spelling, |original| original)
     }
 
     /// The names whose spelling differs, with that spelling, in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
+        self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
     }
 }
 

@@ -93,7 +93,7 @@ impl fmt::Debug for JsonText {
 /// A tool may return it as it is, or as a [`Content`] among others.
 ///
 /// ```
-/// use toolkit_core::{Content, Media};
+/// use toolkit::{Content, Media};
 ///
 /// let chart = Media::new("image/png", b"\x89PNG").with_name("chart.png");
 /// assert_eq!(Content::from(chart).to_text(), "[image image/png chart.png]");

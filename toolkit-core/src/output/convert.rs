@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Types that implement `Serialize` need not implement it: they are written as JSON.
 ///
 /// ```
-/// use toolkit_core::{IntoToolOutput, ToolError, ToolOutput};
+/// use toolkit::{IntoToolOutput, ToolError, ToolOutput};
 ///
 /// struct Celsius(f64);
 ///

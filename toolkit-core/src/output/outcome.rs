@@ -12,14 +12,14 @@ use std::error::Error;
 /// A value that is written as JSON: how a closure returns a type of its own.
 ///
 /// ```
-/// use toolkit_core::{IntoToolOutput, Json};
+/// use toolkit::{IntoToolOutput, Json};
 ///
 /// #[derive(serde::Serialize)]
 /// struct Weather { city: String, degrees: f64 }
 ///
 /// let output = Json(Weather { city: "Oslo".into(), degrees: -3.5 }).into_tool_output()?;
 /// assert_eq!(output.to_text(), r#"{"city":"Oslo","degrees":-3.5}"#);
-/// # Ok::<(), toolkit_core::ToolError>(())
+/// # Ok::<(), toolkit::ToolError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Json<T>(pub T);

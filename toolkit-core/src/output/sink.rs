@@ -21,7 +21,8 @@ pub struct FullOutput<'a> {
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use toolkit_core::{FullOutput, ToolOutput, Truncation};
+/// use toolkit::ToolOutput;
+/// use toolkit::output::{FullOutput, Truncation};
 ///
 /// let kept = Arc::new(Mutex::new(Vec::new()));
 /// let shelf = kept.clone();

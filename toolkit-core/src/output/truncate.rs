@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Which part of a text that is too long stays.
 ///
 /// ```
-/// use toolkit_core::TruncationStrategy;
+/// use toolkit::output::TruncationStrategy;
 ///
 /// let text = "0123456789".repeat(10);
 /// assert_eq!(TruncationStrategy::Head.cut(&text, 33), "0123\n... (truncated 96 chars) ...");
@@ -56,7 +56,8 @@ impl TruncationStrategy {
 /// which is for the program, stays whole.
 ///
 /// ```
-/// use toolkit_core::{ToolOutput, Truncation};
+/// use toolkit::ToolOutput;
+/// use toolkit::output::Truncation;
 ///
 /// let output = Truncation::new(50).apply("read", None, ToolOutput::text("x".repeat(100)));
 /// assert_eq!(output.to_text(), "xxxxxxxxxx\n... (truncated 80 chars) ...\nxxxxxxxxxx");

@@ -14,7 +14,7 @@ impl ToolRegistry {
     /// [`ToolResult::reason`](crate::ToolResult::reason).
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }

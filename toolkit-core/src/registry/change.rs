@@ -34,7 +34,7 @@ impl ToolRegistry {
     /// [restored](Self::restore). If the name is overridden already, what was there at first is restored then.
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
@@ -87,7 +87,7 @@ impl ToolRegistry {
     /// it: they are neither listed nor called nor named in errors.
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, ToolFilter, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
@@ -96,7 +96,7 @@ impl ToolRegistry {
     /// let registry = ToolRegistry::from_tools([read?, remove?])?;
     /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"]));
     /// assert_eq!(harmless.names().collect::<Vec<_>>(), ["read"]);
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {

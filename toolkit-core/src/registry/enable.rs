@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// force for tools that are registered, replaced or removed and registered again later.
 ///
 /// ```
-/// use toolkit_core::{ClosureTool, ToolRegistry};
+/// use toolkit::{ClosureTool, ToolRegistry};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// );
 /// registry.enable("add")?;
 /// assert_eq!(registry.len(), 1);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 impl ToolRegistry {
     /// Disables a tool, for a reason that the model is told; an empty one is none.

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 /// Tags of which a tool must have any, or all.
 ///
 /// ```
-/// use toolkit_core::{TagMatch, ToolMetadata, ToolTag};
+/// use toolkit::{ToolMetadata, ToolTag};
+/// use toolkit::registry::TagMatch;
 ///
 /// let tags = ToolMetadata::default().with_tags(["network", "billing"]).tags;
 /// assert!(TagMatch::any([ToolTag::Network, ToolTag::Slow]).matches(&tags));
@@ -52,14 +53,15 @@ impl TagMatch {
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::{ToolDefinition, ToolFilter, ToolName, Separator};
+/// use toolkit::{ToolDefinition, ToolFilter, ToolName};
+/// use toolkit::name::Separator;
 ///
 /// let name = ToolName::qualified("files", "read", Separator::Dash)?;
 /// let read = ToolDefinition::new(name, "Reads.", json!({"type": "object"}));
 /// assert!(ToolFilter::new().include(["files-*"]).matches(&read));
 /// assert!(ToolFilter::new().include(["re?d"]).matches(&read));
 /// assert!(!ToolFilter::new().include(["files-*"]).exclude(["read"]).matches(&read));
-/// # Ok::<(), toolkit_core::NameError>(())
+/// # Ok::<(), toolkit::name::NameError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolFilter {

@@ -25,7 +25,8 @@ use tokio::sync::broadcast;
 /// Changes wait for each other; several at once are cheaper in one [`change`](Self::change).
 ///
 /// ```
-/// use toolkit_core::{ClosureTool, LiveRegistry, RegistryChange, ToolRegistry};
+/// use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
+/// use toolkit::registry::RegistryChange;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -117,14 +118,15 @@ impl LiveRegistry {
     /// It sees what the tool says about itself, and the registry with the tool in it.
     ///
     /// ```
-    /// use toolkit_core::{Admission, LiveRegistry, ToolRegistry};
+    /// use toolkit::{LiveRegistry, ToolRegistry};
+    /// use toolkit::registry::Admission;
     ///
     /// let live = LiveRegistry::new(ToolRegistry::new())?;
     /// live.add_check(|tool, _| match tool.description.is_empty() {
     ///     true => Admission::Disable("it has no description".to_owned()),
     ///     false => Admission::Accept,
     /// });
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     pub fn add_check(
         &self,

@@ -40,7 +40,8 @@ impl ToolRegistry {
     /// time limit. Their names stay; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, Separator, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit::name::Separator;
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
@@ -53,7 +54,7 @@ impl ToolRegistry {
     /// math.reduce_namespaces()?;
     /// assert_eq!(math.names().collect::<Vec<_>>(), ["add"]);
     /// assert!(registry.is_empty());
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -78,7 +79,8 @@ impl ToolRegistry {
     /// tools, the namespace or tags stays.
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, Separator, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit::name::Separator;
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
@@ -87,7 +89,7 @@ impl ToolRegistry {
     /// registry.replace_namespace("shop", [tool("buy")?, tool("sell")?], Separator::Dash)?;
     /// registry.replace_namespace("shop", [tool("buy")?, tool("rent")?], Separator::Dash)?;
     /// assert_eq!(registry.names().collect::<Vec<_>>(), ["shop-buy", "shop-rent"]);
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     ///
     /// # Errors

@@ -16,9 +16,8 @@ use std::sync::Arc;
 /// them. The tools are shared, not copied.
 ///
 /// ```
-/// use toolkit_core::{
-///     ArgumentTransform, FunctionTool, LiveRegistry, RegistryView, Separator, ToolFilter, ToolRegistry,
-/// };
+/// use toolkit::{ArgumentTransform, FunctionTool, LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
+/// use toolkit::name::Separator;
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Page { url: String, depth: u8 }
@@ -37,7 +36,7 @@ use std::sync::Arc;
 /// let shown = live.viewed(view)?;
 /// live.change(|registry| registry.register(tool("find")?))?;
 /// assert_eq!(shown.snapshot().names().collect::<Vec<_>>(), ["web-find", "web-open"]);
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct RegistryView {

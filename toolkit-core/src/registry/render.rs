@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[derive(Default)]
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
-    names: [OnceLock<Arc<WireNames>>; NameRule::COMMON.len()],
+    names: [OnceLock<WireNames>; NameRule::COMMON.len()],
     /// Spellings under rules that are not [common](NameRule::COMMON).
-    other_names: Mutex<Vec<(NameRule, Arc<WireNames>)>>,
+    other_names: Mutex<Vec<(NameRule, WireNames)>>,
     rendered: Mutex<Renderings>,
     /// The renderings of the registry before it changed.
     earlier: Renderings,
@@ -100,11 +100,11 @@ impl RenderCache {
         all.find_map(|names| names.original(spelling))
     }
 
-    pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> Arc<WireNames> {
+    pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> WireNames {
         // Disabled tools too: a spelling must not change because another tool is switched off.
         let spell = || {
             let names = registry.every_definition().map(|definition| definition.name.as_str());
-            Arc::new(WireNames::new(rule, names.chain(registry.search_names().iter().copied())))
+            WireNames::new(rule, names.chain(registry.search_names().iter().copied()))
         };
         if let Some(index) = NameRule::COMMON.iter().position(|common| *common == rule) {
             return self.names[index].get_or_init(spell).clone();
@@ -125,7 +125,7 @@ impl RenderCache {
 
     pub(super) fn catalog(&self, registry: &ToolRegistry, options: &SearchOptions) -> &Arc<Catalog> {
         self.catalog.get_or_init(|| {
-            let names = WireNames::clone(&self.names(registry, NameRule::DASHES));
+            let names = self.names(registry, NameRule::DASHES);
             Arc::new(Catalog::new(self.index(registry).clone(), names, options.clone(), registry.call_reason))
         })
     }

@@ -70,7 +70,7 @@ fn find(index: &Index, query: &str, top_k: usize, options: &SearchOptions) -> Ve
 /// permissions, middleware and order are those of that tool.
 ///
 /// ```
-/// use toolkit_core::{ApiFormat, Dispatcher, ClosureTool, ToolCall, ToolRegistry};
+/// use toolkit::{ApiFormat, ClosureTool, Dispatcher, ToolCall, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct City { city: String }
@@ -92,7 +92,7 @@ fn find(index: &Index, query: &str, top_k: usize, options: &SearchOptions) -> Ve
 /// let results = dispatcher.dispatch([find, call]).await;
 /// assert!(results[0].to_text().contains("get_weather"));
 /// assert_eq!(results[1].to_text(), "sun in Lima");
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
 impl ToolRegistry {
@@ -126,7 +126,7 @@ impl ToolRegistry {
     /// found. Else its words are looked for in names, descriptions, tags, parameters and search hints (BM25F).
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolRegistry};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Nothing {}
     ///
@@ -136,7 +136,7 @@ impl ToolRegistry {
     /// let found = registry.search("what is in this file?", 5);
     /// assert_eq!(found[0].tool.definition().name.as_str(), "read_file");
     /// assert!(registry.search("Send-Mail", 5)[0].is_exact);
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     #[must_use]
     pub fn search(&self, query: &str, top_k: usize) -> Vec<ToolMatch> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The tool itself is shared.
 ///
 /// ```
-/// use toolkit_core::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
+/// use toolkit::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///

@@ -16,7 +16,7 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::{AdaptedTool, ArgumentTransform, ClosureTool, Tool};
+/// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, Tool};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Search { q: String, limit: u32, api_key: String }
@@ -31,7 +31,7 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 /// assert_eq!(schema["properties"]["query"], json!({"type": "string", "description": "What to look for."}));
 /// assert_eq!(schema["properties"]["limit"]["default"], 10);
 /// assert_eq!(schema["required"], json!(["query"]));
-/// # Ok::<(), toolkit_core::BuildError>(())
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct ArgumentTransform {
@@ -123,7 +123,7 @@ impl ArgumentTransform {
     /// without the value.
     ///
     /// ```
-    /// use toolkit_core::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
+    /// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Orders { customer: u64 }

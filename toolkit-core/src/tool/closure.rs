@@ -28,7 +28,7 @@ impl ClosureTool {
     /// `#[serde(flatten)]` into a map).
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, ToolRegistry};
+    /// use toolkit::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
@@ -62,7 +62,7 @@ impl ClosureTool {
     /// Like [`new`](Self::new), for a closure that wants to know about the call.
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, Tool, ToolContext};
+    /// use toolkit::{ClosureTool, Tool, ToolContext};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Note { text: String }
@@ -71,7 +71,7 @@ impl ClosureTool {
     ///     format!("{}: {}", context.tool_name(), note.text)
     /// })?;
     /// assert!(!note.definition().metadata.is_async);
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl ClosureTool {
     /// type is described. Its schema becomes the [output schema](ToolDefinition::output_schema).
     ///
     /// ```
-    /// use toolkit_core::{ClosureTool, Json, Tool};
+    /// use toolkit::{ClosureTool, Json, Tool};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Point { x: i64, y: i64 }
@@ -188,7 +188,7 @@ impl ClosureTool {
     ///     .with_output::<Sum>();
     /// let schema = add.definition().output_schema().expect("`Sum` is described");
     /// assert_eq!(schema["properties"]["sum"]["type"], "integer");
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     #[must_use]
     pub fn with_output<T: JsonSchema>(mut self) -> Self {

@@ -89,12 +89,12 @@ impl ToolDefinition {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit_core::{ToolDefinition, ToolName};
+    /// use toolkit::{ToolDefinition, ToolName};
     ///
     /// let definition = ToolDefinition::new(ToolName::new("count")?, "Counts.", json!({"type": "object"}))
     ///     .with_output_schema(json!({"type": "integer"}));
     /// assert_eq!(definition.output_schema(), Some(&json!({"type": "integer"})));
-    /// # Ok::<(), toolkit_core::NameError>(())
+    /// # Ok::<(), toolkit::name::NameError>(())
     /// ```
     #[must_use]
     pub fn with_output_schema(mut self, schema: Value) -> Self {
@@ -153,13 +153,15 @@ impl ToolConfig {
     /// Takes over from the definitions which tools take [free text](Self::custom).
     ///
     /// ```
-    /// use toolkit_core::{ApiFormat, TextFormat, ToolChoice, ToolDefinition, ToolName, ToolConfig, WireNames};
+    /// use toolkit::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};
+    /// use toolkit::definition::TextFormat;
+    /// use toolkit::name::WireNames;
     ///
     /// let patch = ToolDefinition::custom(ToolName::new("apply_patch")?, "Patches.", TextFormat::Text);
     /// let wanted = ToolConfig::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
     /// let encoded = ApiFormat::OpenAiChat.encode_tool_config(&wanted, &WireNames::default());
     /// assert_eq!(encoded.fields["tool_choice"]["type"], "custom");
-    /// # Ok::<(), toolkit_core::NameError>(())
+    /// # Ok::<(), toolkit::name::NameError>(())
     /// ```
     #[must_use]
     pub fn with_kinds_of<'a>(self, definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {

@@ -29,7 +29,7 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use toolkit_core::{DynamicTool, ToolRegistry};
+/// use toolkit::{DynamicTool, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let schema = json!({
@@ -77,14 +77,14 @@ impl DynamicTool {
     ///
     /// ```
     /// use serde_json::{Value, json};
-    /// use toolkit_core::{DynamicTool, ToolContext};
+    /// use toolkit::{DynamicTool, ToolContext};
     ///
     /// let schema = json!({"type": "array", "items": {"type": "number"}});
     /// let sum = DynamicTool::new_with("sum", "Sums.", schema, |args: Value, context: ToolContext| {
     ///     let numbers = args.as_array().into_iter().flatten();
     ///     format!("{}: {}", context.tool_name(), numbers.filter_map(Value::as_f64).sum::<f64>())
     /// })?;
-    /// # Ok::<(), toolkit_core::BuildError>(())
+    /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// the like) have three states: yes, no, and not said.
 ///
 /// ```
-/// use toolkit_core::{ToolMetadata, ToolTag};
+/// use toolkit::{ToolMetadata, ToolTag};
 ///
 /// let metadata = ToolMetadata::default().with_tags(["network", "billing"]).with_read_only(true);
 /// assert!(metadata.tags.contains(&ToolTag::Network));

@@ -17,8 +17,9 @@ use std::sync::Arc;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_core::{
-///     ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolProvider, ToolRegistry,
+/// use toolkit::{
+///     ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolProvider,
+///     ToolRegistry,
 /// };
 ///
 /// struct Echo;

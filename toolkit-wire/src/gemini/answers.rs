@@ -175,6 +175,8 @@ fn results(entries: &[Entry<'_>]) -> Vec<ToolResult> {
     let seeds: Vec<Value> = found.iter().map(|(answer, _)| json!(answer.0)).collect();
     let given = found.iter().map(|(_, id)| id.as_ref().map(|id| Cow::Borrowed(id.as_str())));
     let ids = ids::complete(seeds.iter().zip(given));
-    let results = found.iter().zip(ids).enumerate().map(|(position, ((answer, _), id))| ToolResult::new(id, answer.name(), answer.outcome()).with_position(position));
+    let results = found.iter().zip(ids).enumerate().map(|(position, ((answer, _), id))| {
+        ToolResult::new(id, answer.name(), answer.outcome()).with_position(position)
+    });
     results.collect()
 }

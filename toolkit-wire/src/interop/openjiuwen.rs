@@ -3,7 +3,8 @@
 //! They are plain data for `serde`: what may be left out has openJiuwen's default.
 //!
 //! ```
-//! use toolkit_core::{ToolDefinition, openjiuwen::ToolInfo};
+//! use toolkit::ToolDefinition;
+//! use toolkit::wire::interop::openjiuwen::ToolInfo;
 //!
 //! let info: ToolInfo = serde_json::from_value(serde_json::json!({
 //!     "name": "get_weather",
@@ -15,12 +16,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::ids;
 use crate::WireError;
-use toolkit_core::call;
+use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use toolkit_core::call;
 use toolkit_core::name::ToolName;
 use toolkit_core::tool::ToolDefinition;
 
@@ -76,7 +77,7 @@ pub struct ToolInfo {
 /// One call that the model asks for.
 ///
 /// ```
-/// use toolkit_core::openjiuwen::ToolCall;
+/// use toolkit::wire::interop::openjiuwen::ToolCall;
 ///
 /// let call = ToolCall {
 ///     id: Some("call_890123".to_owned()),
@@ -85,14 +86,14 @@ pub struct ToolInfo {
 ///     arguments: r#"{"city":"北京","units":"c"}"#.to_owned(),
 ///     index: None,
 /// };
-/// assert_eq!(toolkit_core::ToolCall::from(call).id.as_str(), "call_890123");
+/// assert_eq!(toolkit::ToolCall::from(call).id.as_str(), "call_890123");
 ///
 /// // The id may be left out; ours then has one that is made of the call.
 /// let without_id: ToolCall = serde_json::from_value(serde_json::json!({
 ///     "type": "function", "name": "get_weather", "arguments": r#"{"city":"广州"}"#,
 /// }))?;
 /// assert_eq!(without_id.id, None);
-/// assert!(toolkit_core::ToolCall::from(without_id).id.as_str().starts_with("call_"));
+/// assert!(toolkit::ToolCall::from(without_id).id.as_str().starts_with("call_"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +117,7 @@ pub struct ToolCall {
 /// id get ids that differ from all others.
 ///
 /// ```
-/// use toolkit_core::openjiuwen::{self, ToolCall};
+/// use toolkit::wire::interop::openjiuwen::{self, ToolCall};
 ///
 /// let call = |index| ToolCall {
 ///     id: None,

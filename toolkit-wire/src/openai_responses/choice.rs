@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn calls_at_once() {
         for parallel in [None, Some(true), Some(false)] {
-            let wanted = ToolConfig { choice: ToolChoice::None, parallel, ..ToolConfig::default() };
+            let mut wanted = ToolConfig::from(ToolChoice::None);
+            wanted.parallel = parallel;
             let names = WireNames::default();
             let fields = encode_tool_config(&wanted, &names).fields;
             assert_eq!(fields.get("parallel_tool_calls"), parallel.map(Value::from).as_ref());

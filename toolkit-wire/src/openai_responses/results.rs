@@ -135,7 +135,8 @@ fn parse_result(item: &Fields, path: &str, names: &HashMap<&str, &str>) -> Resul
         extras.insert("type".to_owned(), CUSTOM.into());
     }
     copy(item, &mut extras, &REPEATED);
-    Ok(ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output)).with_extras(ProviderExtras::new(FORMAT, extras)))
+    Ok(ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
+        .with_extras(ProviderExtras::new(FORMAT, extras)))
 }
 
 /// A content that is not known, or refers to a file that the service keeps, stays as its JSON.

@@ -10,10 +10,9 @@ use crate::team::check_names;
 use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
-use toolkit_core::{
-    BuildError, Callbacks, Dispatcher, Middleware, RegistrySource, ToolConfig, ToolError, ToolOutput,
-    ToolRegistry, ToolRequest,
-};
+use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
+use toolkit_core::registry::RegistrySource;
+use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
 
 /// Makes an agent that asks a model; [`Agent::builder`] begins it.
 ///

@@ -5,7 +5,7 @@ use super::settings::{Settings, from_env, settings_methods};
 use super::transport::HttpTransport;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::WireModel;
-use toolkit_core::ApiFormat;
+use toolkit_wire::ApiFormat;
 
 const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use service::{HttpService, Watch};
 use std::fmt;
 use stream::Events;
-use toolkit_core::ApiFormat;
+use toolkit_wire::ApiFormat;
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 

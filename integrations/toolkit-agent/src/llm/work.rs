@@ -6,7 +6,8 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::run::Run;
-use toolkit_core::{BatchHandle, Dispatcher, ErrorKind, OpenBatch, ToolCall, ToolError, ToolResult};
+use toolkit_core::dispatch::{BatchHandle, OpenBatch};
+use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The calls of one turn.
 pub(super) struct Work<'a> {

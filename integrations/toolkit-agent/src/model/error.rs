@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
-use toolkit_core::WireError;
+use toolkit_wire::WireError;
 
 /// Why a model has not answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

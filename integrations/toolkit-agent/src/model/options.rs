@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toolkit_core::{ApiFormat, schema_of, schemars::JsonSchema};
+use toolkit_core::schema::schema_of;
+use toolkit_core::schemars::JsonSchema;
+use toolkit_wire::ApiFormat;
 
 /// Providers refuse longer names of forms.
 const LONGEST_NAME: usize = 64;
@@ -125,7 +127,7 @@ impl OutputFormat {
 
     /// The schema as the API takes it.
     pub(crate) fn schema_for(&self, format: ApiFormat) -> Value {
-        use toolkit_core::SchemaDialect;
+        use toolkit_core::schema::SchemaDialect;
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
             ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,

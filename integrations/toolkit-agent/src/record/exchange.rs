@@ -5,7 +5,7 @@ use crate::message::Message;
 use crate::model::{ModelDelta, ModelError, ModelRequest, ModelResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use toolkit_core::schema_hash;
+use toolkit_core::schema::schema_hash;
 
 /// One question to a model and its answer: a line of a recording.
 #[derive(Debug, Clone, Serialize, Deserialize)]

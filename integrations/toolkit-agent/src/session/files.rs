@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use toolkit_core::SessionDelta;
+use toolkit_core::context::SessionDelta;
 
 /// Keeps each conversation in a JSON file of its own, in a folder. Clones keep the same conversations.
 ///

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use toolkit_core::SessionDelta;
+use toolkit_core::context::SessionDelta;
 
 /// Keeps conversations in memory, until the program ends: for tests and for programs that need no more. Clones keep
 /// the same conversations.

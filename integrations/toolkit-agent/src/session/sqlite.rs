@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toolkit_core::SessionDelta;
+use toolkit_core::context::SessionDelta;
 
 /// How long another program may hold the database.
 const BUSY: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use super::store::{AnyStore, StateOwner, StoreError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tokio::sync::Mutex;
-use toolkit_core::{SessionDelta, SessionMap};
+use toolkit_core::context::{SessionDelta, SessionMap};
 
 /// What is remembered of one owner.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::time::SystemTime;
-use toolkit_core::SessionDelta;
+use toolkit_core::context::SessionDelta;
 
 /// What keeps conversations, and what is remembered of users and of the application.
 ///

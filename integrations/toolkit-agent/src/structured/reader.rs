@@ -6,10 +6,9 @@ use crate::model::OutputFormat;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
+use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
-use toolkit_core::{
-    BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams, Violation, ViolationKind,
-};
+use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
 /// The name that the answer has for the model.
 const ANSWER: &str = "answer";

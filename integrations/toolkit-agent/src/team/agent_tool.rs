@@ -7,10 +7,11 @@ use crate::run::{Run, RunOptions};
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt;
+use toolkit_core::name::normalize;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     AdaptedTool, BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName,
-    ToolOutput, normalize,
+    ToolOutput,
 };
 
 /// An agent that other agents call as a tool, with one parameter `request`.
@@ -22,7 +23,7 @@ use toolkit_core::{
 ///
 /// ```
 /// use toolkit_agent::{Agent, AgentTool, ScriptedModel};
-/// use toolkit_core::ToolRegistry;
+/// use toolkit::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;

@@ -20,7 +20,7 @@ const LONGEST: usize = 200;
 ///
 /// ```
 /// use toolkit_agent::{Agent, HistoryTool, ScriptedModel, Sessions};
-/// use toolkit_core::ToolRegistry;
+/// use toolkit::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let sessions = Sessions::default();

@@ -9,13 +9,13 @@ use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::run::Run;
 
-/// Agents that work one after another, again and again, until one [escalates](toolkit_core::ActionsHandle::escalate), as
+/// Agents that work one after another, again and again, until one [escalates](toolkit::context::ActionsHandle::escalate), as
 /// a tool of it does when it is content, or the iterations are used up. The answer is the last one that was given. Only
 /// this loop ends: what goes on around it goes on.
 ///
 /// ```
 /// use toolkit_agent::{Agent, LoopAgent, ScriptedModel};
-/// use toolkit_core::{ClosureTool, ToolContext, ToolRegistry};
+/// use toolkit::{ClosureTool, ToolContext, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Nothing {}

@@ -1,7 +1,8 @@
 //! The names of a team.
 
 use crate::agent::Agent;
-use toolkit_core::{BuildError, BuildProblem};
+use toolkit_core::BuildError;
+use toolkit_core::error::BuildProblem;
 
 /// Two agents of a team must not have one name: what one has said would be taken for the other's. One agent may be
 /// in several places.

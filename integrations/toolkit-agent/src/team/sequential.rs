@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::run::Run;
 
 /// Agents that work one after another in the same conversation, so that each knows what those before it have said. The
-/// answer is that of the last one. One that [escalates](toolkit_core::ActionsHandle::escalate) ends the sequence. A
+/// answer is that of the last one. One that [escalates](toolkit::context::ActionsHandle::escalate) ends the sequence. A
 /// run that is [resumed](Agent::resume) begins with the first of them again.
 ///
 /// ```

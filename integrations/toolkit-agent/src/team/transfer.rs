@@ -3,9 +3,9 @@
 use crate::agent::Agent;
 use serde::Deserialize;
 use serde_json::json;
+use toolkit_core::error::BuildProblem;
 use toolkit_core::{
-    BuildError, BuildProblem, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName,
-    ToolOutput,
+    BuildError, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName, ToolOutput,
 };
 
 /// What the model calls it.

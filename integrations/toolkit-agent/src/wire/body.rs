@@ -3,7 +3,7 @@
 use super::history::messages;
 use crate::model::ModelRequest;
 use serde_json::{Map, Value, json};
-use toolkit_core::ApiFormat;
+use toolkit_wire::ApiFormat;
 
 /// Anthropic wants a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
@@ -50,14 +50,14 @@ pub(super) fn request_body(
 fn tools(format: ApiFormat, request: &ModelRequest, body: &mut Body) {
     if !request.tools.is_empty() {
         body.set("tools", request.tools.definitions(format).to_value());
-        let names = request.tools.wire_names(format);
+        let names = request.tools.wire_names(&format);
         let tool_use = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
         body.0.extend(format.encode_tool_config(&tool_use, &names).fields);
     }
 }
 
 fn history(format: ApiFormat, request: &ModelRequest) -> Vec<Value> {
-    messages(format, request, &request.tools.wire_names(format))
+    messages(format, request, &request.tools.wire_names(&format))
 }
 
 fn stop(request: &ModelRequest) -> Option<Value> {

@@ -3,7 +3,8 @@
 use crate::message::Message;
 use crate::model::ModelRequest;
 use serde_json::Value;
-use toolkit_core::{ApiFormat, WireNames};
+use toolkit_core::name::WireNames;
+use toolkit_wire::ApiFormat;
 
 /// What was said, with an answer to every call: what the model said through the same API goes back as it came.
 pub(super) fn messages(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<Value> {

@@ -3,7 +3,7 @@
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{FinishReason, ModelError, ModelErrorKind, ModelResponse, Usage};
 use serde_json::Value;
-use toolkit_core::ApiFormat;
+use toolkit_wire::ApiFormat;
 
 pub(super) fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
     let calls = format.parse_calls(body)?;

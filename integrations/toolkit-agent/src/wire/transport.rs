@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use toolkit_core::{ApiFormat, StreamAccumulator, StreamEvent, WireError};
+use toolkit_wire::{ApiFormat, StreamAccumulator, StreamEvent, WireError};
 
 /// What carries the body of a request to a server and its response back.
 ///

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use toolkit_agent::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 use toolkit_core::schemars::JsonSchema;
+use toolkit_core::tool::UnknownArguments;
 use toolkit_core::{
     BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
-    UnknownArguments,
 };
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,7 +5,8 @@ use super::index::FIELDS;
 /// How a tool search ranks tools, and how much it shows.
 ///
 /// ```
-/// use toolkit_core::{SearchOptions, SearchWeights, ToolRegistry};
+/// use toolkit::ToolRegistry;
+/// use toolkit::search::{SearchOptions, SearchWeights};
 ///
 /// let weights = SearchWeights { description: 3.0, ..SearchWeights::default() };
 /// let mut registry = ToolRegistry::new();

@@ -132,7 +132,7 @@ fn results_come_back_as_they_went() {
     let outcomes = outputs.into_iter().map(Ok).chain([Err(ToolError::failed("no"))]);
     let results: Vec<ToolResult> = outcomes
         .enumerate()
-        .map(|(position, outcome)| ToolResult { position, ..result(&format!("id {position}"), outcome) })
+        .map(|(position, outcome)| result(&format!("id {position}"), outcome).with_position(position))
         .collect();
     let contents = Gemini.encode_results(&results);
     let mut parsed = Gemini.parse_results(&contents[0]).unwrap();

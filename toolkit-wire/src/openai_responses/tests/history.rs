@@ -134,7 +134,8 @@ fn free_text_of_other_arguments_is_their_json() {
         (r#"{"input":[1]}"#, "[1]"),
         ("not JSON", "not JSON"),
     ] {
-        let changed = ToolCall { arguments: arguments.into(), ..call.clone() };
+        let mut changed = call.clone();
+        changed.arguments = arguments.into();
         let written = OpenAiResponses.encode_calls(&[changed], &WireNames::default());
         assert_eq!(written[0]["input"], input);
     }

@@ -10,7 +10,10 @@ use genai::chat::{
 };
 use serde_json::{Map, Value};
 use toolkit_core as core;
-use toolkit_core::{ApiFormat, Content, Media, MediaData, ToolOutput, ToolResult, WireNames};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::MediaData;
+use toolkit_core::{Content, Media, ToolOutput, ToolResult};
+use toolkit_wire::ApiFormat;
 
 /// The names that every provider accepts.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
@@ -23,7 +26,7 @@ pub(super) fn native_format(adapter: AdapterKind) -> String {
 }
 
 pub(super) fn names(request: &ModelRequest) -> WireNames {
-    request.tools.wire_names(NAMES)
+    request.tools.wire_names(&NAMES)
 }
 
 pub(super) fn chat(request: &ModelRequest, adapter: AdapterKind) -> ChatRequest {
@@ -64,7 +67,6 @@ fn binary(media: &Media) -> Option<Binary> {
     match &media.data {
         MediaData::Base64(data) => Some(Binary::from_base64(kind, data.as_str(), name)),
         MediaData::Url(url) => Some(Binary::from_url(kind, url.as_str(), name)),
-        _ => None,
     }
 }
 
@@ -117,7 +119,7 @@ fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();
     }
-    let spelled = request.tools.wire_names(SCHEMAS);
+    let spelled = request.tools.wire_names(&SCHEMAS);
     let definitions = request.tools.definitions(SCHEMAS).to_value();
     let definitions = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
     let tools = definitions.iter().filter_map(|definition| {

@@ -8,7 +8,7 @@ use futures_core::Stream;
 use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use toolkit_core::ApiFormat;
+use toolkit_wire::ApiFormat;
 
 type Values = Pin<Box<dyn Stream<Item = Result<Value, OpenAIError>> + Send>>;
 
