@@ -6,7 +6,7 @@
 
 use toolkit::LiveRegistry;
 use toolkit::prelude::*;
-use toolkit::registry::Admission;
+use toolkit::registry::CheckOutcome;
 
 /// Search the web.
 #[tool(tags("network"))]
@@ -24,8 +24,8 @@ fn delete_file(path: String) -> String {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let live = LiveRegistry::new(ToolRegistry::from_tools(tools![search_web])?)?;
     live.add_check(|tool, _| match tool.metadata.destructive {
-        Some(true) => Admission::Disable("a person must enable it first".to_owned()),
-        _ => Admission::Accept,
+        Some(true) => CheckOutcome::Disable("a person must enable it first".to_owned()),
+        _ => CheckOutcome::Accept,
     });
     let dispatcher = Dispatcher::new(&live)?; // Each batch gets the tools that are there when it starts.
     let mut changes = live.subscribe();

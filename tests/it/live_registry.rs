@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
 use toolkit::events::Lagged;
 use toolkit::prelude::*;
-use toolkit::registry::{Admission, RegistryChange};
+use toolkit::registry::{CheckOutcome, RegistryChange};
 use toolkit::schema::Compatibility;
 use toolkit::{AdaptedTool, LiveRegistry, ToolName};
 
@@ -186,9 +186,9 @@ fn checks_see_every_tool_that_comes_and_may_disable_or_refuse_it() {
         assert!(registry.get_any(tool.name.as_str()).is_some(), "the tool is in the registry already");
         assert_ne!(tool.name.as_str(), "live-hold", "it was there before");
         match tool.description.as_str() {
-            "Adds." => Admission::Accept,
-            "Adds otherwise." => Admission::Disable("not reviewed".to_owned()),
-            _ => Admission::Refuse("nobody knows it".to_owned()),
+            "Adds." => CheckOutcome::Accept,
+            "Adds otherwise." => CheckOutcome::Disable("not reviewed".to_owned()),
+            _ => CheckOutcome::Refuse("nobody knows it".to_owned()),
         }
     });
     live.change(|registry| registry.register(grow::tool())).expect("it is accepted");

@@ -30,17 +30,13 @@ pub mod name;
 pub mod output;
 pub mod registry;
 mod result;
+pub mod search;
 pub mod testing;
 pub mod tool;
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-
-/// Tool search: options and matches of [`ToolRegistry::search`].
-pub mod search {
-    pub use crate::registry::{SearchOptions, SearchWeights, ToolMatch};
-}
 
 /// Dispatchers as `tower` services, and `tower` layers as middleware.
 #[cfg(feature = "tower")]

@@ -1,9 +1,9 @@
 //! What a closure gives back to be a tool: a value, or a future of one.
 
 use super::ToolFuture;
-use crate::output::IntoOutcome;
+use crate::output::IntoToolOutput;
 
-/// What a closure gives back to be a tool: something that is [`IntoOutcome`], or a future of it.
+/// What a closure gives back to be a tool: something that is [`IntoToolOutput`], or a future of it.
 ///
 /// `When` is [`Immediate`] or [`Deferred`]; the compiler finds out which.
 #[diagnostic::on_unimplemented(
@@ -28,21 +28,21 @@ pub struct Immediate;
 #[derive(Debug, Clone, Copy)]
 pub struct Deferred;
 
-impl<T: IntoOutcome> ToolAnswer<Immediate> for T {
+impl<T: IntoToolOutput> ToolAnswer<Immediate> for T {
     const IS_ASYNC: bool = false;
 
     fn into_call(self) -> ToolFuture<'static> {
-        ToolFuture::ready(self.into_outcome())
+        ToolFuture::ready(self.into_tool_output())
     }
 }
 
 impl<F> ToolAnswer<Deferred> for F
 where
-    F: Future<Output: IntoOutcome> + Send + 'static,
+    F: Future<Output: IntoToolOutput> + Send + 'static,
 {
     const IS_ASYNC: bool = true;
 
     fn into_call(self) -> ToolFuture<'static> {
-        ToolFuture::running(self, IntoOutcome::into_outcome)
+        ToolFuture::running(self, IntoToolOutput::into_tool_output)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::definition::OutputSchema;
 use super::{Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{Rules, Shape, ToolParams, decode_whole};
+use crate::args::{DecodeOptions, ObjectInfo, ToolParams, decode_struct};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
@@ -22,7 +22,7 @@ impl ClosureTool {
     /// Makes a tool of a closure whose one parameter has a type of your own: the struct's fields are the
     /// tool's parameters.
     ///
-    /// The closure returns anything that is [`IntoOutcome`](crate::output::IntoOutcome), or a future of it. As
+    /// The closure returns anything that is [`IntoToolOutput`](crate::IntoToolOutput), or a future of it. As
     /// with `#[tool]`, calls are judged as a whole: all that is wrong is reported at once, what can be meant
     /// is understood, and names that the struct does not have are refused, unless it takes them (with
     /// `#[serde(flatten)]` into a map).
@@ -104,15 +104,15 @@ struct Made {
     definition: ToolDefinition,
     /// The schema that arguments are compared with, if the published one does not say all.
     checked: Option<Value>,
-    shape: Shape,
+    shape: ObjectInfo,
 }
 
 impl Made {
-    fn rules<'a>(&'a self, context: &'a ToolContext) -> Rules<'a> {
+    fn rules<'a>(&'a self, context: &'a ToolContext) -> DecodeOptions<'a> {
         let ToolDefinition { parameters, metadata, .. } = &self.definition;
-        Rules {
+        DecodeOptions {
             schema: self.checked.as_ref().unwrap_or(parameters),
-            demanding: &[],
+            has_constraints: &[],
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
             context: Some(context),
@@ -135,7 +135,7 @@ impl ClosureTool {
     ) -> Result<Self, BuildError> {
         let defined_at = caller();
         let name = legal_name(name, defined_at)?;
-        let (mut schema, shape) = Shape::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
+        let (mut schema, shape) = ObjectInfo::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
             tool: name.to_string(),
             path: "#".to_owned(),
             message: "the arguments of a closure must be written as an object; put them into a struct"
@@ -146,7 +146,7 @@ impl ClosureTool {
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
-        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_whole::<Args>(
+        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_struct::<Args>(
             text,
             &made.shape,
             &made.rules(context),
