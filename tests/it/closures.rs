@@ -117,7 +117,7 @@ async fn all_that_is_wrong_is_said_at_once() {
     );
     refused(
         call(&tool, r#"{"query": "a", "sort": 1}"#).await,
-        &["arguments: `sort`: there is no such parameter; there is `query` or `max_results`"],
+        &["arguments: `sort`: there is no such parameter; use `query` or `max_results`"],
     );
     refused(call(&tool, r#"{"query": "a", "query": "b"}"#).await, &["arguments: `query`: given twice"]);
     refused(call(&tool, "").await, &["arguments: `query`: required, but missing; expected string"]);
@@ -234,9 +234,9 @@ async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
             r#"{"a":1}"#,
             "Error running tool: it is closed",
             "0",
-            "Tool 'denies' was denied: no",
-            "Tool 'panics' panicked",
-            "Tool 'waits' timed out after 0.005s",
+            "Tool `denies` was denied: no",
+            "Tool `panics` panicked",
+            "Tool `waits` timed out after 0.005s",
             "asks",
         ]
     );

@@ -72,7 +72,7 @@ async fn the_model_reads_hints_and_no_causes() {
         [
             "Try again: the year must be 2000 or later",
             "Error running tool: the database cannot be reached",
-            "Tool 'panics' panicked",
+            "Tool `panics` panicked",
             "Tool `bok` not found; did you mean `book`?",
         ]
     );
@@ -101,7 +101,7 @@ async fn what_is_for_the_programmer_is_kept_from_the_model() {
     for (tool, text) in [
         ("chain", "Error running tool: no connection"),
         ("boxed", "Error running tool: the database cannot be reached"),
-        ("panics", "Tool 'panics' panicked"),
+        ("panics", "Tool `panics` panicked"),
     ] {
         let results = dispatcher.dispatch([ToolCall::new("1", tool, "{}")]).await;
         let error = results[0].error().unwrap();

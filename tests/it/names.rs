@@ -67,7 +67,7 @@ fn tools_of_one_name_are_refused_with_both_places() {
     let rival = other::twin::tool().with_name(ToolName::new("twin").expect("a legal name"));
     let error = registry.register(rival).expect_err("the name is taken");
     let text = error.to_string();
-    assert!(text.starts_with("two tools are named `twin`: one defined at "), "{text}");
+    assert!(text.starts_with("tool `twin` is defined twice: at "), "{text}");
     assert_eq!(text.matches(file!()).count(), 2, "{text}");
     assert!(text.ends_with("rename one or put it into a namespace"), "{text}");
     assert_eq!(registry.len(), 1);
@@ -79,7 +79,7 @@ fn all_collisions_are_reported_at_once() {
         ToolRegistry::from_tools(["a", "b", "a", "b", "c"].map(Named::new)).expect_err("two names are taken");
     assert_eq!(error.problems().len(), 2);
     assert!(
-        error.to_string().starts_with("2 problems with the registered tools\n- two tools are named `a`"),
+        error.to_string().starts_with("2 problems with the registered tools\n- tool `a` is defined twice"),
         "{error}"
     );
 }
@@ -91,9 +91,9 @@ async fn a_model_reads_the_names_that_it_knows() {
     let calls = [ToolCall::new("1", "fs_reed", "{}"), ToolCall::new("2", "nothing like it", "{}")];
     let results = dispatcher.dispatch(calls).await;
     assert_eq!(results[0].to_text(), "Tool `fs_reed` not found; did you mean `fs_read`?");
-    assert_eq!(results[1].to_text(), "Tool `nothing like it` not found; there is `fs_read` or `fs_write`");
+    assert_eq!(results[1].to_text(), "Tool `nothing like it` not found; use `fs_read` or `fs_write`");
     let token = toolkit::CancellationToken::new();
     token.cancel();
     let cancelled = dispatcher.dispatch_with([ToolCall::new("3", "fs_read", "{}")], token).await;
-    assert_eq!(cancelled[0].to_text(), "Tool 'fs_read' was cancelled before it finished");
+    assert_eq!(cancelled[0].to_text(), "Tool `fs_read` was cancelled before it finished");
 }

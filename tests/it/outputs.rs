@@ -160,7 +160,7 @@ async fn a_result_is_an_output_or_an_error_through_any_alias() {
         (kinds::if_any::tool(), r#"{"count": 0}"#, ErrorKind::Failed, "Error running tool: refused"),
         (kinds::aliased::tool(), r#"{"fail": true}"#, ErrorKind::Failed, "Error running tool: refused"),
         (kinds::boxed::tool(), "", ErrorKind::Failed, "Error running tool: invalid digit found in string"),
-        (kinds::chosen::tool(), "", ErrorKind::Denied, "Tool 'chosen' was denied: not today"),
+        (kinds::chosen::tool(), "", ErrorKind::Denied, "Tool `chosen` was denied: not today"),
         (
             kinds::unwritable::tool(),
             "",

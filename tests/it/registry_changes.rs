@@ -78,9 +78,9 @@ async fn a_disabled_tool_is_not_listed_and_its_call_tells_the_reason() {
     let error = registry.call("math-add", r#"{"a": 1, "b": 2}"#).await.expect_err("it is disabled");
     assert_eq!(
         (error.kind(), error.message()),
-        (ErrorKind::Disabled, "Tool 'math-add' is disabled: under maintenance")
+        (ErrorKind::Disabled, "Tool `math-add` is disabled: under maintenance")
     );
-    assert_eq!(answer(&registry, "pause", "").await, "Tool 'pause' is disabled");
+    assert_eq!(answer(&registry, "pause", "").await, "Tool `pause` is disabled");
     let results = Dispatcher::new(registry.clone())
         .expect("complete")
         .dispatch([
@@ -101,7 +101,7 @@ async fn a_disabled_tool_is_known_under_its_spelling_for_a_provider() {
     let mut registry = registry();
     registry.change_separator(Separator::Dot).expect("no collisions");
     registry.disable("web.fetch", "offline").expect("it is there");
-    assert_eq!(answer(&registry, "web_fetch", "{}").await, "Tool 'web_fetch' is disabled: offline");
+    assert_eq!(answer(&registry, "web_fetch", "{}").await, "Tool `web_fetch` is disabled: offline");
 }
 
 #[test]
@@ -135,15 +135,15 @@ fn all_tags_are_asked_for_or_any() {
 #[test]
 fn unknown_names_are_errors_with_the_nearest() {
     let mut registry = registry();
-    refused(registry.disable("math-ad", ""), "there is no tool `math-ad`; did you mean `math-add`?");
-    refused(registry.enable("zzz"), "there is no tool `zzz`");
-    refused(registry.disable_namespace("maths", ""), "there is no namespace `maths`; did you mean `math`?");
-    refused(registry.enable_namespace("zzz"), "there is no namespace `zzz`");
-    refused(registry.disable_tags(TagMatch::any(["pur"]), ""), "there is no tag `pur`; did you mean `pure`?");
-    refused(registry.unregister("paus"), "there is no tool `paus`; did you mean `pause`?");
-    refused(registry.replace(add_online::tool()), "there is no tool `web-add`");
-    refused(registry.restore("pause"), "tool `pause` must be overridden before it can be restored");
-    refused(registry.spinoff("wbe").map(drop), "there is no namespace `wbe`; did you mean `web`?");
+    refused(registry.disable("math-ad", ""), "tool `math-ad` not found; did you mean `math-add`?");
+    refused(registry.enable("zzz"), "tool `zzz` not found");
+    refused(registry.disable_namespace("maths", ""), "namespace `maths` not found; did you mean `math`?");
+    refused(registry.enable_namespace("zzz"), "namespace `zzz` not found");
+    refused(registry.disable_tags(TagMatch::any(["pur"]), ""), "tag `pur` not found; did you mean `pure`?");
+    refused(registry.unregister("paus"), "tool `paus` not found; did you mean `pause`?");
+    refused(registry.replace(add_online::tool()), "tool `web-add` not found");
+    refused(registry.restore("pause"), "tool `pause` is not overridden; override it before restoring");
+    refused(registry.spinoff("wbe").map(drop), "namespace `wbe` not found; did you mean `web`?");
     registry.disable_tags(TagMatch::any([ToolTag::Privileged]), "").expect("a tag that everybody knows");
     assert_eq!(registry.len(), 4);
 }
@@ -252,7 +252,7 @@ async fn names_change_together_or_not_at_all() {
     let mut registry = ToolRegistry::from_tools(tools![add, add_online, pause]).expect("no collisions");
     assert_eq!(registry.reduce_namespaces(), Ok(false), "there are two");
     let error = registry.update_namespace("all", true, Separator::Dash).expect_err("two are called `add`");
-    assert!(error.to_string().contains("two tools are named `all-add`"), "{error}");
+    assert!(error.to_string().contains("tool `all-add` is defined twice"), "{error}");
     assert_eq!(names(&registry), ["math-add", "pause", "web-add"]);
     assert!(registry.update_namespace("!!", false, Separator::Dash).is_err());
 

@@ -76,9 +76,10 @@ fn what_cannot_be_seen_is_refused_with_all_reasons() {
     let error = registry().viewed(&view).expect_err("nothing of it is possible");
     let text = error.to_string();
     for expected in [
-        "there is no tool `files-raed`; did you mean `files-read`",
-        "two tools are named `same`",
-        "argument `pth` of tool `files-remove` cannot be changed so: the tool has no such argument; did you mean `path`",
+        "tool `files-raed` not found; did you mean `files-read`",
+        "tool `same` is defined twice",
+        "argument `pth` of tool `files-remove` (defined at ",
+        "cannot be transformed: the tool has no such argument; did you mean `path`",
     ] {
         assert!(text.contains(expected), "{text}");
     }

@@ -205,17 +205,17 @@ struct Nothing {}
 #[tokio::test]
 async fn wrong_queries_are_explained() {
     let dispatcher = dispatcher(registry());
-    let empty = "Error validating JSON arguments: `query`: empty query — pass a capability keyword, e.g. 'web search'";
+    let empty = "Error validating JSON arguments: `query`: must not be empty; give words of what you need, as in `web search`";
     let cases = [
         (r#"{"query": ""}"#, empty),
         (r#"{"query": " \n"}"#, empty),
         (
             r#"{"query": "a", "top_k": 0}"#,
-            "Error validating JSON arguments: `top_k`: top_k must be >= 1, got 0",
+            "Error validating JSON arguments: `top_k`: must be at least 1, got 0",
         ),
         (
             r#"{"query": "a", "top_k": -1}"#,
-            "Error validating JSON arguments: `top_k`: top_k must be >= 1, got -1",
+            "Error validating JSON arguments: `top_k`: must be at least 1, got -1",
         ),
     ];
     for (arguments, text) in cases {
@@ -279,9 +279,7 @@ async fn a_wrong_target_is_explained() {
     registry.disable("send_mail", "the server is down").unwrap();
     let dispatcher = dispatcher(registry);
     let of = |target: &str| json!({"_target_tool": target, "path": "x"}).to_string();
-    let direct = |tool: &str| {
-        format!("'{tool}' is not a deferred tool — call it directly instead of using call_deferred.")
-    };
+    let direct = |tool: &str| format!("Tool `{tool}` is not deferred; call it by its name");
     let cases = [
         (of("read_file"), ErrorKind::InvalidArguments, direct("read_file")),
         (of("discover_tools"), ErrorKind::InvalidArguments, direct("discover_tools")),
@@ -289,14 +287,10 @@ async fn a_wrong_target_is_explained() {
         (
             of("writ_file"),
             ErrorKind::NotFound,
-            "tool 'writ_file' not found in registry. Did you mean: write_file?".into(),
+            "Tool `writ_file` not found; did you mean `write_file`?".into(),
         ),
-        (
-            of("zzz"),
-            ErrorKind::NotFound,
-            "tool 'zzz' not found in registry. Find tools with discover_tools.".into(),
-        ),
-        (of("send_mail"), ErrorKind::Disabled, "Tool 'send_mail' is disabled: the server is down".into()),
+        (of("zzz"), ErrorKind::NotFound, "Tool `zzz` not found; find tools with `discover_tools`".into()),
+        (of("send_mail"), ErrorKind::Disabled, "Tool `send_mail` is disabled: the server is down".into()),
     ];
     for (arguments, kind, text) in cases {
         let result = one(&dispatcher, "call_deferred", &arguments).await;
@@ -348,7 +342,7 @@ async fn the_rules_of_the_target_hold_for_the_call() {
     );
 
     let late = one(&open, "call_deferred", r#"{"_target_tool": "dawdle"}"#).await;
-    assert_eq!(late.to_text(), "Tool 'dawdle' timed out after 0.01s");
+    assert_eq!(late.to_text(), "Tool `dawdle` timed out after 0.01s");
 }
 
 #[tokio::test]
@@ -380,7 +374,7 @@ fn no_tool_may_have_a_name_of_the_search() {
     let registry = ToolRegistry::from_tools([taken]).unwrap();
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
-    assert!(error.to_string().contains("tool `discover_tools` must have another name"), "{error}");
+    assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
     // One that is only spelled so gets another spelling.
     let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();

@@ -74,7 +74,7 @@ fn all_discovered_tools_are_compared() {
     assert_tools_unchanged(&file.0);
     let fewer = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
     let message = failure(|| assert_registry_unchanged(&fewer, &file.0));
-    assert!(message.contains("- tool `testing-forecast` is gone"), "{message}");
+    assert!(message.contains("- tool `testing-forecast` was removed"), "{message}");
 }
 
 #[test]

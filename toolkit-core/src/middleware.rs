@@ -61,7 +61,7 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 ///     }
 /// });
 /// let results = dispatcher.dispatch([ToolCall::new("call_1", "reboot", "{}")]).await;
-/// assert_eq!(results[0].to_text(), "Tool 'reboot' was denied: ask the operator");
+/// assert_eq!(results[0].to_text(), "Tool `reboot` was denied: ask the operator");
 /// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```

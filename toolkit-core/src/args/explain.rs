@@ -205,7 +205,7 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
         ([closest, ..], _) => format!("there is no such parameter; did you mean `{closest}`?"),
         ([], []) => "there is no such parameter; this tool takes none".to_owned(),
-        ([], names) => format!("there is no such parameter; there is {}", one_of(names)),
+        ([], names) => format!("there is no such parameter; use {}", one_of(names)),
     };
     Violation::new(name, ViolationKind::Unknown, message)
 }
