@@ -1,4 +1,4 @@
-//! Tools that come, go and are switched off while calls run.
+//! A live registry: tools are added, enabled and disabled while calls run.
 //!
 //! Run with `cargo run --example live_registry`.
 
@@ -24,10 +24,10 @@ fn delete_file(path: String) -> String {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let live = LiveRegistry::new(ToolRegistry::from_tools(tools![search_web])?)?;
     live.add_check(|tool, _| match tool.metadata.destructive {
-        Some(true) => CheckOutcome::Disable("a person must enable it first".to_owned()),
+        Some(true) => CheckOutcome::Disable("an operator must enable it first".to_owned()),
         _ => CheckOutcome::Accept,
     });
-    let dispatcher = Dispatcher::new(&live)?; // Each batch gets the tools that are there when it starts.
+    let dispatcher = Dispatcher::new(&live)?; // Each batch gets a snapshot of the tools.
     let mut changes = live.subscribe();
 
     let ask = async move |title: &str| {

@@ -1,4 +1,4 @@
-//! Full texts of results, as files of a directory that never grows beyond its limits.
+//! [`DirectorySink`]: full texts of truncated results, in files of a bounded directory.
 
 use std::error::Error;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::output::{FullOutput, OutputSink};
 
-/// The files that are ours to delete begin with it.
+/// The prefix of files that a sink may delete.
 const PREFIX: &str = "toolkit_";
 
-/// Keeps the full text of results of which the model gets only a part, each as a file of a directory.
+/// A sink that writes the full text of each truncated result to a file of a directory.
 ///
-/// The directory is made when it is first needed. It is the program's alone on Unix, because results may
-/// hold secrets. Whenever a text is kept, files that are too old go, and then the oldest until the
-/// size is right. Only files that a sink has made are ever deleted.
+/// The directory is created on first use, on Unix with access for the owner only, because results may hold secrets.
+/// Before each write expired files are deleted, then the oldest until the total size fits. Only files of sinks are
+/// deleted.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -36,33 +36,33 @@ pub struct DirectorySink {
 }
 
 impl DirectorySink {
-    /// A directory of at most 100 MB (10⁸ bytes) of files that are at most a day old.
+    /// Creates a sink that keeps at most 100 MB (10⁸ bytes), each file for at most a day.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
 
-    /// Sets how many bytes the files have together. A text that is longer is not kept.
+    /// Sets the maximum total size, in bytes. A longer text is not kept.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sets how old a file may be.
+    /// Sets the maximum age of a file.
     #[must_use]
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Deletes files until there is room for so many bytes more.
+    /// Deletes files until `wanted` more bytes fit.
     fn make_room(&self, wanted: u64) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-                // One that is gone by now was deleted by another sink.
+                // A missing file was deleted by another sink.
                 let Ok(metadata) = entry.metadata() else { continue };
                 files.push((metadata.modified()?, metadata.len(), entry.path()));
             }
@@ -80,7 +80,7 @@ impl DirectorySink {
         Ok(())
     }
 
-    /// A file of a name that no other has.
+    /// Creates a file with a new name.
     fn create(&self, full: &FullOutput<'_>) -> io::Result<(File, PathBuf)> {
         let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         let tool: String = full.tool.chars().take(128).map(legal).collect();
@@ -102,7 +102,7 @@ impl OutputSink for DirectorySink {
     fn keep(&self, full: &FullOutput<'_>) -> Result<String, Box<dyn Error + Send + Sync>> {
         let length = u64::try_from(full.text.len())?;
         if length > self.max_bytes {
-            return Err("the text is longer than all files may be together".into());
+            return Err("the text exceeds the size limit of the directory".into());
         }
         private_folder().create(&self.folder)?;
         self.make_room(length)?;
@@ -115,7 +115,7 @@ impl OutputSink for DirectorySink {
     }
 }
 
-/// Another sink may have been faster.
+/// Removes a file, unless another sink already did.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

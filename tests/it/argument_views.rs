@@ -147,10 +147,7 @@ async fn what_is_hidden_cannot_be_given_and_messages_use_the_names_that_the_mode
             r#"{"query": "a", "key": "mine", "limit": 0}"#,
             vec!["`key`: there is no such parameter; use `limit` or `place` or `query`", "`limit`"],
         ),
-        (
-            r#"{"q": "a"}"#,
-            vec!["`q`: there is no such parameter; use", "`query`: required, but missing"],
-        ),
+        (r#"{"q": "a"}"#, vec!["`q`: there is no such parameter; use", "`query`: required, but missing"]),
         (r#"{"words": "a", "query": "b"}"#, vec!["`words`: there is no such parameter"]),
         (
             r#"{"querry": "a"}"#,

@@ -9,7 +9,7 @@ use toolkit::registry::{CheckOutcome, RegistryChange};
 use toolkit::schema::Compatibility;
 use toolkit::{AdaptedTool, LiveRegistry, ToolName};
 
-/// Says when it has begun, and waits until it may go on.
+/// Signals its start and waits for a permit.
 #[tool(namespace = "live")]
 async fn hold(#[state] gate: &Gate) -> &'static str {
     gate.begun.notify_one();
@@ -49,7 +49,7 @@ fn name(name: &str) -> ToolName {
     ToolName::new(name).expect("legal")
 }
 
-/// What comes next, in words.
+/// Returns the next event as text.
 async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
     match events.next().await.expect("the registry is there").expect("none was missed").change {
         RegistryChange::Registered { tool } => format!("registered {tool}"),
@@ -64,7 +64,7 @@ async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
 }
 
 #[tokio::test]
-async fn a_batch_keeps_the_tools_that_were_there_when_it_started() {
+async fn a_batch_keeps_its_snapshot() {
     let gate = Arc::new(Gate::default());
     let registry = ToolRegistry::from_tools(tools![hold]).expect("one tool").with_shared_state(gate.clone());
     let live = LiveRegistry::new(registry).expect("complete");
@@ -91,7 +91,7 @@ async fn a_batch_keeps_the_tools_that_were_there_when_it_started() {
 }
 
 #[test]
-fn a_change_is_published_as_a_whole_or_not_at_all() {
+fn a_change_is_atomic() {
     let live = live();
     let before = live.snapshot();
     let refused = live.change(|registry| {
@@ -117,7 +117,7 @@ fn a_change_is_published_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_tool_that_lacks_its_state_is_refused() {
+fn a_tool_without_its_state_is_refused() {
     let live = LiveRegistry::new(ToolRegistry::new()).expect("complete");
     let error = live.change(|registry| registry.register(hold::tool())).expect_err("there is no gate");
     assert!(error.to_string().contains("needs state of type"), "{error}");
@@ -132,7 +132,7 @@ fn a_tool_that_lacks_its_state_is_refused() {
 }
 
 #[tokio::test]
-async fn every_change_is_told() {
+async fn every_change_is_emitted() {
     let live = live();
     let (snapshot, mut events) = live.watch();
     assert_eq!(snapshot.names().collect::<Vec<_>>(), ["live-hold"]);
@@ -163,7 +163,7 @@ async fn every_change_is_told() {
 }
 
 #[tokio::test]
-async fn a_slow_listener_learns_how_much_it_missed() {
+async fn a_slow_listener_gets_the_number_of_missed_changes() {
     let live = live();
     let mut events = live.subscribe();
     for turn in 0..300 {
@@ -180,7 +180,7 @@ async fn a_slow_listener_learns_how_much_it_missed() {
 }
 
 #[test]
-fn checks_see_every_tool_that_comes_and_may_disable_or_refuse_it() {
+fn checks_accept_disable_or_refuse_new_tools() {
     let live = live();
     live.add_check(|tool, registry| {
         assert!(registry.get_any(tool.name.as_str()).is_some(), "the tool is in the registry already");
@@ -203,7 +203,7 @@ fn checks_see_every_tool_that_comes_and_may_disable_or_refuse_it() {
 }
 
 #[test]
-fn readers_go_on_while_a_change_is_made() {
+fn readers_do_not_wait_for_a_change() {
     let live = live();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -219,7 +219,7 @@ fn readers_go_on_while_a_change_is_made() {
         for _ in 0..200 {
             live.change(|registry| {
                 registry.register(grow::tool())?;
-                // A reader that had to wait for this would never let the change end.
+                // A waiting reader would deadlock the change.
                 let _ = live.snapshot();
                 registry.register(grow_text::tool())
             })

@@ -1,4 +1,4 @@
-//! Names that collide or are not legal, and names that a provider does not accept.
+//! Names: collisions, legality, spellings for providers.
 
 use toolkit::prelude::*;
 use toolkit::serde_json::Value;
@@ -30,7 +30,7 @@ fn sent_names(registry: &ToolRegistry) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_provider_gets_a_name_it_accepts_and_its_calls_find_the_tool() {
+async fn a_provider_gets_accepted_names_and_its_calls_find_the_tool() {
     let long = format!("files.{}", "n".repeat(100));
     let names = ["fs.read", "fs.write", "fs_write", &long];
     let registry = ToolRegistry::from_tools(names.map(Named::new)).expect("no collisions");
@@ -52,7 +52,7 @@ async fn a_provider_gets_a_name_it_accepts_and_its_calls_find_the_tool() {
 }
 
 #[test]
-fn tools_of_one_name_are_refused_with_both_places() {
+fn a_collision_is_refused_with_both_locations() {
     mod one {
         /// One.
         #[toolkit::tool]
@@ -85,7 +85,7 @@ fn all_collisions_are_reported_at_once() {
 }
 
 #[tokio::test]
-async fn a_model_reads_the_names_that_it_knows() {
+async fn errors_use_the_spellings_the_model_knows() {
     let registry = ToolRegistry::from_tools(["fs.read", "fs.write"].map(Named::new)).expect("no collisions");
     let dispatcher = Dispatcher::new(registry).expect("no collisions");
     let calls = [ToolCall::new("1", "fs_reed", "{}"), ToolCall::new("2", "nothing like it", "{}")];

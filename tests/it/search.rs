@@ -1,4 +1,4 @@
-//! Tools that are searched for: by programs, and by models that do not see all of them.
+//! Tool search: by programs, and by models with deferred tools.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use toolkit::search::{SearchOptions, SearchWeights};
 use toolkit::serde_json::{Value, from_str, json};
 use toolkit::{DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
-/// What happened, in order.
+/// The events, in order.
 #[derive(Default)]
 struct Log(Mutex<Vec<String>>);
 
@@ -87,7 +87,7 @@ fn found(registry: &ToolRegistry, query: &str) -> Vec<String> {
     registry.search(query, 10).iter().map(|found| found.tool.definition().name.to_string()).collect()
 }
 
-/// The names that a provider is told, and those of them that are deferred.
+/// Returns the published names, and the deferred ones among them.
 fn told(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, Vec<String>) {
     let tools = registry.definitions(ApiFormat::Anthropic.with_options(options.clone())).to_value();
     let tools = tools.as_array().unwrap();
@@ -97,7 +97,7 @@ fn told(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, V
 }
 
 #[test]
-fn the_model_is_told_of_the_search_in_the_place_of_deferred_tools() {
+fn search_tools_are_published_in_place_of_deferred_tools() {
     let (usual, listed) =
         (DefinitionOptions::default(), DefinitionOptions::default().with_list_deferred(true));
     let all = ["dawdle", "geo_weather", "read_file", "send_mail", "write_file"].map(str::to_owned).to_vec();
@@ -139,7 +139,7 @@ fn descriptions_list_the_deferred_tools() {
 }
 
 #[tokio::test]
-async fn a_name_gives_the_whole_schema_and_words_that_of_deferred_tools() {
+async fn matches_carry_schemas_of_exact_and_deferred_tools() {
     let registry = registry();
     for query in ["read_file", "Read-File", " READ.FILE "] {
         let found = discover(&registry, query).await;
@@ -162,7 +162,7 @@ async fn a_name_gives_the_whole_schema_and_words_that_of_deferred_tools() {
 }
 
 #[test]
-fn what_is_found_goes_by_the_words() {
+fn matches_follow_the_words_of_the_query() {
     let registry = registry();
     assert_eq!(found(&registry, "persist"), ["write_file"], "its search hint");
     assert_eq!(found(&registry, "邮件"), ["send_mail"]);
@@ -190,7 +190,7 @@ fn options_change_the_ranking() {
 }
 
 #[test]
-fn words_that_all_tools_have_find_all_of_them_if_there_are_no_others() {
+fn a_query_of_common_words_finds_all_tools() {
     let tool = |name: &str| toolkit::ClosureTool::new(name, "Counts crabs.", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools(["a", "b", "c", "lobster"].map(tool)).unwrap();
     assert_eq!(found(&registry, "crabs").len(), 4);
@@ -203,7 +203,7 @@ fn words_that_all_tools_have_find_all_of_them_if_there_are_no_others() {
 struct Nothing {}
 
 #[tokio::test]
-async fn wrong_queries_are_explained() {
+async fn invalid_queries_fail_with_advice() {
     let dispatcher = dispatcher(registry());
     let empty = "Error validating JSON arguments: `query`: must not be empty; give words of what you need, as in `web search`";
     let cases = [
@@ -231,11 +231,11 @@ async fn wrong_queries_are_explained() {
 }
 
 #[tokio::test]
-async fn a_deferred_tool_is_called_through_the_other_and_by_its_name() {
+async fn a_deferred_tool_is_called_by_call_deferred_or_by_name() {
     let registry = registry();
     let dispatcher = dispatcher(registry.clone());
     for target in ["geo.weather", "geo_weather", "Geo-Weather"] {
-        // The number has no place in a double: it arrives as it was written.
+        // The number exceeds a double: it must arrive digit by digit.
         let call = format!(r#"{{"city": "Lima", "_target_tool": "{target}", "days": 18446744073709551615}}"#);
         let text = "geo.weather: sun in Lima for 18446744073709551615, no reason";
         let result = one(&dispatcher, "call_deferred", &call).await;
@@ -252,14 +252,14 @@ async fn a_deferred_tool_is_called_through_the_other_and_by_its_name() {
     assert!(!one(&dispatcher, "call_deferred", written).await.is_error(), "an object in a string");
 }
 
-/// Has a parameter of that name.
+/// Has a parameter named `arguments`.
 #[tool(register = false, defer)]
 fn run(arguments: Vec<String>) -> String {
     arguments.join(" ")
 }
 
 #[tokio::test]
-async fn arguments_may_be_written_as_one_object() {
+async fn nested_arguments_are_unwrapped() {
     let registry = registry() + run::tool();
     let dispatcher = dispatcher(registry.with_call_reason(true));
     let of = async |target: &str, arguments: Value| {
@@ -274,7 +274,7 @@ async fn arguments_may_be_written_as_one_object() {
 }
 
 #[tokio::test]
-async fn a_wrong_target_is_explained() {
+async fn an_invalid_target_fails_with_advice() {
     let mut registry = registry();
     registry.disable("send_mail", "the server is down").unwrap();
     let dispatcher = dispatcher(registry);
@@ -313,7 +313,7 @@ async fn a_wrong_target_is_explained() {
 }
 
 #[tokio::test]
-async fn the_rules_of_the_target_hold_for_the_call() {
+async fn the_policies_of_the_target_apply() {
     let log = Arc::new(Log::default());
     let seen = log.clone();
     let watch = move |request: ToolRequest, next: Next| {
@@ -346,7 +346,7 @@ async fn the_rules_of_the_target_hold_for_the_call() {
 }
 
 #[tokio::test]
-async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
+async fn a_deferred_call_keeps_its_reason() {
     let registry = registry().with_call_reason(true);
     let asked = |name: &str| {
         let tools = registry.definitions(ApiFormat::Anthropic).to_value();
@@ -360,7 +360,7 @@ async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
     assert_eq!(result.reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
-    // The tool is not to be asked, but the model was.
+    // The tool opted out, but the model was asked.
     let quiet =
         toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_call_reason(false));
     let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
@@ -369,13 +369,13 @@ async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
 }
 
 #[test]
-fn no_tool_may_have_a_name_of_the_search() {
+fn names_of_search_tools_are_reserved() {
     let taken = toolkit::ClosureTool::new("discover_tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([taken]).unwrap();
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
     assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
-    // One that is only spelled so gets another spelling.
+    // A tool with only the spelling gets another one.
     let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
     let (names, _) = told(&registry, &DefinitionOptions::default());
@@ -384,7 +384,7 @@ fn no_tool_may_have_a_name_of_the_search() {
 }
 
 #[test]
-fn a_registry_that_is_made_of_others_searches_if_one_of_them_does() {
+fn a_merged_registry_keeps_tool_search() {
     let mail = ToolRegistry::from_tools(tools![send_mail]).unwrap();
     let mut both = ToolRegistry::from_tools(tools![read_file]).unwrap().with_tool_search();
     assert_eq!(found(&both, "mail"), [""; 0]);
@@ -398,7 +398,7 @@ fn a_registry_that_is_made_of_others_searches_if_one_of_them_does() {
     assert_eq!(found(&both, "home-send_mail"), ["home-send_mail"]);
 }
 
-/// Waits until it may go on.
+/// Waits for a permit.
 #[tool(register = false)]
 async fn hold(#[state] gate: Arc<(Notify, Notify)>) {
     gate.0.notify_one();
@@ -406,7 +406,7 @@ async fn hold(#[state] gate: Arc<(Notify, Notify)>) {
 }
 
 #[tokio::test]
-async fn the_search_follows_a_live_registry_and_a_batch_keeps_its_snapshot() {
+async fn search_follows_a_live_registry_and_batches_keep_their_snapshot() {
     let gate: Arc<(Notify, Notify)> = Arc::default();
     let registry = ToolRegistry::from_tools(tools![hold]).unwrap().with_tool_search();
     let live = LiveRegistry::new(registry.with_shared_state(gate.clone())).unwrap();
@@ -431,7 +431,7 @@ async fn the_search_follows_a_live_registry_and_a_batch_keeps_its_snapshot() {
     );
 }
 
-/// Counts how often it is looked at.
+/// Counts reads of its definition.
 struct Counted(ToolDefinition, Arc<AtomicUsize>);
 
 impl Tool for Counted {
@@ -453,7 +453,7 @@ fn counted(number: usize, looks: &Arc<AtomicUsize>) -> Counted {
 }
 
 #[test]
-fn registering_deferred_tools_is_linear_and_the_two_are_made_once_for_each_change() {
+fn registering_deferred_tools_is_linear_and_search_tools_are_built_once_per_change() {
     let looks = Arc::new(AtomicUsize::new(0));
     let taken = || looks.swap(0, Ordering::Relaxed);
     let mut registry = ToolRegistry::new().with_tool_search();

@@ -7,6 +7,7 @@ use std::fmt;
 
 /// The source location of a tool's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Location {
     /// The source file.
     pub file: &'static str,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// What happens when both registries have a tool of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Collision {
     /// The merge fails.
     #[default]
