@@ -21,7 +21,7 @@ fn delete(path: String) -> String {
     format!("{path} is gone")
 }
 
-/// A desktop program would show a dialogue here and wait.
+/// Decides on the request; a desktop program would show a dialogue and wait.
 async fn ask_the_user(question: ApprovalRequest) -> Approval {
     println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
     match question.arguments["path"].as_str() {

@@ -18,7 +18,7 @@ async fn get_weather(city: String, #[param(range = 1..=7)] days: Option<u8>) -> 
     format!("{city}: clear, 21 °C for {} days", days.unwrap_or(1))
 }
 
-/// The response of each provider. Names with dots have the provider's spelling.
+/// Returns the response of each provider. Names with dots have the provider's spelling.
 fn response(format: ApiFormat) -> Value {
     let arguments = json!({"city": "Beijing", "days": 3});
     let text = arguments.to_string();

@@ -14,10 +14,10 @@ use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventK
 use toolkit::middleware::Retry;
 use toolkit::prelude::*;
 
-/// The number of tasks that dispatch at the same time.
+/// The number of concurrently dispatching tasks.
 const TASKS: u64 = 16;
 
-/// The memory that counts as no leak: in total, and per call.
+/// The tolerated growth of memory: in total, and per call.
 const TOLERATED_BYTES: (u64, u64) = (1_536 << 10, 4);
 
 #[tool]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::output::{FullOutput, OutputSink};
 
-/// The prefix of files that a sink may delete.
+/// The prefix of deletable files.
 const PREFIX: &str = "toolkit_";
 
-/// A sink that writes the full text of each truncated result to a file of a directory.
+/// A sink for full texts of truncated results: each becomes a file of a directory.
 ///
 /// The directory is created on first use, on Unix with access for the owner only, because results may hold secrets.
 /// Before each write expired files are deleted, then the oldest until the total size fits. Only files of sinks are
@@ -36,7 +36,7 @@ pub struct DirectorySink {
 }
 
 impl DirectorySink {
-    /// Creates a sink that keeps at most 100 MB (10⁸ bytes), each file for at most a day.
+    /// Creates a sink of at most 100 MB (10⁸ bytes), each file for at most a day.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }

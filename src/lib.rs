@@ -92,7 +92,7 @@ pub use toolkit_macros::toolset;
 #[doc(hidden)]
 pub use toolkit_core::__private;
 
-/// The names that nearly every program with tools needs.
+/// The names for nearly every program with tools.
 pub mod prelude {
     pub use crate::{
         ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams,

@@ -1,4 +1,4 @@
-//! Snapshot tests of a program's tools: a file that shows every change in a review.
+//! Snapshot tests of a program's tools: a file to show every change in a review.
 //!
 //! ```no_run
 //! #[test]
@@ -17,7 +17,7 @@ use std::{env, fmt, fs, io};
 
 pub use toolkit_core::testing::{ToolChange, ToolChanges, changes, record};
 
-/// The environment variable that updates the file.
+/// The environment variable for updates of the file.
 const UPDATE: &str = "TOOLKIT_UPDATE";
 
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file, or creates the file. A relative

@@ -65,7 +65,7 @@ impl fmt::Debug for CallId {
     }
 }
 
-/// The arguments of a call as the model wrote them: text that should be a JSON object.
+/// The arguments of a call as the model wrote them: the text of a JSON object, if all is well.
 ///
 /// The text is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]

@@ -90,7 +90,7 @@ impl ToolName {
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name of its three parts, for instance those of a remote server that shows the method `add` as `plus`.
+    /// Creates a name of its three parts, for instance for a remote method `add` shown as `plus`.
     ///
     /// # Errors
     /// [`NameError`] if `qualified` is illegal.
@@ -107,7 +107,7 @@ impl ToolName {
         }))
     }
 
-    /// Creates a name that the macro checked, up to the joint length, which the registry checks.
+    /// Creates a name already checked by the macro; the joint length is left to the registry.
     pub(crate) fn unchecked(namespace: Option<&str>, method: &str, separator: Separator) -> Self {
         let namespace = namespace.map(normalize);
         let qualified = match &namespace {
@@ -295,7 +295,7 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
     }
 }
 
-/// Checks that a name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
+/// Checks a name for 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
 ///
 /// # Errors
 /// [`NameError`] with a legal spelling.

@@ -11,9 +11,9 @@ mod truncate;
 
 pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
-pub use into::{IntoToolOutput, Json};
 #[cfg(feature = "tower")]
-pub(crate) use probes::failed;
+pub(crate) use into::failed;
+pub use into::{IntoToolOutput, Json};
 pub(crate) use schema_probes::SchemaFn;
 pub use sink::{FullOutput, OutputSink};
 pub use truncate::{Truncation, TruncationStrategy};
@@ -114,7 +114,7 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the message that explains the result to the model.
+    /// Sets a message to explain the result to the model.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.notes_mut().message = message.into();
@@ -143,7 +143,7 @@ impl ToolOutput {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// Returns the message that explains the result to the model; often empty.
+    /// Returns the message about the result for the model; often empty.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)

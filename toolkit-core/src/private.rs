@@ -1,4 +1,4 @@
-//! Everything that generated code names. Not public interface: it may change in any release.
+//! Everything named by generated code. Not public interface: it may change in any release.
 
 #![allow(missing_docs)]
 
@@ -20,14 +20,14 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// Names that the derive of `JsonSchema` needs in modules without a prelude.
+/// Names for the derive of `JsonSchema` in modules without a prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;
     pub use core::option::Option::Some;
 }
 
-/// The traits of method resolution, imported without names so that they shadow no name of the user.
+/// The traits of method resolution, imported without names to shadow none of the user.
 pub mod prelude {
     pub use crate::args::{DefaultValueBySerialize as _, ProbePlain as _};
     pub use crate::output::probes::{

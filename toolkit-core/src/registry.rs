@@ -61,7 +61,7 @@ pub struct ToolRegistry {
     state: Option<Arc<State>>,
     call_reason: bool,
     search: Option<Arc<SearchOptions>>,
-    /// Collisions of `+` and `+=`, which cannot return errors.
+    /// Collisions of `+` and `+=`: operators cannot return errors.
     problems: Vec<BuildProblem>,
     cache: RenderCache,
 }
@@ -142,7 +142,7 @@ impl ToolRegistry {
         self.state.as_ref()
     }
 
-    /// Checks that the registry can serve calls: no collisions, no missing state, no reserved names.
+    /// Checks for collisions, missing state and reserved names before the registry serves calls.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
         for tool in self.all_tools_sorted() {
@@ -216,7 +216,7 @@ impl ToolRegistry {
         self.cache.definitions(self, format)
     }
 
-    /// Returns the spellings of all names for a format, for requests and histories that the program builds itself.
+    /// Returns the spellings of all names for a format, for hand-made requests and histories.
     #[must_use]
     pub fn wire_names(&self, format: &impl ToolFormat) -> WireNames {
         self.cache.names(self, format.name_rule())

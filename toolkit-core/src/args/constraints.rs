@@ -84,9 +84,9 @@ impl<T: Items> Items for Option<T> {
 
 /// Checks a type at compile time; generated code names this function and never calls it.
 pub const fn is_number<T: Number>() {}
-/// See [`is_number`].
+/// Checks a type at compile time, see [`is_number`].
 pub const fn is_text<T: Text>() {}
-/// See [`is_number`].
+/// Checks a type at compile time, see [`is_number`].
 pub const fn is_countable<T: Countable>() {}
-/// See [`is_number`].
+/// Checks a type at compile time, see [`is_number`].
 pub const fn has_items<T: Items>() {}

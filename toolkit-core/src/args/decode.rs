@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes `name` and its closing quote, if that is the key.
+    /// Takes `name` and its closing quote, if it is the key.
     #[inline]
     fn accept_key(&mut self, name: &str) -> bool {
         let end = self.at + name.len();

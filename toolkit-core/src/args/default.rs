@@ -18,7 +18,7 @@ pub struct ParamDefault {
 #[derive(Debug)]
 pub struct DefaultValue<T>(pub T);
 
-/// `to_value` for types that are `Serialize`.
+/// `to_value` for `Serialize` types.
 pub trait DefaultValueBySerialize {
     /// Returns the value as JSON.
     fn to_value(&self) -> Option<Value>;

@@ -1,4 +1,4 @@
-//! Arguments of tools whose schema is known only at run time.
+//! Arguments of tools with a schema known only at run time.
 
 use super::explain;
 use super::members::{not_an_object, not_json, with_members};

@@ -116,7 +116,7 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// Fills the slot with the value or a coerced one, and returns the text that was taken.
+/// Fills the slot with the value or a coerced one, and returns the accepted text.
 ///
 /// Tried in order: the contents of a string, a whole number as an integer, an allowed value in another letter case,
 /// and [coercion](coerce) inside an array or object.
@@ -145,7 +145,7 @@ fn fill<'a>(
     taken.map(Cow::Owned).ok_or(error)
 }
 
-/// Returns the only allowed value that differs from the text just in letter case.
+/// Returns the only allowed value equal to the text up to letter case.
 fn other_case(text: &str, property: &Value) -> Option<String> {
     let allowed = property.get("enum")?.as_array()?.iter().filter_map(Value::as_str);
     let mut alike = allowed.filter(|allowed| allowed.to_lowercase() == text.to_lowercase());
@@ -237,7 +237,7 @@ pub(super) fn violation(place: &str, fault: Fault) -> Violation {
     Violation::new(path(place, &fault.steps), fault.kind, fault.message)
 }
 
-/// Returns the violations that the schema shows; if there are none, the error of the type's decoder.
+/// Returns the violations of the schema; if there are none, the error of the type's decoder.
 pub(super) fn wrong_value(
     place: &str,
     value: &str,
@@ -263,7 +263,7 @@ pub(super) fn wrong_value(
     }
 }
 
-/// Returns an array or object that the model wrote into a string.
+/// Returns an array or object written into a string.
 fn container_in_string(value: &str) -> Option<String> {
     let inner = serde_json::from_str::<String>(value).ok()?;
     let parsed = serde_json::from_str::<Value>(&inner).ok()?;
@@ -275,8 +275,9 @@ fn is_about_members(error: &serde_json::Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// Drops faults that an alias explains: an unknown member beside a missing one may be the same, under a name that the
-/// type accepts and the schema does not show.
+/// Drops faults explained by an alias.
+///
+/// An unknown member beside a missing one may be the same, under an alias missing from the schema.
 fn without_aliases(faults: &mut Vec<Fault>) {
     let parents: Vec<Vec<Step>> =
         faults.iter().filter(|fault| fault.kind == ViolationKind::Unknown).map(parent).collect();

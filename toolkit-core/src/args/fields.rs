@@ -4,7 +4,7 @@ use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Returns the field names and aliases of a struct; `None` for other types, and for structs that accept any name.
+/// Returns the field names and aliases of a struct; `None` for other types, and for structs open to any name.
 pub(super) fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let mut fields = None;
     // Always an error: the probe has no value and only records the expected fields.

@@ -41,7 +41,7 @@ impl<T: JsonSchema> Describe for T {}
 pub struct ParamSpec {
     /// The published name.
     pub name: &'static str,
-    /// The description; if empty, that of the type.
+    /// The description; if empty, the type's.
     pub description: &'static str,
     /// Makes the schema of its type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
@@ -177,7 +177,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     schema.into()
 }
 
-/// Allows `null` explicitly, for parameters whose absence means a default.
+/// Allows `null` explicitly, for optional parameters with a default.
 fn allow_null(schema: &mut Map<String, Value>) {
     match schema.get_mut("type") {
         Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),
@@ -211,15 +211,16 @@ impl<T: Decode> Fill for Option<T> {
     }
 }
 
-/// Fills the slot of an absent parameter with `None`, if that is its value.
+/// Fills the slot of an absent optional parameter with `None`.
 pub(super) fn fill_absent(param: &Param<'_>, slot: &mut dyn Fill) {
     if param.absent_is_none {
         let _ = slot.fill("null");
     }
 }
 
-/// Resolves whether a type is an `Option`, through any alias: the inherent method is that of `Option<T>`, the method of
-/// [`ProbePlain`] that of every other type.
+/// Resolves whether a type is an `Option`, through any alias.
+///
+/// Method resolution picks the inherent method for `Option<T>`, and [`ProbePlain`] for every other type.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 

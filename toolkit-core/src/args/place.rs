@@ -17,7 +17,7 @@ pub(super) fn offset(text: &str, line: usize, column: usize) -> usize {
     lines.map(str::len).sum::<usize>() + column
 }
 
-/// Finds the innermost value of a well-formed JSON text that contains `offset` or ends there.
+/// Finds the innermost value around `offset`, or ending there, in well-formed JSON.
 ///
 /// The scan is a loop over tokens, so deep nesting cannot exhaust the stack.
 pub(super) fn find(text: &str, offset: usize) -> Place<'_> {

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 pub struct ObjectInfo {
     /// The names of fields and aliases; `None` if the type accepts any name.
     fields: Option<&'static [&'static str]>,
-    /// Whether the type ignores unknown names, so that the schema decides on them.
+    /// Whether the type ignores unknown names; the schema then decides on them.
     closable: bool,
     /// Whether the schema constrains more than the type does.
     has_constraints: bool,
@@ -46,7 +46,7 @@ impl ObjectInfo {
         Some((schema, Self { fields, closable, has_constraints }))
     }
 
-    /// Makes the schema forbid names that the type would ignore, or allow them again.
+    /// Makes the schema forbid names ignored by the type, or allow them again.
     pub(crate) fn close(&self, schema: &mut Value, closed: bool) {
         if self.closable {
             close(schema, closed);
@@ -58,7 +58,7 @@ impl ObjectInfo {
         options.refuse_unknown && self.fields.is_some_and(|fields| !fields.contains(&name))
     }
 
-    /// Returns whether decoded arguments satisfy the rules that the type does not know.
+    /// Returns whether decoded arguments satisfy the rules beyond the type.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
@@ -82,7 +82,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns the schema of a type whose fields are the arguments, and its facts.
+/// Returns the schema of an arguments type, and its facts.
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {
@@ -184,7 +184,7 @@ impl Relaxed {
         names.len() < self.names.len()
     }
 
-    /// Checks the rules that the type does not know, after it accepted the text.
+    /// Checks the rules beyond the type, after it accepted the text.
     fn accept(self, info: &ObjectInfo, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
         let is_about_name = |violation: &Violation| {
             matches!(violation.kind, ViolationKind::Unknown | ViolationKind::Duplicate)
@@ -196,7 +196,7 @@ impl Relaxed {
         report.finish()
     }
 
-    /// Returns the error for a text that the type refused; the schema's faults say more than `error`.
+    /// Returns the error for a text refused by the type; the schema's faults say more than `error`.
     fn refuse(mut self, options: &DecodeOptions<'_>, error: &serde_json::Error) -> ToolError {
         if self.report.violations.is_empty() {
             self.report.extend(explain::wrong_value("", &self.text, options, Some(options.schema), error));
@@ -205,7 +205,7 @@ impl Relaxed {
     }
 }
 
-/// A slot that checks a value against its schema instead of decoding it.
+/// A slot with a check against the schema in place of decoding.
 struct Checked<'a> {
     root: &'a Value,
     schema: &'a Value,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The tools that the model may or must call.
+/// The tool choice of a request: the permitted and required tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -38,10 +38,10 @@ pub enum ToolChoice {
 pub struct ToolConfig {
     /// The tool choice.
     pub choice: ToolChoice,
-    /// Whether the model may make parallel calls; `None` leaves it to the provider, which nearly always means yes.
+    /// Whether the model may make parallel calls; `None` means the provider's default, nearly always yes.
     pub parallel: Option<bool>,
-    /// The tools of the choice that take free text ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)): OpenAI's
-    /// APIs refuse a choice that names them as functions.
+    /// The tools of the choice with free text as input ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)). OpenAI's
+    /// APIs refuse a choice with these as functions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
 }
@@ -54,7 +54,7 @@ impl ToolConfig {
         self
     }
 
-    /// Adds tools that take [free text](Self::custom); names outside of the choice are ignored.
+    /// Adds tools with [free text](Self::custom) as input; names outside of the choice are ignored.
     #[must_use]
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {

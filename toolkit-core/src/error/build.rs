@@ -34,7 +34,7 @@ pub enum BuildProblem {
         /// The definition of the later tool, if known.
         second: Option<Location>,
     },
-    /// A tool needs state that the registry does not have.
+    /// A tool needs state missing from the registry.
     MissingState {
         /// The name of the tool.
         tool: String,
@@ -66,7 +66,7 @@ pub enum BuildProblem {
         /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A schema of parameters is invalid, or not that of an object.
+    /// A schema is invalid, or a parameters schema accepts no objects.
     InvalidSchema {
         /// The name of the tool.
         tool: String,
@@ -192,7 +192,7 @@ impl fmt::Display for BuildProblem {
     }
 }
 
-/// A location, or that it is unknown.
+/// A location or an unknown place, for display.
 struct At<'a>(&'a Option<Location>);
 
 impl fmt::Display for At<'_> {

@@ -128,7 +128,7 @@ impl ToolError {
         Self::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Creates the error for arguments that are not JSON.
+    /// Creates the error for arguments without valid JSON.
     #[must_use]
     pub fn invalid_json(reason: impl fmt::Display) -> Self {
         Self::new(ErrorKind::InvalidJson, format!("Error parsing JSON arguments: {reason}"))
@@ -196,7 +196,7 @@ impl ToolError {
         Self::new(ErrorKind::InvalidOutput, message).with_brief("Invalid return type")
     }
 
-    /// Creates the error for a tool that did not finish within `limit`.
+    /// Creates the error for a tool unfinished after `limit`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -265,7 +265,7 @@ impl ToolError {
             .with_brief(brief)
     }
 
-    /// Turns the failure into the last of `attempts` in a row, after which the model should stop.
+    /// Turns the failure into the last of `attempts` in a row; the model is told to stop.
     #[must_use]
     pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
         let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
@@ -295,8 +295,8 @@ impl ToolError {
         &self.0.brief
     }
 
-    /// Returns the details for the program: for an error of the tool, its text with that of its causes. The `{:#}` form of
-    /// an error shows them too.
+    /// Returns the details for the program, such as an error's text with its causes. The `{:#}` form of an error shows
+    /// them too.
     ///
     /// ```
     /// use toolkit::ToolError;

@@ -1,9 +1,9 @@
-//! Spellings of tool names for providers that accept fewer characters.
+//! Spellings of tool names for providers with stricter rules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The names that a provider accepts.
+/// A provider's rule for names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameRule {
     /// The maximum length, in characters.
@@ -51,7 +51,7 @@ impl NameRule {
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// Returns an accepted name that ends with a digest of the full name.
+    /// Returns an accepted name with a digest of the full name at its end.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
@@ -62,7 +62,7 @@ impl NameRule {
     }
 }
 
-/// A reversible mapping of names to spellings that a provider accepts.
+/// A reversible mapping of names to spellings accepted by a provider.
 ///
 /// Accepted names keep their spelling. In others each refused character becomes `_`; if the result is too long or
 /// collides, a digest of the full name is appended. The mapping depends only on the set of names, not on their order.
@@ -133,7 +133,7 @@ impl WireNames {
         self.0.originals.get(spelling).map_or(spelling, |original| original)
     }
 
-    /// Returns the names with a changed spelling, with that spelling, in no particular order.
+    /// Returns changed spellings as pairs of name and spelling, in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
     }
@@ -151,12 +151,12 @@ fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usi
     }
 }
 
-/// Replaces every character that `legal` refuses by `_`.
+/// Replaces every character refused by `legal` with `_`.
 pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> String {
     name.chars().map(|c| if legal(c) { c } else { '_' }).collect()
 }
 
-/// Computes the FNV-1a hash, so that spellings are equal in every process and on every machine.
+/// Computes the FNV-1a hash, equal in every process and on every machine.
 #[must_use]
 pub fn fnv1a(text: &str, salt: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ salt;

@@ -118,7 +118,7 @@ impl Media {
         Self { media_type: media_type.into(), data, name: None }
     }
 
-    /// Creates media that the provider fetches from an address.
+    /// Creates media at an address, to be fetched by the provider.
     #[must_use]
     pub fn from_url(media_type: impl Into<String>, url: impl Into<String>) -> Self {
         Self { media_type: media_type.into(), data: MediaData::Url(url.into()), name: None }

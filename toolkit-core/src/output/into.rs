@@ -1,6 +1,5 @@
 //! [`IntoToolOutput`]: conversion of return values into tool output.
 
-use super::probes::failed;
 use super::{Base64, Content, JsonText, Media, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
@@ -40,7 +39,7 @@ use std::sync::Arc;
     note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
 )]
 pub trait IntoToolOutput {
-    /// Whether the output is the value's JSON, so that its schema describes it.
+    /// Whether the output is the value's JSON, and the type's schema describes it.
     #[doc(hidden)]
     const IS_JSON: bool = false;
 
@@ -125,7 +124,33 @@ fn into_error<E: Display + 'static>(error: E) -> ToolError {
     error.map_or_else(|| ToolError::failed("the reason is not known"), ToolError::failed)
 }
 
-/// A value written as JSON: for closures that return a `Serialize` type.
+/// The longest reported chain of causes.
+const MAX_CAUSES: usize = 8;
+
+/// Converts an error: its text is for the model, the texts of its causes are details.
+///
+/// The tool's author chose the error's own text. Causes come from deeper layers and may hold addresses or secrets.
+pub(crate) fn failed(error: &dyn Error) -> ToolError {
+    ToolError::failed_with(&error.to_string(), with_causes(error))
+}
+
+/// Returns the texts of an error and its causes, without repetitions.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    for _ in 0..MAX_CAUSES {
+        let Some(error) = cause else { break };
+        let reason = error.to_string();
+        if !text.contains(&reason) {
+            text.push_str(": ");
+            text.push_str(&reason);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// A value written as JSON: the return type of closures with a `Serialize` type.
 ///
 /// ```
 /// use toolkit::{IntoToolOutput, Json};

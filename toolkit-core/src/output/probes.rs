@@ -4,8 +4,8 @@
 //! implementation by the concrete type, through any alias: inherent methods before those of traits, `self` before
 //! `&self`.
 
-use super::into::as_json;
-use super::{IntoToolOutput, ToolOutput};
+use super::ToolOutput;
+use super::into::{IntoToolOutput, as_json, failed};
 use crate::error::ToolError;
 use serde::Serialize;
 use std::convert::Infallible as Never;
@@ -95,7 +95,7 @@ impl<T> Deref for Output<T> {
     }
 }
 
-/// The error that a function returned.
+/// The error returned by a function.
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
@@ -142,32 +142,6 @@ impl<E: Error> ByError for Failure<E> {
     }
 }
 
-/// The longest reported chain of causes.
-const MAX_CAUSES: usize = 8;
-
-/// Converts an error: its text is for the model, the texts of its causes are details.
-///
-/// The tool's author chose the error's own text. Causes come from deeper layers and may hold addresses or secrets.
-pub(crate) fn failed(error: &dyn Error) -> ToolError {
-    ToolError::failed_with(&error.to_string(), with_causes(error))
-}
-
-/// Returns the texts of an error and its causes, without repetitions.
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    for _ in 0..MAX_CAUSES {
-        let Some(error) = cause else { break };
-        let reason = error.to_string();
-        if !text.contains(&reason) {
-            text.push_str(": ");
-            text.push_str(&reason);
-        }
-        cause = error.source();
-    }
-    text
-}
-
 /// The bound on a function's error type, with its own compiler message.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
@@ -179,7 +153,7 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// Second choice: any other error that displays. It takes a reference, so that the others come first.
+/// Second choice: any other `Display` error. It takes a reference, so that the others come first.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
     /// Converts the error's text; the rest of its `{:#}` form becomes details.

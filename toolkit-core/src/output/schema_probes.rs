@@ -17,7 +17,7 @@ pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 pub struct Returned<T>(PhantomData<T>);
 
 impl<T> Returned<T> {
-    /// The value that stands for the type.
+    /// The value representing the type.
     pub const TYPE: Self = Self(PhantomData);
 }
 
@@ -72,7 +72,7 @@ impl Returned<()> {
     }
 }
 
-/// First choice: a type with its own conversion, which may not be its JSON.
+/// First choice: a type with its own conversion, possibly to other content than JSON.
 pub trait SchemaByConversion: Sized {
     /// Returns the schema of the type, if its output is JSON.
     fn output_schema(self) -> Option<SchemaFn>;

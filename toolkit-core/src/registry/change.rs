@@ -66,7 +66,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Restores an [overridden](Self::override_tool) tool and returns the one that took its place.
+    /// Restores an [overridden](Self::override_tool) tool and returns its replacement.
     ///
     /// # Errors
     /// [`BuildError`] if there is no such tool, or it is not overridden.
@@ -84,7 +84,7 @@ impl ToolRegistry {
         self.overridden.keys().map(|name| &**name)
     }
 
-    /// Returns a registry with only the tools that pass a filter. The others are neither listed nor callable, and no
+    /// Returns a registry with only the tools passing a filter. The others are neither listed nor callable, and no
     /// error names them.
     ///
     /// ```
@@ -119,7 +119,7 @@ impl ToolRegistry {
         subset.tools.retain(|name, _| names.contains(&**name));
         subset.disabled.retain(|name, _| names.contains(&**name));
         subset.overridden.retain(|name, _| names.contains(&**name));
-        subset.switches = self.switches.only_tools(names);
+        subset.switches = self.switches.for_tools(|name| names.contains(name));
         subset.cache = self.cache.renewed();
         subset
     }

@@ -1,4 +1,4 @@
-//! Discovery of tools that the linker collected.
+//! Discovery of tools collected by the linker.
 
 use super::ToolRegistry;
 use crate::error::BuildError;

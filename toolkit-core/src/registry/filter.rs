@@ -73,7 +73,7 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// Creates a filter that every tool passes.
+    /// Creates a filter without conditions: every tool passes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -101,14 +101,14 @@ impl ToolFilter {
         self
     }
 
-    /// Passes only tools with a name that matches one of these patterns, or of those added before.
+    /// Passes only tools with a name matching one of these patterns, or of those added before.
     #[must_use]
     pub fn include<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
         self.include.get_or_insert_default().extend(patterns.into_iter().map(Into::into));
         self
     }
 
-    /// Excludes tools with a name that matches one of these patterns.
+    /// Excludes tools with a name matching one of these patterns.
     #[must_use]
     pub fn exclude<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
         self.exclude.extend(patterns.into_iter().map(Into::into));

@@ -1,4 +1,4 @@
-//! A registry that changes while it is in use.
+//! A shared registry with atomic changes.
 
 mod check;
 mod events;
@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// A registry that changes while it is in use, or a [view](Self::viewed) of one. Clones share the registry.
+/// A shared registry with atomic changes, or a [view](Self::viewed) of one. Clones share the registry.
 ///
 /// Readers take a [snapshot](Self::snapshot) and never wait. A change edits a copy, which is checked and published
 /// as a whole or not at all; snapshots in use, such as that of a running batch, stay as they are. Changes wait for
@@ -64,7 +64,7 @@ struct Published {
     version: u64,
 }
 
-/// A view that follows a live registry.
+/// A view of a live registry.
 struct View {
     of: LiveRegistry,
     view: RegistryView,
@@ -105,7 +105,7 @@ impl LiveRegistry {
         Ok(Self(Arc::new(Inner::Root(Root { published, checks: Mutex::default(), events }))))
     }
 
-    /// Returns a view that follows this registry.
+    /// Returns a view of this registry; it follows each change.
     ///
     /// A tool that a later change makes impossible to show, for instance because its name is taken, is left out until
     /// that changes; [`check`](Self::check) reports it.
@@ -146,7 +146,7 @@ impl LiveRegistry {
         self.root().published.load().version
     }
 
-    /// Checks that a view shows all of its tools.
+    /// Checks for tools left out of a view.
     ///
     /// # Errors
     /// [`BuildError`] with every tool left out, and why.
@@ -154,7 +154,7 @@ impl LiveRegistry {
         self.snapshot().check()
     }
 
-    /// Changes the registry: `edit` gets a copy, published if nothing fails. Returns what `edit` returns.
+    /// Changes the registry: `edit` gets a copy, published if nothing fails. Returns the value of `edit`.
     ///
     /// If `edit` fails or panics, nothing has changed. Through a view, `edit` gets the registry behind it. A nested
     /// change inside of `edit` or of a [check](Self::add_check) deadlocks.

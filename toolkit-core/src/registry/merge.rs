@@ -8,7 +8,7 @@ use crate::tool::{Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// What happens when both registries have a tool of the same name.
+/// The rule for tools of the same name in a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {

@@ -68,13 +68,13 @@ impl ToolRegistry {
         let mut part = self.subset(&names);
         part.problems = Vec::new();
         let mut rest = self.subset(&self.names_where(|tool| !inside(tool)));
-        rest.switches = self.switches.without_tools(&names);
+        rest.switches = self.switches.for_tools(|name| !names.contains(name));
         rest.problems = std::mem::take(&mut self.problems);
         *self = rest;
         Ok(part)
     }
 
-    /// Replaces the tools of a namespace, for instance when a server announces that its tools changed.
+    /// Replaces the tools of a namespace, for instance when a server announces changed tools.
     ///
     /// Missing tools are removed, known ones replaced (behind an [override](Self::override_tool), if there is one), and
     /// new ones added. Rules for tools, the namespace or tags stay.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
     names: [OnceLock<WireNames>; NameRule::COMMON.len()],
-    /// Spellings under rules that are not [common](NameRule::COMMON).
+    /// Spellings under rules outside of [`NameRule::COMMON`].
     other_names: Mutex<Vec<(NameRule, WireNames)>>,
     rendered: Mutex<Renderings>,
     /// The renderings of the registry before it changed.

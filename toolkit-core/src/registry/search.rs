@@ -1,4 +1,4 @@
-//! Tool search over a registry: for programs, and for models that see only part of the tools.
+//! Tool search over a registry: for programs, and for models with deferred tools.
 
 use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolError};
@@ -112,7 +112,7 @@ impl ToolRegistry {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// Returns the tool of a call whose name no tool has exactly, with its arguments. For `call_deferred` these are
+    /// Returns the tool and the arguments of a call without an exact match of its name. For `call_deferred` these are
     /// the target and its arguments.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
-//! The rules that disable tools, with their reasons.
+//! Rules to disable tools, with their reasons.
 
 use super::filter::TagMatch;
 use crate::name::ToolName;
 use crate::tool::ToolDefinition;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The rules for tools, namespaces and tags.
@@ -96,18 +96,11 @@ impl Switches {
         }
     }
 
-    /// Returns the rules without those for these tools.
-    pub(super) fn without_tools(&self, names: &BTreeSet<&str>) -> Self {
-        let mut rest = self.clone();
-        rest.tools.retain(|name, _| !names.contains(&**name));
-        rest
-    }
-
-    /// Returns the rules; of those for tools, only these tools'.
-    pub(super) fn only_tools(&self, names: &BTreeSet<&str>) -> Self {
-        let mut part = self.clone();
-        part.tools.retain(|name, _| names.contains(&**name));
-        part
+    /// Returns the rules; of those for single tools, only the tools chosen by `keep`.
+    pub(super) fn for_tools(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut rules = self.clone();
+        rules.tools.retain(|name, _| keep(name));
+        rules
     }
 
     /// Adds the rules of another registry; existing rules stay.

@@ -67,7 +67,7 @@ impl RegistryView {
         self
     }
 
-    /// Keeps only tools that pass the filter.
+    /// Keeps only tools passing the filter.
     #[must_use]
     pub fn filter(self, filter: ToolFilter) -> Self {
         self.step(Step::Filter(filter))

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 /// The argument with the name of the target.
 pub(super) const TARGET: &str = "_target_tool";
 
-/// The member that many models nest the target's arguments in, as other protocols do.
+/// The member for nested arguments, as many models write them after other protocols.
 const NESTED: &str = "arguments";
 
 /// The call behind a call of `call_deferred`.

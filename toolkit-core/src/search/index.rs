@@ -17,7 +17,7 @@ const LENGTH: f64 = 0.75;
 /// A word in fewer tools than this is never common.
 const COMMON_FROM: usize = 3;
 
-/// The depth to which a schema is read for parameters.
+/// The maximum depth of indexed parameters.
 const DEEPEST: usize = 16;
 
 /// A tool found by a [search](crate::ToolRegistry::search).
@@ -72,7 +72,7 @@ struct Term {
 }
 
 impl Index {
-    /// Indexes tools that are sorted by name, with the words of unchanged tools taken from an earlier index.
+    /// Indexes tools sorted by name, with the words of unchanged tools taken from an earlier index.
     pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
         let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
         let entry = |tool: &Arc<dyn Tool>| {
@@ -105,7 +105,7 @@ impl Index {
         self.entries.iter().map(|entry| &entry.tool)
     }
 
-    /// Returns the tool of this name, else all tools whose names differ only in letter case and separators.
+    /// Returns the tool of this name, else all tools with the name up to letter case and separators.
     pub(super) fn named(&self, name: &str) -> Vec<&Arc<dyn Tool>> {
         if let Some(entry) = self.entry(name) {
             return vec![&entry.tool];

@@ -21,8 +21,8 @@ pub struct SearchOptions {
     pub weights: SearchWeights,
     /// The least score of a match, as a part of the best score; 0.3 by default.
     pub min_score_ratio: f64,
-    /// The part of all tools from which a word counts as common and is ignored; 0.5 by default. A word in fewer
-    /// than three tools is never common.
+    /// The share of common words: a word in at least this part of the tools is ignored; 0.5 by default. A word in
+    /// fewer than three tools is never common.
     pub max_tools_ratio: f64,
     /// The number of deferred tools listed in the descriptions of `discover_tools` and `call_deferred`; 50 by
     /// default. The list costs tokens in every request.
@@ -50,7 +50,7 @@ impl SearchOptions {
         self
     }
 
-    /// Sets the part of all tools from which a word counts as common.
+    /// Sets the share of common words.
     #[must_use]
     pub fn with_max_tools_ratio(mut self, ratio: f64) -> Self {
         self.max_tools_ratio = ratio;

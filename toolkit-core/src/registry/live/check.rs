@@ -19,7 +19,7 @@ pub enum CheckOutcome {
 
 pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync;
 
-/// Runs all checks on every tool of `after` that is not in `before`. Any refusal fails the change; otherwise the first
+/// Runs all checks on every tool new in `after`. Any refusal fails the change; otherwise the first
 /// check that disables a tool gives the reason.
 pub(super) fn run_checks(
     checks: &[Arc<Check>],
