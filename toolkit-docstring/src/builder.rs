@@ -1,53 +1,41 @@
-//! What has been found so far.
+//! Assembly of a [`Docstring`].
 
 use crate::default;
 use crate::model::{Docstring, ParamDoc, Problem, RaisesDoc, ReturnsDoc};
 use crate::type_spec::TypeSpec;
 
-/// Gathers documentation. What is said first about a parameter stays, except that a later description
-/// goes before an earlier one, as a later key does in a dictionary; the writer is told.
+/// Collects documentation into a [`Docstring`].
+///
+/// If a parameter is documented twice, its first type and default and its last description win, and the
+/// repetition is reported as a problem.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct Builder {
     docs: Docstring,
     types: Vec<ParamDoc>,
 }
 
-impl Findings {
-    /// A parameter is described.
+impl Builder {
+    /// Adds the description of a parameter.
     pub(crate) fn param(&mut self, name: &str, spec: &TypeSpec, description: &str, line: usize) {
-        let found = ParamDoc {
-            name: name.to_owned(),
-            ty: spec.ty.clone(),
-            description: description.to_owned(),
-            default: spec.default.clone().or_else(|| default::stated(description)),
-            optional: spec.optional,
-            line,
-        };
+        let found = param_doc(name, spec, description, line);
         match self.docs.params.iter_mut().find(|param| param.name == name) {
             None => self.docs.params.push(found),
             Some(param) => {
                 if !found.description.is_empty() {
                     param.description.clone_from(&found.description);
                 }
-                complete(param, found);
+                fill_gaps(param, found);
                 self.problem(line, format!("parameter `{name}` is documented twice"));
             }
         }
     }
 
-    /// The type of a parameter is told apart from its description.
-    pub(crate) fn param_type(&mut self, name: &str, spec: TypeSpec, line: usize) {
-        self.types.push(ParamDoc {
-            name: name.to_owned(),
-            ty: spec.ty,
-            default: spec.default,
-            optional: spec.optional,
-            line,
-            ..ParamDoc::default()
-        });
+    /// Adds the type of a parameter from a field of its own, such as `:type x: int`.
+    pub(crate) fn param_type(&mut self, name: &str, spec: &TypeSpec, line: usize) {
+        self.types.push(param_doc(name, spec, "", line));
     }
 
-    /// The result is described.
+    /// Adds documentation of the return value.
     pub(crate) fn returns(&mut self, ty: Option<String>, description: &str, line: usize) {
         let returns = self.docs.returns.get_or_insert_with(|| ReturnsDoc { line, ..ReturnsDoc::default() });
         returns.ty = returns.ty.take().or(ty);
@@ -57,23 +45,23 @@ impl Findings {
         returns.description.push_str(description);
     }
 
-    /// A failure is described.
+    /// Adds the documentation of an error.
     pub(crate) fn raises(&mut self, ty: Option<String>, description: String, line: usize) {
         self.docs.raises.push(RaisesDoc { ty, description, line });
     }
 
-    /// The writer slipped.
+    /// Adds a likely mistake.
     pub(crate) fn problem(&mut self, line: usize, message: String) {
         self.docs.problems.push(Problem { line, message });
     }
 
-    /// Everything found, together with the text that is left.
+    /// Completes the documentation with the remaining text.
     pub(crate) fn finish(self, summary: String, description: String) -> Docstring {
         let mut docs = self.docs;
         for typed in self.types {
             match docs.params.iter_mut().find(|param| param.name == typed.name) {
                 None => docs.params.push(typed),
-                Some(param) => complete(param, typed),
+                Some(param) => fill_gaps(param, typed),
             }
         }
         docs.params.sort_by_key(|param| param.line);
@@ -81,7 +69,13 @@ impl Findings {
     }
 }
 
-fn complete(param: &mut ParamDoc, found: ParamDoc) {
+fn param_doc(name: &str, spec: &TypeSpec, description: &str, line: usize) -> ParamDoc {
+    let TypeSpec { ty, optional, default } = spec.clone();
+    let default = default.or_else(|| default::find(description));
+    ParamDoc { name: name.to_owned(), ty, description: description.to_owned(), default, optional, line }
+}
+
+fn fill_gaps(param: &mut ParamDoc, found: ParamDoc) {
     param.ty = param.ty.take().or(found.ty);
     param.default = param.default.take().or(found.default);
     param.optional |= found.optional;
@@ -89,16 +83,16 @@ fn complete(param: &mut ParamDoc, found: ParamDoc) {
 
 #[cfg(test)]
 mod tests {
-    use super::Findings;
+    use super::Builder;
     use crate::type_spec::TypeSpec;
 
     #[test]
-    fn the_later_description_and_the_earlier_type_stay() {
-        let mut findings = Findings::default();
-        findings.param("x", &TypeSpec::default(), "", 1);
-        findings.param("x", &TypeSpec::read("int, optional"), "first", 2);
-        findings.param("x", &TypeSpec::read("str"), "second", 3);
-        let docs = findings.finish(String::new(), String::new());
+    fn the_last_description_and_the_first_type_win() {
+        let mut builder = Builder::default();
+        builder.param("x", &TypeSpec::default(), "", 1);
+        builder.param("x", &TypeSpec::parse("int, optional"), "first", 2);
+        builder.param("x", &TypeSpec::parse("str"), "second", 3);
+        let docs = builder.finish(String::new(), String::new());
 
         let x = docs.param("x").unwrap();
         assert_eq!(x.description, "second");
@@ -110,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn merges_types_in_the_end() {
-        let mut findings = Findings::default();
-        findings.param_type("b", TypeSpec::read("int"), 1);
-        findings.param_type("a", TypeSpec::read("str"), 2);
-        findings.param("a", &TypeSpec::default(), "text", 3);
-        let docs = findings.finish(String::new(), String::new());
+    fn types_are_merged_into_descriptions() {
+        let mut builder = Builder::default();
+        builder.param_type("b", &TypeSpec::parse("int"), 1);
+        builder.param_type("a", &TypeSpec::parse("str"), 2);
+        builder.param("a", &TypeSpec::default(), "text", 3);
+        let docs = builder.finish(String::new(), String::new());
 
         let found: Vec<_> = docs
             .params
@@ -127,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn joins_what_is_returned() {
-        let mut findings = Findings::default();
-        findings.returns(None, "one", 1);
-        findings.returns(Some("int".to_owned()), "", 2);
-        findings.returns(Some("str".to_owned()), "two", 3);
-        let returns = findings.finish(String::new(), String::new()).returns.unwrap();
+    fn descriptions_of_the_return_value_are_joined() {
+        let mut builder = Builder::default();
+        builder.returns(None, "one", 1);
+        builder.returns(Some("int".to_owned()), "", 2);
+        builder.returns(Some("str".to_owned()), "two", 3);
+        let returns = builder.finish(String::new(), String::new()).returns.unwrap();
         assert_eq!(returns.ty.as_deref(), Some("int"));
         assert_eq!(returns.description, "one\n\ntwo");
         assert_eq!(returns.line, 1);
