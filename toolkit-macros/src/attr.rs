@@ -39,7 +39,7 @@ pub(crate) struct ToolAttr {
     pub(crate) lane: Option<LitStr>,
     /// `true` if undocumented parameters are errors.
     pub(crate) strict_docs: bool,
-    /// `true` if discovery does not find the tool.
+    /// `true` to exclude the tool from discovery.
     pub(crate) unregistered: bool,
     /// Builder calls on `ToolMetadata`.
     pub(crate) metadata: TokenStream,
@@ -49,7 +49,7 @@ pub(crate) struct ToolAttr {
 /// A parser for the value of an argument.
 type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
-/// The arguments passed on to the method `with_<argument>` of `ToolMetadata`.
+/// The arguments forwarded to `ToolMetadata`, each to its method `with_<argument>`.
 const METADATA: &[(&[&str], ValueParser)] = &[
     (&["title", "search_hint"], |input| string(input).map(ToTokens::into_token_stream)),
     (

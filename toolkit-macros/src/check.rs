@@ -12,7 +12,7 @@ use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safe
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// The primitive types, hidden from the signature by a marker struct of the same name.
+/// The names refused for functions: a marker struct `char` would shadow the primitive type.
 const PRIMITIVES: &[&str] = &[
     "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
     "usize", "f32", "f64",

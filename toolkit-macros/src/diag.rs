@@ -14,12 +14,12 @@ impl Diag {
         self.errors.push(error);
     }
 
-    /// Reports an error under the given tokens.
+    /// Reports an error at the given tokens.
     pub(crate) fn error(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Reports an error under a span.
+    /// Reports an error at a span.
     pub(crate) fn error_at(&mut self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }

@@ -65,7 +65,8 @@ impl Docs {
     pub(crate) fn check_names(&self, owner: &Ident, kind: &str, known: &[String], diag: &mut Diag) {
         for documented in self.parsed.params.iter().filter(|param| !known.contains(&param.name)) {
             let name = &documented.name;
-            let hint = if known.is_empty() { "; remove it".to_owned() } else { hint(name, known) };
+            let hint =
+                if known.is_empty() { "; remove its documentation".to_owned() } else { hint(name, known) };
             diag.error_at(self.span(documented.line), format!("`{owner}` has no {kind} `{name}`{hint}"));
         }
     }
@@ -77,7 +78,7 @@ impl Docs {
 
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
-/// `#[param(description = "…")]` comes before a comment of its own, and that before a section of its owner.
+/// In order of precedence: `#[param(description = "…")]`, a comment of its own, a section of its owner.
 pub(crate) fn describe(attr: Option<&LitStr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
     let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
     attr.map(ToTokens::to_token_stream)

@@ -1,4 +1,4 @@
-//! A tool function as written, before any check of its parts against each other.
+//! A parsed but unchecked tool function.
 
 mod types;
 

@@ -80,7 +80,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Allows the lints that generated code of one form for every function cannot avoid.
+/// Allows lints in generated code, written in one form for every function.
 fn allowed_lints() -> TokenStream {
     quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
 }

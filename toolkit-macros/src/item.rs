@@ -1,4 +1,4 @@
-//! A function with an unparsed body, so that a half-typed body does not break the macro.
+//! A function with an unparsed body, so that an unfinished body does not break the macro.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -14,7 +14,7 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// Parses a function. The body is split off first, so that its length does not matter.
+    /// Parses a function. The body is split off first, so that its length costs nothing.
     pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
@@ -68,7 +68,7 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     is_changed
 }
 
-/// Returns `true` for attributes of parameters addressed to this macro; Rust allows no comments there either.
+/// Returns `true` for the parameter attributes of this macro and for comments, forbidden by Rust there.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }

@@ -1,4 +1,4 @@
-//! The attribute macros of `toolkit-ai`.
+//! The procedural macros of `toolkit-ai`.
 //!
 //! An annotated function is parsed (`item`, `attr`, `docs`) into a `draft`, checked into a `model`, and expanded.
 //! Drafts and models are separate types, so only a checked function can be expanded. All errors of a function

@@ -6,7 +6,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
-/// A function with everything known that its tool needs.
+/// A checked function, ready for expansion.
 pub(crate) struct Model<'a> {
     pub(crate) draft: &'a Draft<'a>,
     pub(crate) name: String,

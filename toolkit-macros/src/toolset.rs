@@ -47,20 +47,20 @@ fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: 
     }
 }
 
-/// Returns the marked functions with the arguments of their marks, leaving plain Rust in the block.
+/// Collects the `#[tool]` functions with the arguments of the attribute, leaving plain Rust in the block.
 fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
     let mut methods = Vec::new();
     for item in &mut block.items {
         // A method without a body.
         if let ImplItem::Verbatim(tokens) = item
             && let Ok(function) = FunctionItem::from_tokens(tokens.clone())
-            && function.attrs.iter().any(is_mark)
+            && function.attrs.iter().any(is_tool_attr)
         {
             let function = function.with_body(diag);
             *item = syn::parse_quote!(#function);
         }
         let ImplItem::Fn(function) = item else { continue };
-        let Some(at) = function.attrs.iter().position(is_mark) else { continue };
+        let Some(at) = function.attrs.iter().position(is_tool_attr) else { continue };
         let arguments = match function.attrs.remove(at).meta {
             Meta::List(list) => list.tokens,
             Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
@@ -73,7 +73,7 @@ fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, Func
     methods
 }
 
-fn is_mark(attr: &Attribute) -> bool {
+fn is_tool_attr(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|last| last.ident == "tool")
 }
 

@@ -18,7 +18,7 @@ const FORMATS: &[&str] =
 pub(crate) struct Constraints {
     /// Statements calling methods of the runtime's `Constraints`.
     pub(crate) calls: TokenStream,
-    /// Functions of the runtime that compile only for types the constraints apply to.
+    /// Assertion functions of the runtime, such as `is_number`, with the spans of their constraints.
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
@@ -195,7 +195,7 @@ impl Constraints {
         }
     }
 
-    /// Returns items that compile only if the constraints apply to a type; nothing is executed.
+    /// Generates compile-time assertions of the constraints for a type.
     pub(crate) fn assertions(&self, ty: &TokenStream) -> Vec<TokenStream> {
         let assertion = |name: &Ident| quote_spanned!(name.span()=> const _: fn() = __toolkit::#name::<#ty>;);
         let mut assertions: Vec<TokenStream> = self.assertions.iter().map(assertion).collect();

@@ -106,7 +106,9 @@ impl ParamAttr {
     }
 }
 
-/// Parses the name of a parameter, which is compared with the escaped text of a call.
+/// Parses the name of a parameter.
+///
+/// Characters escaped in JSON are refused, because names are compared with the raw text of a call.
 fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
     let name = string(input)?;
     let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();
@@ -114,9 +116,8 @@ fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
         let plain = name.value().trim_matches(is_escaped).replace(is_escaped, "_");
         let example = if plain.is_empty() { String::new() } else { format!("; write for example `{plain}`") };
         let escaped = name.value().escape_debug().to_string();
-        let message = format!(
-            "parameter name `{escaped}` has quotes, backslashes or control characters, escaped in JSON{example}"
-        );
+        let message =
+            format!("parameter name `{escaped}` contains quotes, backslashes or control characters{example}");
         diag.error(&name, message);
     }
     Ok(name)

@@ -48,13 +48,13 @@ fn skip_argument(input: ParseStream<'_>) {
     }
 }
 
-/// Returns the error for an argument not among the known ones.
+/// Returns the error for an unknown argument.
 pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
     let hint = hint(&key.to_string(), known);
     syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
 }
 
-/// Sets an argument and reports it if it was set before.
+/// Sets an argument and reports a repetition.
 pub(super) fn set<T>(argument: &mut Option<T>, key: &Ident, value: T, diag: &mut Diag) {
     if argument.replace(value).is_some() {
         diag.error(key, format!("`{key}` is given twice; keep one"));
@@ -96,7 +96,7 @@ pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     duration.ok_or_else(|| {
         syn::Error::new(
             literal.span(),
-            r#"expected a positive number and a unit, as in "5s", "500ms" or "2m", or "none" for no limit"#,
+            r#"`timeout` needs a positive number and a unit, as in "5s", "500ms" or "2m", or "none" for no limit"#,
         )
     })
 }

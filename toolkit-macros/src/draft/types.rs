@@ -86,7 +86,7 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     reference.mutability.is_none() && reference.lifetime.is_none()
 }
 
-/// Returns the sized type decoded in place of an unsized one.
+/// Returns the type decoded for an unsized one, such as `String` for `str`.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -144,7 +144,7 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     false
 }
 
-/// Returns the types directly inside of a type. Array lengths and other expressions are no types.
+/// Returns the types directly inside of a type. Array lengths and other expressions are skipped.
 fn parts(ty: &mut Type) -> Vec<&mut Type> {
     match ty {
         Type::Reference(reference) => vec![&mut reference.elem],
@@ -182,7 +182,7 @@ pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> 
     })
 }
 
-/// Returns `Vec<String>` for `Vec<&str>`.
+/// Returns the spelling without references, such as `Vec<String>` for `Vec<&str>`.
 fn owned_spelling(ty: &Type) -> String {
     if let Type::Reference(reference) = peel(ty) {
         return format!("&{}", owned_spelling(&reference.elem));
