@@ -174,7 +174,10 @@ pub(crate) fn tool_params_crate(attrs: &[Attribute], diag: &mut Diag) -> CratePa
     let mut krate = CratePath::default();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
         let Ok(list) = attr.meta.require_list() else {
-            diag.error(attr, "`#[tool_params]` needs its argument in parentheses, as in `#[tool_params(crate = my::toolkit)]`");
+            diag.error(
+                attr,
+                "`#[tool_params]` needs parentheses, as in `#[tool_params(crate = my::toolkit)]`",
+            );
             continue;
         };
         each_argument(list.tokens.clone(), diag, |key, input, _| {

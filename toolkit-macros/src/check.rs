@@ -41,33 +41,37 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     let (ident, generics) = (&sig.ident, &sig.generics);
     let is_lifetime = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
     if generics.params.iter().any(|param| !is_lifetime(param)) {
-        diag.error(generics, format!("`{ident}` is generic, but a tool has one schema; use concrete types, or call the function from one tool for each type"));
+        diag.error(generics, format!("`{ident}` is generic, but a tool has one schema; use concrete types"));
     } else if !generics.params.is_empty() {
-        diag.error(generics, format!("`{ident}` has lifetime parameters, but arguments live only during the call; write references without a lifetime and, if the compiler then asks for one, return an owned value such as `String`"));
-    } else if let Some(clause) = &generics.where_clause {
-        diag.error(
-            clause,
-            format!("`{ident}` has a `where` clause, but a tool cannot be generic; remove it"),
+        let message = format!(
+            "`{ident}` has lifetime parameters; write references without a lifetime and return an owned value"
         );
+        diag.error(generics, message);
+    } else if let Some(clause) = &generics.where_clause {
+        diag.error(clause, format!("`{ident}` has a `where` clause, but a tool is not generic; remove it"));
     }
     if let ReturnType::Type(_, ty) = &sig.output {
         if matches!(**ty, Type::Never(_)) {
             diag.error(ty, format!("`{ident}` never returns; return a result for the model"));
         }
         if let Some(output) = future_output(ty) {
-            diag.error(
-                ty,
-                format!(
-                    "`{ident}` returns a future instead of a result; write `async fn {ident}(…){output}`"
-                ),
-            );
+            let message =
+                format!("`{ident}` returns a future, no result; write `async fn {ident}(…){output}`");
+            diag.error(ty, message);
         }
     }
     if draft.attr.name.is_none() && PRIMITIVES.iter().any(|primitive| ident == primitive) {
-        diag.error(ident, format!("`{ident}` is also a primitive type; name the function `{ident}_tool` and write `#[tool(name = \"{ident}\")]`"));
+        let message = format!(
+            "`{ident}` is also a primitive type; name the function `{ident}_tool` and write \
+             `#[tool(name = \"{ident}\")]`"
+        );
+        diag.error(ident, message);
     }
     if let Safety::Unsafe(token) = &sig.safety {
-        diag.error(token, format!("`{ident}` is unsafe, but a model cannot uphold its safety conditions; call it from a safe tool that checks them"));
+        diag.error(
+            token,
+            format!("`{ident}` is unsafe; call it from a safe tool after checking its conditions"),
+        );
     }
     if let Some(variadic) = &sig.variadic {
         diag.error(variadic, format!("`{ident}` is variadic, but a tool has fixed parameters; list them"));
@@ -114,9 +118,12 @@ fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
 fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     let Some(flatten) = draft.params.iter().find_map(|param| param.attr.flatten.as_ref()) else { return };
     if draft.decoded().count() > 1 {
-        diag.error(flatten, "`flatten` makes the fields of this parameter the arguments; move the other parameters into its type");
+        diag.error(flatten, "`flatten` takes all arguments; move the other parameters into its type");
     } else if draft.decoded().any(|param| !param.attr.is_only_flatten()) {
-        diag.error(flatten, "`flatten` cannot be combined with other `#[param]` arguments; put them on the fields of the type");
+        diag.error(
+            flatten,
+            "`flatten` excludes other `#[param]` arguments; put them on the fields of its type",
+        );
     }
 }
 
@@ -183,7 +190,11 @@ fn check_name(
         "" => "my_tool",
         example => example,
     };
-    diag.error_at(span, format!("{kind} `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9{allowed}, for example `{example}`{advice}"));
+    let message = format!(
+        "{kind} `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9{allowed}, for example \
+         `{example}`{advice}"
+    );
+    diag.error_at(span, message);
     None
 }
 

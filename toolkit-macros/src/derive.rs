@@ -1,7 +1,7 @@
 //! The derive macro `ToolParams`: `Deserialize`, `JsonSchema` and constraints in one.
 //!
-//! The type is mirrored by a hidden one with `derive(Deserialize, JsonSchema)`. The mirror has the type as serde's
-//! `remote`, so it makes values of the type itself and every `#[serde(…)]` attribute keeps its meaning.
+//! The type is mirrored by a hidden one with `derive(Deserialize, JsonSchema)`. The type is serde's `remote` of
+//! the mirror, so values of the type itself are decoded and every `#[serde(…)]` attribute keeps its meaning.
 //! Documentation, defaults and constraints become attributes of the two derives.
 
 use crate::attr::{DefaultAttr, ParamAttr, tool_params_crate};

@@ -101,12 +101,18 @@ fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Optio
         }
     };
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")) {
-        diag.error(attr, "a tool parameter cannot be conditional; write the function once per configuration and put the `cfg` on it");
+        diag.error(
+            attr,
+            "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
+        );
     }
     let ident = match &**pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => &pat.ident,
         pattern => {
-            diag.error(pattern, "a tool parameter needs a plain name for its schema; destructure the value in the function body");
+            diag.error(
+                pattern,
+                "a tool parameter needs a plain name; destructure the value in the function body",
+            );
             return None;
         }
     };
@@ -120,15 +126,19 @@ fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Optio
 }
 
 fn check_receiver(receiver: &Receiver, in_toolset: bool, diag: &mut Diag) {
-    match &receiver.kind {
-        _ if !in_toolset => diag.error(receiver, "`#[tool]` alone supports only free functions; put `#[toolset]` on the `impl` block to make its methods tools"),
-        ReceiverKind::Reference(_, None, None) => {}
-        ReceiverKind::Reference(_, Some(lifetime), None) => {
-            diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on the receiver of a tool; write `&self`"));
+    let message = match &receiver.kind {
+        _ if !in_toolset => {
+            "`#[tool]` alone supports only free functions; put `#[toolset]` on the `impl` block"
         }
-        ReceiverKind::Reference(_, _, Some(_)) => diag.error(receiver, "`&mut self` is not allowed because calls run concurrently; take `&self` and put mutable state into a `Mutex` or an atomic"),
-        _ => diag.error(receiver, "`self` is shared by concurrent calls; take `&self`"),
-    }
+        ReceiverKind::Reference(_, None, None) => return,
+        ReceiverKind::Reference(_, Some(_), None) => "the receiver of a tool has no lifetime; write `&self`",
+        ReceiverKind::Reference(_, _, Some(_)) => {
+            "`&mut self` is not allowed because calls run concurrently; take `&self` and put mutable state \
+             into a `Mutex` or an atomic"
+        }
+        _ => "`self` is shared by concurrent calls; take `&self`",
+    };
+    diag.error(receiver, message);
 }
 
 /// Parses `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
@@ -144,7 +154,7 @@ fn parse_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
             Some(Source::State { ty: reference.elem.clone(), form: form(false) })
         }
         _ => {
-            diag.error(ty, "a `#[state]` parameter is borrowed or shared; write `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
+            diag.error(ty, "`#[state]` needs `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
             None
         }
     }

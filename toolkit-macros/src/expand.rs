@@ -82,7 +82,12 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
 
 /// Allows lints in generated code, written in one form for every function.
 fn allowed_lints() -> TokenStream {
-    quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
+    quote! {
+        #[allow(
+            deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns,
+            clippy::all, clippy::pedantic
+        )]
+    }
 }
 
 /// Generates the output schema of the return type, unless the type cannot be named.

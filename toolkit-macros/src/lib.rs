@@ -1,8 +1,8 @@
 //! The procedural macros of `toolkit-ai`.
 //!
-//! An annotated function is parsed (`item`, `attr`, `docs`) into a `draft`, checked into a `model`, and expanded.
-//! Drafts and models are separate types, so only a checked function can be expanded. All errors of a function
-//! are collected and reported at once.
+//! An annotated function is parsed (`item`, `attr`, `docs`) into a `draft`, checked into a `model`, and
+//! expanded. Drafts and models are separate types, so only a checked function can be expanded. All errors of a
+//! function are collected and reported at once.
 //!
 //! The macros are documented at their re-exports in the facade.
 

@@ -40,7 +40,7 @@ fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: 
         diag.error(&block.generics, "a toolset cannot be generic; implement it for a concrete type");
     }
     if let Some((path, _)) = &block.trait_ {
-        diag.error(path, "`#[toolset]` cannot be applied to an implementation of a trait; write an `impl` block of the type itself");
+        diag.error(path, "`#[toolset]` cannot be applied to trait implementations; use an inherent `impl`");
     }
     if methods.is_empty() {
         diag.error(&block.self_ty, "the `impl` block has no tools; mark methods with `#[tool]`");

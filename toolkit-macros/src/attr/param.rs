@@ -58,10 +58,7 @@ impl ParamAttr {
                 Ok(list) => each_argument(list.tokens.clone(), diag, |key, input, diag| {
                     parsed.parse_argument(key, input, diag)
                 }),
-                Err(_) => diag.error(
-                    attr,
-                    "`#[param]` needs its arguments in parentheses, as in `#[param(default = 5)]`",
-                ),
+                Err(_) => diag.error(attr, "`#[param]` needs parentheses, as in `#[param(default = 5)]`"),
             }
         }
         if let Some(DefaultAttr::Value(default)) = &parsed.default {

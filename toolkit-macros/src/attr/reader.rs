@@ -93,12 +93,8 @@ pub(super) fn path(input: ParseStream<'_>) -> syn::Result<CratePath> {
 pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     let literal: Lit = value(input)?;
     let duration = if let Lit::Str(text) = &literal { parse_duration(&text.value()) } else { None };
-    duration.ok_or_else(|| {
-        syn::Error::new(
-            literal.span(),
-            r#"`timeout` needs a positive number and a unit, as in "5s", "500ms" or "2m", or "none" for no limit"#,
-        )
-    })
+    let message = r#"`timeout` needs a positive number and a unit, as in "5s", "500ms" or "2m", or "none""#;
+    duration.ok_or_else(|| syn::Error::new(literal.span(), message))
 }
 
 /// Parses a duration; `none` is [`Duration::MAX`].

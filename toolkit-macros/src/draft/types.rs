@@ -76,12 +76,9 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
 
 fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     if let Some(mutable) = &reference.mutability {
-        diag.error(
-            mutable,
-            "a tool parameter cannot be a mutable reference; take the value itself to change it",
-        );
+        diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
     } else if let Some(lifetime) = &reference.lifetime {
-        diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; write the reference without a lifetime"));
+        diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
     }
     reference.mutability.is_none() && reference.lifetime.is_none()
 }
@@ -132,9 +129,12 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
-        diag.error(ty, "`impl Trait` is not allowed in a tool parameter because it has no schema; write a concrete type, such as `String` or `Vec<String>`");
+        diag.error(
+            ty,
+            "`impl Trait` has no schema; write a concrete type, such as `String` or `Vec<String>`",
+        );
     } else if let Some(token) = find_token(ty.to_token_stream(), &is_self) {
-        diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block to make its functions tools");
+        diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
     } else if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::Reference(_))) {
         let spelling = owned_spelling(full);
         diag.error(full, format!("a reference inside of a type cannot be decoded; write `{spelling}`"));
