@@ -65,7 +65,7 @@ mod tests {
     use super::Description;
     use crate::lines;
 
-    /// Cuts at lines that say `cut` and keeps all others.
+    /// Cuts at each `cut` line and keeps all others.
     fn check(text: &str, summary: &str, expected: &str) {
         let lines = lines::parse(text);
         let mut description = Description::default();

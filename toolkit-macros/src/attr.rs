@@ -35,7 +35,7 @@ pub(crate) struct ToolAttr {
     pub(crate) description: Option<LitStr>,
     pub(crate) krate: CratePath,
     pub(crate) timeout: Option<Duration>,
-    /// The parameter whose value orders calls.
+    /// The parameter ordering calls by its value.
     pub(crate) lane: Option<LitStr>,
     /// `true` if undocumented parameters are errors.
     pub(crate) strict_docs: bool,

@@ -143,9 +143,9 @@ pub(crate) fn toolset(
     }
 }
 
-/// Generates a placeholder for a tool with errors, so that code using it causes no further errors.
+/// Generates a placeholder for a tool with errors.
 ///
-/// Inside of an `impl` block no placeholder is possible.
+/// It keeps code using the tool from causing further errors. Inside of an `impl` block none is possible.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     if draft.sig.receiver().is_some() {
         return TokenStream::new();

@@ -23,7 +23,7 @@ impl FunctionItem {
         Ok(function)
     }
 
-    /// Reports a missing body and adds one, so that the function causes no further error.
+    /// Reports a missing body and adds one to prevent further errors.
     pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
         if !self.body.clone().into_iter().next().is_some_and(|token| is_block(&token)) {
             diag.error(&self.sig, format!("`{}` has no body; a tool needs one", self.sig.ident));

@@ -189,6 +189,7 @@ fn owned_spelling(ty: &Type) -> String {
     }
     let mut ty = ty.clone();
     make_owned(&mut ty);
+    // Owned forms have absolute paths.
     ["vec", "string", "path"]
         .iter()
         .fold(spelling(&ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
