@@ -62,7 +62,7 @@ const METADATA: &[(&[&str], ValueParser)] = &[
             "open_world",
             "defer",
             "strict",
-            "think",
+            "call_reason",
             "coerce",
         ],
         |input| flag(input).map(ToTokens::into_token_stream),
