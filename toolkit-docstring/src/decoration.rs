@@ -1,31 +1,34 @@
-//! The column of stars that decorates a `/** ... */` block.
+//! The column of stars in a `/** ... */` block.
 
-use crate::lines::indent_of;
-
-/// Blanks out the stars if the rows are a decorated block comment.
+/// Blanks out the stars of a decorated block comment.
 ///
-/// The shape is strict, so that a list of `*` bullets keeps its bullets: the last row is empty (it held the `*/`),
-/// every row between the first and the last has its star in the same column, and the rows cannot all be bullets below
-/// an opening line.
+/// A list of `*` bullets keeps its bullets. So the last row must be empty (it held the `*/`), every row between
+/// the first and the last must have a star in the same column, and the rows must not all be bullets below an
+/// opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;
     };
-    if !last.trim().is_empty() || !is_column(decorated) {
-        return;
-    }
-    if first.trim().is_empty() || decorated.iter().any(|row| is_no_bullet(row)) {
+    let is_decorated = last.trim().is_empty()
+        && is_column(decorated)
+        && (first.trim().is_empty() || decorated.iter().any(|row| cannot_be_bullet(row)));
+    if is_decorated {
         for row in decorated {
             *row = row.replacen('*', " ", 1);
         }
     }
 }
 
+/// Returns the number of whitespace characters at the front.
+pub(crate) fn indent_of(row: &str) -> usize {
+    row.chars().take_while(|c| c.is_whitespace()).count()
+}
+
 fn is_column(rows: &[String]) -> bool {
-    let Some(column) = rows.first().map(|row| indent_of(row)) else {
-        return false;
-    };
-    rows.iter().all(|row| indent_of(row) == column && after_star(row).is_some())
+    rows.first().is_some_and(|first| {
+        let column = indent_of(first);
+        rows.iter().all(|row| indent_of(row) == column && after_star(row).is_some())
+    })
 }
 
 fn after_star(row: &str) -> Option<&str> {
@@ -35,7 +38,7 @@ fn after_star(row: &str) -> Option<&str> {
         .map(str::trim)
 }
 
-fn is_no_bullet(row: &str) -> bool {
+fn cannot_be_bullet(row: &str) -> bool {
     after_star(row)
         .is_some_and(|text| text.is_empty() || text.starts_with(['#', ':', '@']) || text.starts_with("* "))
 }
@@ -50,12 +53,8 @@ mod tests {
         assert_eq!(rows.join("\n"), expected);
     }
 
-    fn unchanged(text: &str) {
-        check(text, text);
-    }
-
     #[test]
-    fn blanks_out_a_column() {
+    fn a_column_of_stars_is_blanked_out() {
         check("\n * Search.\n ", "\n   Search.\n ");
         check("\n * Search.\n *\n * * `x` - d\n ", "\n   Search.\n  \n   * `x` - d\n ");
         check(" Search.\n * # Args\n * * x - d\n ", " Search.\n   # Args\n   * x - d\n ");
@@ -63,15 +62,19 @@ mod tests {
     }
 
     #[test]
-    fn keeps_lists() {
-        unchanged("");
-        unchanged("* a");
-        unchanged("Modes:\n* fast\n* slow");
-        unchanged("Modes:\n    * fast\n    * slow\n    ");
-        unchanged("\n# Arguments\n* `x` - d\n* `y` - e\n");
-        unchanged("\n * a\n   * b\n ");
-        unchanged("\n * a\n\n * b\n ");
-        unchanged("\n *args: a\n ");
-        unchanged("\n * a\n * b");
+    fn bullet_lists_are_unchanged() {
+        for text in [
+            "",
+            "* a",
+            "Modes:\n* fast\n* slow",
+            "Modes:\n    * fast\n    * slow\n    ",
+            "\n# Arguments\n* `x` - d\n* `y` - e\n",
+            "\n * a\n   * b\n ",
+            "\n * a\n\n * b\n ",
+            "\n *args: a\n ",
+            "\n * a\n * b",
+        ] {
+            check(text, text);
+        }
     }
 }

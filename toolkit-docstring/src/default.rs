@@ -1,11 +1,11 @@
-//! Defaults stated in words: `Defaults to 10.`, `(default: 10)`, `default=10`.
+//! Defaults in words: `Defaults to 10.`, `(default: 10)`, `default=10`.
 
 use crate::prose::{outside_brackets, unwrap_mark};
 
 const WORD: &str = "default";
 
-/// The default that a description states somewhere.
-pub(crate) fn stated(description: &str) -> Option<String> {
+/// Returns the default stated anywhere in a description.
+pub(crate) fn find(description: &str) -> Option<String> {
     description
         .to_ascii_lowercase()
         .match_indices(WORD)
@@ -18,20 +18,20 @@ pub(crate) fn stated(description: &str) -> Option<String> {
         })
 }
 
-/// The default in a text that states nothing else, such as `default 10`.
-pub(crate) fn clause(text: &str) -> Option<String> {
+/// Parses a default without other text around it, such as `default 10`.
+pub(crate) fn parse(text: &str) -> Option<String> {
     value(after_announcement(text).or_else(|| after_word(text))?)
 }
 
 fn after_announcement(clause: &str) -> Option<&str> {
     let rest = strip_word(clause)?;
     let rest = rest.strip_prefix(['s', 'S']).unwrap_or(rest);
-    let spoken = rest
+    let in_words = rest
         .trim_start()
         .split_at_checked(3)
         .filter(|(to, _)| to.eq_ignore_ascii_case("to ") && rest.starts_with(' '))
         .map(|(_, value)| value);
-    spoken.or_else(|| {
+    in_words.or_else(|| {
         rest.trim_start().strip_prefix([':', '=', '：']).filter(|value| !value.starts_with([':', '=']))
     })
 }
@@ -70,12 +70,11 @@ fn sentence(text: &str) -> &str {
             let after = text.get(place + c.len_utf8()..).unwrap_or_default();
             let stops = after.is_empty() || after.starts_with(char::is_whitespace);
             match c {
-                ';' | '。' | '；' | '，' => true,
+                ';' | '。' | '；' | '，' | '\n' => true,
                 '.' | ',' => stops,
                 ')' | ']' | '）' => {
                     !text.get(..*place).is_some_and(|before| before.contains(['(', '[', '（']))
                 }
-                '\n' => true,
                 _ => false,
             }
         })
@@ -85,14 +84,14 @@ fn sentence(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{clause, stated};
+    use super::{find, parse};
 
     fn check(description: &str, expected: Option<&str>) {
-        assert_eq!(stated(description).as_deref(), expected, "{description:?}");
+        assert_eq!(find(description).as_deref(), expected, "{description:?}");
     }
 
     #[test]
-    fn finds_defaults() {
+    fn defaults_are_found_in_descriptions() {
         check("The limit. Defaults to 10.", Some("10"));
         check("The limit. Defaults to `10`.", Some("10"));
         check("The limit, defaults to 1.5", Some("1.5"));
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_other_words_alone() {
+    fn other_uses_of_the_word_are_no_defaults() {
         for text in [
             "",
             "default",
@@ -130,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn reads_clauses() {
-        let check = |text: &str, expected| assert_eq!(clause(text).as_deref(), expected, "{text}");
+    fn clauses_consist_of_a_default() {
+        let check = |text: &str, expected| assert_eq!(parse(text).as_deref(), expected, "{text}");
         check("default 10", Some("10"));
         check("default: 10", Some("10"));
         check("Defaults to 10", Some("10"));

@@ -1,10 +1,10 @@
-//! The text that is left when the documented parts are taken out.
+//! The description: the text without the documented parts.
 
 use crate::fence::Fence;
 use crate::lines::Line;
 use crate::title::{Style, Title};
 
-/// The lines that stay, in their order.
+/// Collects the lines of the description.
 #[derive(Debug, Default)]
 pub(crate) struct Description<'a> {
     lines: Vec<Option<&'a Line>>,
@@ -12,7 +12,7 @@ pub(crate) struct Description<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// A line stays.
+    /// Adds a line.
     pub(crate) fn keep(&mut self, line: &'a Line) {
         let after_text = matches!(self.lines.last(), Some(Some(_)));
         if line.is_blank() && line.fence == Fence::Outside {
@@ -28,30 +28,27 @@ impl<'a> Description<'a> {
         self.lines.push(Some(line));
     }
 
-    /// Something is taken out here: the texts around it are no longer one paragraph.
+    /// Separates the text before and after a removed part.
     pub(crate) fn cut(&mut self) {
         self.is_cut = true;
     }
 
-    /// The first paragraph, in one line.
+    /// Returns the first paragraph as one line.
     pub(crate) fn summary(&self) -> String {
-        let text: Vec<&Line> = self
-            .lines
-            .iter()
-            .skip_while(|line| line.is_none())
-            .map_while(|line| line.filter(|line| !line.is_blank()))
-            .collect();
-        let first_heading = text.first().is_some_and(|line| is_heading(line));
-        let length = if first_heading {
-            1
-        } else {
-            text.iter().skip(1).position(|line| ends_summary(line)).map_or(text.len(), |place| place + 1)
-        };
-        let words: Vec<&str> = text.iter().take(length).map(|line| line.text.as_str()).collect();
-        words.join(" ")
+        let from_text = self.lines.iter().skip_while(|line| line.is_none());
+        let mut paragraph = from_text.map_while(|line| line.filter(|line| !line.is_blank()));
+        let Some(first) = paragraph.next() else { return String::new() };
+        let mut summary = first.text.clone();
+        if !is_heading(first) {
+            for line in paragraph.take_while(|line| line.fence != Fence::Open && !is_heading(line)) {
+                summary.push(' ');
+                summary.push_str(&line.text);
+            }
+        }
+        summary
     }
 
-    /// All lines, the blank ones at both ends left out.
+    /// Returns all lines without leading and trailing blank lines.
     pub(crate) fn text(&self) -> String {
         let lines: Vec<String> =
             self.lines.iter().map(|line| line.map(Line::indented).unwrap_or_default()).collect();
@@ -60,11 +57,7 @@ impl<'a> Description<'a> {
 }
 
 fn is_heading(line: &Line) -> bool {
-    Title::read(line, None).is_some_and(|title| title.style == Style::Markdown)
-}
-
-fn ends_summary(line: &Line) -> bool {
-    line.fence == Fence::Open || is_heading(line)
+    Title::parse(line, None).is_some_and(|title| title.style == Style::Markdown)
 }
 
 #[cfg(test)]
@@ -72,9 +65,9 @@ mod tests {
     use super::Description;
     use crate::lines;
 
-    /// Keeps all lines but those that say `cut`.
+    /// Cuts at each `cut` line and keeps all others.
     fn check(text: &str, summary: &str, expected: &str) {
-        let lines = lines::read(text);
+        let lines = lines::parse(text);
         let mut description = Description::default();
         for line in &lines {
             if line.text == "cut" {
@@ -88,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn closes_the_gaps() {
+    fn one_blank_line_remains_at_a_cut() {
         check("", "", "");
         check("a\ncut\nb", "a", "a\n\nb");
         check("a\n\ncut\n\nb", "a", "a\n\nb");
@@ -99,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn joins_the_summary() {
+    fn the_summary_is_the_first_paragraph() {
         check("\n\n  a\n  b\n\n  c", "a b", "a\nb\n\nc");
         check("# Title\na", "# Title", "# Title\na");
         check("a\n# Title", "a", "a\n# Title");

@@ -1,35 +1,33 @@
-//! Fenced code: lines that are shown, never read.
+//! Fenced code blocks, passed through unparsed.
 
-use crate::lines::Line;
-
-/// Where a line stands with regard to fenced code.
+/// The position of a line relative to fenced code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fence {
     /// Ordinary text.
     Outside,
-    /// The line that opens the code.
+    /// The opening line of a fence.
     Open,
-    /// The code and the line that closes it.
+    /// The code and the closing line of a fence.
     Inside,
 }
 
-/// Marks fenced code; a fence that nothing closes is ordinary text.
-pub(crate) fn mark(mut lines: &mut [Line]) {
-    while let [line, after @ ..] = lines {
-        let length = Marker::opening(&line.text)
-            .and_then(|marker| after.iter().position(|line| marker.closes(&line.text)));
-        lines = match length {
-            None => after,
-            Some(length) => {
-                line.fence = Fence::Open;
-                let (inside, after) = after.split_at_mut(length + 1);
-                for line in inside {
-                    line.fence = Fence::Inside;
-                }
-                after
+/// Classifies trimmed lines; an unclosed fence is ordinary text.
+pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Fence> {
+    let mut fences = Vec::new();
+    let mut ahead = lines;
+    while let Some(line) = ahead.next() {
+        let close =
+            Marker::opening(line).and_then(|marker| ahead.clone().position(|line| marker.closes(line)));
+        match close {
+            None => fences.push(Fence::Outside),
+            Some(place) => {
+                fences.push(Fence::Open);
+                fences.resize(fences.len() + place + 1, Fence::Inside);
+                ahead.nth(place);
             }
-        };
+        }
     }
+    fences
 }
 
 #[derive(Clone, Copy)]
@@ -54,23 +52,20 @@ impl Marker {
 
 #[cfg(test)]
 mod tests {
-    use super::Fence;
-    use crate::lines;
+    use super::{Fence, classify};
 
     fn check(text: &str, expected: &str) {
-        let found: String = lines::read(text)
-            .iter()
-            .map(|line| match line.fence {
-                Fence::Outside => '.',
-                Fence::Open => '<',
-                Fence::Inside => '#',
-            })
-            .collect();
+        let symbol = |fence: Fence| match fence {
+            Fence::Outside => '.',
+            Fence::Open => '<',
+            Fence::Inside => '#',
+        };
+        let found: String = classify(text.lines().map(str::trim)).into_iter().map(symbol).collect();
         assert_eq!(found, expected, "{text:?}");
     }
 
     #[test]
-    fn finds_closed_fences() {
+    fn a_fence_ends_at_a_marker_of_its_symbol_and_length() {
         check("a\n```\nb\n```\nc", ".<##.");
         check("```rust,ignore\nb\n\nc\n  ```\nd", "<####.");
         check("~~~\n```\n~~~\nd", "<##.");
@@ -79,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_the_rest_alone() {
+    fn unclosed_fences_and_inline_code_are_ordinary_text() {
         check("```\na\nb", "...");
         check("```code``` is\na\n```", "...");
         check("``\na\n``", "...");

@@ -1,52 +1,52 @@
-//! One entry of a list of parameters: `name (type): text`.
+//! Entries of a parameter list: `name (type): text`.
 
 use crate::name::Name;
 use crate::prose::{strip_colon, strip_parenthesis};
 use crate::type_spec::TypeSpec;
 
-/// The first line of an entry.
+/// The first line of a parameter entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item<'a> {
-    /// The names before the colon, mostly one.
+    /// The names before the colon, usually one.
     pub(crate) names: Vec<&'a str>,
-    /// What stands in parentheses after the names.
+    /// The content of the parentheses after the names.
     pub(crate) spec: TypeSpec,
-    /// What stands after the colon.
+    /// The text after the colon.
     pub(crate) text: &'a str,
-    /// Whether the line begins with a bullet.
+    /// `true` if the line begins with a bullet.
     pub(crate) bulleted: bool,
 }
 
 impl<'a> Item<'a> {
-    /// Reads `name: text`, `name (type): text`, `name - text`, each with or without a bullet, and bulleted bare names.
-    pub(crate) fn read(line: &'a str) -> Option<Self> {
+    /// Parses `name: text`, `name (type): text` and `name - text`, with or without a bullet, and bulleted bare names.
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let unbulleted = strip_bullet(line);
         let bulleted = unbulleted.is_some();
         let (names, last) = Name::list(unbulleted.unwrap_or(line))?;
         let (spec, rest) = match strip_parenthesis(last.rest.trim_start()) {
-            Some((inner, rest)) => (TypeSpec::read(inner), rest),
-            None => (last.ty.map(TypeSpec::read).unwrap_or_default(), last.rest),
+            Some((inner, rest)) => (TypeSpec::parse(inner), rest),
+            None => (last.ty.map(TypeSpec::parse).unwrap_or_default(), last.rest),
         };
         let unseparated = || (bulleted && (last.marked || rest.is_empty())).then_some(rest);
         let text = strip_separator(rest, last.open).or_else(unseparated)?;
         Some(Self { names, spec, text: text.trim(), bulleted })
     }
 
-    /// Whether a name begins like a word at the start of a sentence.
+    /// Returns `true` if a name begins like a sentence.
     pub(crate) fn is_capitalised(&self) -> bool {
         self.names.iter().any(|name| name.starts_with(char::is_uppercase))
     }
 }
 
-/// Takes a list marker off the front: `*`, `-`, `+`, `•`, `1.` or `1)`.
-pub(crate) fn strip_bullet(line: &str) -> Option<&str> {
-    let digits_off = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let marker_off = if digits_off.len() < line.len() {
-        digits_off.strip_prefix(['.', ')'])
+/// Strips a list marker: `*`, `-`, `+`, `•`, `1.` or `1)`.
+fn strip_bullet(line: &str) -> Option<&str> {
+    let without_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = if without_digits.len() < line.len() {
+        without_digits.strip_prefix(['.', ')'])
     } else {
         line.strip_prefix(['*', '-', '+', '•'])
     };
-    marker_off.filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim_start)
+    rest.filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim_start)
 }
 
 fn strip_separator<'a>(rest: &'a str, open_marks: &str) -> Option<&'a str> {
@@ -69,13 +69,13 @@ mod tests {
     use super::Item;
 
     fn check(line: &str, names: &[&str], ty: Option<&str>, text: &str) {
-        let item = Item::read(line);
+        let item = Item::parse(line);
         let found = item.as_ref().map(|item| (item.names.as_slice(), item.spec.ty.as_deref(), item.text));
         assert_eq!(found, Some((names, ty, text)), "{line:?}");
     }
 
     #[test]
-    fn reads_plain_items() {
+    fn names_are_separated_from_text_by_a_colon_or_a_dash() {
         check("query: The query", &["query"], None, "The query");
         check("query : The query", &["query"], None, "The query");
         check("query:The query", &["query"], None, "The query");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_bulleted_items() {
+    fn bullets_allow_any_separator() {
         check("* `x` - d", &["x"], None, "d");
         check("- `x`: d", &["x"], None, "d");
         check("+ x – d", &["x"], None, "d");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_other_lines() {
+    fn other_lines_are_no_entries() {
         for line in [
             "",
             "query",
@@ -132,7 +132,7 @@ mod tests {
             "x -y",
             "x, 9: d",
         ] {
-            assert_eq!(Item::read(line), None, "{line:?}");
+            assert_eq!(Item::parse(line), None, "{line:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads parameter documentation out of a doc comment.
+//! Parser for the parameter documentation in doc comments.
 #![doc = include_str!("../README.md")]
 
 mod model;
@@ -19,16 +19,16 @@ mod section;
 mod sphinx;
 mod title;
 
-mod findings;
+mod builder;
 mod parser;
 
 pub use model::{Docstring, ParamDoc, Problem, RaisesDoc, ReturnsDoc};
 
-/// Reads a doc comment: its prose, and what it says about parameters, the result and failures.
+/// Parses a doc comment into its prose and the documentation of parameters, result and errors.
 ///
-/// The text may come from `///` lines, from a `/** */` block with its leading stars, or from a Python docstring.
-/// Nothing is an error: what cannot be read as documentation of a parameter stays in the description, and what looks
-/// like a slip is listed in [`Docstring::problems`].
+/// Accepts the text of `///` lines, of a `/** */` block with leading stars, or of a Python docstring.
+/// Parsing never fails: text in no known style stays in the description, and likely mistakes are listed in
+/// [`Docstring::problems`].
 ///
 /// # Examples
 ///
@@ -42,5 +42,5 @@ pub use model::{Docstring, ParamDoc, Problem, RaisesDoc, ReturnsDoc};
 /// assert_eq!(docs.param("limit").and_then(|p| p.default.as_deref()), Some("10"));
 /// ```
 pub fn parse(text: &str) -> Docstring {
-    parser::Parser::new(&lines::read(text)).run()
+    parser::Parser::parse(&lines::parse(text))
 }

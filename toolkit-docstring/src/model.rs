@@ -1,6 +1,6 @@
-//! What a doc comment says.
+//! The result of parsing a doc comment.
 
-/// A doc comment taken apart.
+/// A parsed doc comment.
 ///
 /// # Examples
 ///
@@ -15,23 +15,26 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Docstring {
-    /// The first paragraph of the description, its lines joined with a space.
+    /// The first paragraph of the description, joined into one line.
     pub summary: String,
-    /// The whole text, dedented, without what went into the fields below, and without the sections of rustdoc that
-    /// are for programmers: `# Examples`, `# Panics` and `# Safety`.
+    /// The dedented text without the parts below.
+    ///
+    /// The rustdoc sections for programmers, `# Examples`, `# Panics` and `# Safety`, are left out too.
     pub description: String,
-    /// The documented parameters, in the order of the text, each name once.
+    /// The documented parameters in text order, each name once.
     pub params: Vec<ParamDoc>,
-    /// What is said about the result.
+    /// The documentation of the return value.
     pub returns: Option<ReturnsDoc>,
-    /// What is said about failures, in the order of the text.
+    /// The documented errors, in text order.
     pub raises: Vec<RaisesDoc>,
-    /// Slips of the writer, in the order of the text.
+    /// Likely mistakes of the author, in text order.
     pub problems: Vec<Problem>,
 }
 
 impl Docstring {
-    /// The documentation of the parameter `name`; `r#type` and `type` are the same name.
+    /// Returns the documentation of the parameter `name`.
+    ///
+    /// `r#type` and `type` are the same name.
     ///
     /// # Examples
     ///
@@ -47,7 +50,7 @@ impl Docstring {
     }
 }
 
-/// One documented parameter.
+/// The documentation of one parameter.
 ///
 /// # Examples
 ///
@@ -65,21 +68,21 @@ impl Docstring {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParamDoc {
-    /// The plain name: no stars, no back-ticks, no `r#`.
+    /// The bare name, without stars, backticks or `r#`.
     pub name: String,
     /// The type as written, without words such as `optional`.
     pub ty: Option<String>,
-    /// The text, its lines joined with a space and its paragraphs kept apart by a blank line; may be empty.
+    /// The text with joined lines and a blank line between paragraphs; may be empty.
     pub description: String,
-    /// The default as written, from the type part or from words such as `Defaults to 10.` in the description.
+    /// The default as written, from the type or from words such as `Defaults to 10.` in the description.
     pub default: Option<String>,
-    /// Whether the type part says `optional`.
+    /// `true` if the type contains the word `optional`.
     pub optional: bool,
-    /// The line of the text, counted from zero, where the name stands.
+    /// The zero-based line of the name.
     pub line: usize,
 }
 
-/// What is said about the result.
+/// The documentation of the return value.
 ///
 /// # Examples
 ///
@@ -96,13 +99,13 @@ pub struct ParamDoc {
 pub struct ReturnsDoc {
     /// The type as written.
     pub ty: Option<String>,
-    /// The text, its lines joined with a space and its paragraphs kept apart by a blank line; may be empty.
+    /// The text with joined lines and a blank line between paragraphs; may be empty.
     pub description: String,
-    /// The line of the text, counted from zero, where it begins.
+    /// The zero-based first line.
     pub line: usize,
 }
 
-/// One way to fail.
+/// The documentation of one error.
 ///
 /// # Examples
 ///
@@ -117,13 +120,13 @@ pub struct ReturnsDoc {
 pub struct RaisesDoc {
     /// The error type as written.
     pub ty: Option<String>,
-    /// The text, its lines joined with a space and its paragraphs kept apart by a blank line; may be empty.
+    /// The text with joined lines and a blank line between paragraphs; may be empty.
     pub description: String,
-    /// The line of the text, counted from zero, where it begins.
+    /// The zero-based first line.
     pub line: usize,
 }
 
-/// A slip in the text that its writer should know of.
+/// A likely mistake in a doc comment.
 ///
 /// # Examples
 ///
@@ -131,13 +134,13 @@ pub struct RaisesDoc {
 /// let docs = toolkit_docstring::parse("Adds.\n\n:param a The first number");
 ///
 /// assert_eq!(docs.problems[0].line, 2);
-/// assert_eq!(docs.problems[0].message, "`:param` lacks the colon after its name");
+/// assert_eq!(docs.problems[0].message, "`:param` is missing the colon after its name");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The line of the text, counted from zero.
+    /// The zero-based line of the mistake.
     pub line: usize,
-    /// What is wrong, lower-case and without a full stop.
+    /// The explanation, in lowercase and without a trailing period.
     pub message: String,
 }

@@ -1,28 +1,28 @@
-//! Names of parameters, however they are dressed up.
+//! Parameter names in their markup.
 
 use crate::prose::strip_colon;
 
-/// A name at the front of a text.
+/// A name at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Name<'a> {
     /// The bare name.
     pub(crate) text: &'a str,
     /// The type of `` `name: type` ``.
     pub(crate) ty: Option<&'a str>,
-    /// Whether it stands in back-ticks or is emphasised, as only a name is.
+    /// `true` for a name in backticks or emphasis.
     pub(crate) marked: bool,
-    /// Marks before the name that none after it close.
+    /// Markers before the name, still unclosed after it.
     pub(crate) open: &'a str,
-    /// What follows.
+    /// The text after the name.
     pub(crate) rest: &'a str,
 }
 
 impl<'a> Name<'a> {
-    /// Reads `name`, `*name`, `r#name`, `` `name` ``, `**name**` and `` `name: type` ``.
-    pub(crate) fn read(text: &'a str) -> Option<Self> {
-        let dressed = text.trim_start_matches(['*', '`', '\\']);
-        let marks = text.strip_suffix(dressed)?;
-        let bare = dressed.strip_prefix("r#").unwrap_or(dressed);
+    /// Parses `name`, `*name`, `r#name`, `` `name` ``, `**name**` and `` `name: type` ``.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        let unmarked = text.trim_start_matches(['*', '`', '\\']);
+        let marks = text.strip_suffix(unmarked)?;
+        let bare = unmarked.strip_prefix("r#").unwrap_or(unmarked);
         let end = bare.find(|c| !is_name_char(c)).unwrap_or(bare.len());
         let name = bare.get(..end)?.trim_end_matches(['-', '.']);
         if !is_identifier(name) {
@@ -30,29 +30,29 @@ impl<'a> Name<'a> {
         }
         let rest = bare.strip_prefix(name)?;
         if marks.contains('`') {
-            Self::in_ticks(name, rest)
+            Self::in_backticks(name, rest)
         } else {
-            Some(Self::emphasised(name, rest, marks))
+            Some(Self::in_emphasis(name, rest, marks))
         }
     }
 
-    /// Reads a text that is a name and nothing else.
-    pub(crate) fn whole(text: &'a str) -> Option<&'a str> {
-        Self::read(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
+    /// Parses a name with no text after it.
+    pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
+        Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Reads `a, b, c`.
+    /// Parses `a, b, c`; the last name is returned with the rest of the text.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
-        let mut name = Self::read(text)?;
+        let mut name = Self::parse(text)?;
         let mut names = vec![name.text];
         while let Some(after) = name.rest.trim_start().strip_prefix([',', '，', '、']) {
-            name = Self::read(after.trim_start())?;
+            name = Self::parse(after.trim_start())?;
             names.push(name.text);
         }
         Some((names, name))
     }
 
-    fn in_ticks(name: &'a str, rest: &'a str) -> Option<Self> {
+    fn in_backticks(name: &'a str, rest: &'a str) -> Option<Self> {
         let (inside, after) = rest.split_once('`')?;
         let ty = strip_colon(inside.trim_start()).map(str::trim);
         (inside.trim().is_empty() || ty.is_some()).then(|| Self {
@@ -64,7 +64,7 @@ impl<'a> Name<'a> {
         })
     }
 
-    fn emphasised(name: &'a str, rest: &'a str, marks: &'a str) -> Self {
+    fn in_emphasis(name: &'a str, rest: &'a str, marks: &'a str) -> Self {
         let after = rest.strip_prefix(marks).filter(|_| !marks.is_empty());
         Self {
             text: name,
@@ -89,13 +89,13 @@ mod tests {
     use super::Name;
 
     fn check(text: &str, expected: Option<(&str, Option<&str>, bool, &str)>) {
-        let found = Name::read(text);
+        let found = Name::parse(text);
         let found = found.as_ref().map(|name| (name.text, name.ty, name.marked, name.rest));
         assert_eq!(found, expected, "{text:?}");
     }
 
     #[test]
-    fn reads_names() {
+    fn a_name_ends_at_the_first_other_character() {
         check("x", Some(("x", None, false, "")));
         check("max_results: d", Some(("max_results", None, false, ": d")));
         check("max-results - d", Some(("max-results", None, false, " - d")));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn undresses_names() {
+    fn backticks_and_emphasis_are_stripped() {
         check("`x` - d", Some(("x", None, true, " - d")));
         check("``x``: d", Some(("x", None, true, ": d")));
         check("`*args`: d", Some(("args", None, true, ": d")));
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_other_text() {
+    fn other_text_is_no_name() {
         for text in ["", " x", "9x", "-x", "`x y`", "`x", "`x.len()`", "...", "《x》", "a--b"] {
             check(text, None);
         }
     }
 
     #[test]
-    fn reads_lists() {
+    fn names_are_listed_with_commas() {
         let check = |text, expected: Option<(Vec<&str>, &str)>| {
             let found = Name::list(text).map(|(names, last)| (names, last.rest));
             assert_eq!(found, expected, "{text}");

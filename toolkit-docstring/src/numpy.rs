@@ -1,4 +1,4 @@
-//! Entries of a NumPy section: `name : type`, the description below.
+//! Entries of a NumPy section: `name : type` above the description.
 
 use crate::item::Item;
 use crate::name::Name;
@@ -7,20 +7,24 @@ use crate::type_spec::{TypeSpec, looks_like_type};
 
 const LONGEST_TYPE: usize = 4;
 
-/// Reads the first line of an entry: `name`, `name : type` or `a, b : type`; the type is left in the text.
-pub(crate) fn head(line: &str) -> Option<Item<'_>> {
+/// Parses the first line of an entry: `name`, `name : type` or `a, b : type`.
+///
+/// The type stays in the text until [`split_type`] has seen the description.
+pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let (names, last) = Name::list(line)?;
     let rest = last.rest.trim_start();
     let text = if rest.is_empty() { rest } else { strip_colon(rest)? };
     Some(Item { names, spec: TypeSpec::default(), text: text.trim(), bulleted: false })
 }
 
-/// Decides whether the text of a first line is a type or, as some write it, a description.
-pub(crate) fn settle(text: &str, body: String) -> (TypeSpec, String) {
-    let spec = TypeSpec::read(text);
+/// Splits the text of a first line and its body into type and description.
+///
+/// Text that does not read like a type begins the description.
+pub(crate) fn split_type(text: &str, body: String) -> (TypeSpec, String) {
+    let spec = TypeSpec::parse(text);
     let ty = spec.ty.as_deref().unwrap_or_default();
     let short = words(ty).len() <= LONGEST_TYPE && !ty.ends_with('.');
-    let is_type = looks_like_type(ty) || spec.says_more_than_type() || (!body.is_empty() && short);
+    let is_type = looks_like_type(ty) || spec.has_modifiers() || (!body.is_empty() && short);
     if is_type || text.is_empty() {
         (spec, body)
     } else {
@@ -31,12 +35,12 @@ pub(crate) fn settle(text: &str, body: String) -> (TypeSpec, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{head, settle};
+    use super::{item, split_type};
 
     #[test]
-    fn reads_heads() {
+    fn the_first_line_has_names_and_a_type() {
         let check = |line, expected: Option<(Vec<&str>, &str)>| {
-            assert_eq!(head(line).map(|item| (item.names, item.text)), expected, "{line:?}");
+            assert_eq!(item(line).map(|item| (item.names, item.text)), expected, "{line:?}");
         };
         check("x", Some((vec!["x"], "")));
         check("x : int, optional", Some((vec!["x"], "int, optional")));
@@ -50,9 +54,9 @@ mod tests {
     }
 
     #[test]
-    fn tells_types_from_descriptions() {
+    fn a_sentence_in_place_of_the_type_is_description() {
         let check = |text, body: &str, ty: Option<&str>, description: &str| {
-            let (spec, found) = settle(text, body.to_owned());
+            let (spec, found) = split_type(text, body.to_owned());
             assert_eq!((spec.ty.as_deref(), found.as_str()), (ty, description), "{text:?}");
         };
         check("int", "", Some("int"), "");

@@ -1,8 +1,8 @@
-//! One walk over the lines that sorts each into prose, fields and sections.
+//! The parser: one pass over the lines, sorting them into prose, fields and section entries.
 
+use crate::builder::Builder;
 use crate::description::Description;
 use crate::fence::Fence;
-use crate::findings::Findings;
 use crate::lines::Line;
 use crate::model::Docstring;
 use crate::numpy;
@@ -12,48 +12,39 @@ use crate::sphinx::{self, Field, Tag};
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::{TypeSpec, looks_like_type, split_type, type_name};
 
-/// The walk: what lies ahead, the section it is in, and what has come of the lines behind.
-#[derive(Debug)]
+/// The state of the pass: the lines ahead, the open section and the documentation so far.
+#[derive(Debug, Default)]
 pub(crate) struct Parser<'a> {
     ahead: &'a [Line],
     section: Option<Section>,
-    /// The level of the heading, below one whose text is for programmers.
-    aside: Option<usize>,
+    /// The level of an open heading for programmers, such as `# Panics`.
+    hidden_level: Option<usize>,
     description: Description<'a>,
-    findings: Findings,
+    builder: Builder,
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(lines: &'a [Line]) -> Self {
-        Self {
-            ahead: lines,
-            section: None,
-            aside: None,
-            description: Description::default(),
-            findings: Findings::default(),
+    pub(crate) fn parse(lines: &'a [Line]) -> Docstring {
+        let mut parser = Self { ahead: lines, ..Self::default() };
+        while let [line, ahead @ ..] = parser.ahead {
+            parser.ahead = ahead;
+            parser.step(line);
         }
-    }
-
-    pub(crate) fn run(mut self) -> Docstring {
-        while let [line, ahead @ ..] = self.ahead {
-            self.ahead = ahead;
-            self.step(line);
-        }
-        self.findings.finish(self.description.summary(), self.description.text())
+        parser.builder.finish(parser.description.summary(), parser.description.text())
     }
 
     fn step(&mut self, line: &'a Line) {
-        if self.aside.is_some_and(|level| is_aside(line, self.ahead, level)) {
+        if self.hidden_level.is_some_and(|level| is_hidden(line, self.ahead, level)) {
             return;
         }
-        self.aside = None;
+        self.hidden_level = None;
         if line.is_blank() || line.fence != Fence::Outside {
             self.description.keep(line);
-        } else if let Some(field) = Field::read(&line.text) {
+        } else if let Some(field) = Field::parse(&line.text) {
             self.field(line, field);
         } else if let Some(title) = title_at(line, self.ahead, self.section) {
             self.open(line, title);
-        } else if let Some(section) = self.section.filter(|section| section.holds(line)) {
+        } else if let Some(section) = self.section.filter(|section| section.contains(line)) {
             self.entry(line, section);
         } else {
             self.section = None;
@@ -62,15 +53,15 @@ impl<'a> Parser<'a> {
     }
 
     fn open(&mut self, line: &'a Line, title: Title) {
-        self.aside = title::heading_level(&line.text).filter(|_| title::is_for_programmers(&line.text));
-        if self.aside.is_some() {
+        self.hidden_level = title::programmer_heading_level(&line.text);
+        if self.hidden_level.is_some() {
             self.section = None;
             self.description.cut();
             return;
         }
         let (below, body) = self.ahead.split_at_checked(title.height() - 1).unwrap_or_default();
         self.ahead = body;
-        self.section = Section::below(title, line, body);
+        self.section = Section::open(title, line, body);
         if self.section.is_some() {
             self.description.cut();
         } else {
@@ -93,28 +84,23 @@ impl<'a> Parser<'a> {
             if section.ends_with_prose(line) {
                 self.section = None;
             }
-            self.keep_unless_void(line);
+            // `None.` in place of the entries says that there are none.
+            match line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
+                true => self.description.cut(),
+                false => self.description.keep(line),
+            }
             return;
         };
         let section = section.after_entry(item.bulleted);
         self.section = Some(section);
         let belongs = |next: &Line, ahead: &[Line]| continues_entry(next, ahead, line, section);
         let (spec, description) = if section.style == Style::Numpy && !item.bulleted {
-            numpy::settle(item.text, self.body("", belongs))
+            numpy::split_type(item.text, self.body("", belongs))
         } else {
             (item.spec, self.body(item.text, belongs))
         };
         for name in item.names {
-            self.findings.param(name, &spec, &description, line.number);
-        }
-    }
-
-    fn keep_unless_void(&mut self, line: &'a Line) {
-        let says = line.text.trim_end_matches('.');
-        if says.eq_ignore_ascii_case("none") {
-            self.description.cut();
-        } else {
-            self.description.keep(line);
+            self.builder.param(name, &spec, &description, line.number);
         }
     }
 
@@ -123,23 +109,22 @@ impl<'a> Parser<'a> {
         let (ty, description) = if section.style == Style::Numpy {
             let body = self.body("", |next, _| is_deeper_prose(next, line));
             let named_type = split_colon(&line.text).map_or(line.text.as_str(), |(_, ty)| ty.trim());
-            let (spec, description) = numpy::settle(named_type, body);
+            let (spec, description) = numpy::split_type(named_type, body);
             (spec.ty, description)
         } else {
             let (ty, text) = split_type(&line.text);
             let belongs = |next: &Line, ahead: &[Line]| {
-                section.holds_more(next) && runs_through(next, ahead, line, section)
+                section.continues(next) && continues_text(next, ahead, line, section)
             };
             (ty, self.body(text, belongs))
         };
-        self.findings.returns(ty, &description, line.number);
+        self.builder.returns(ty, &description, line.number);
     }
 
     fn raises(&mut self, line: &'a Line, section: Section) {
         self.section = Some(section.after_entry(false));
         let (ty, description) = if section.style == Style::Markdown {
-            let belongs = |next: &Line, ahead: &[Line]| runs_through(next, ahead, line, section);
-            (None, self.body(&line.text, belongs))
+            (None, self.body(&line.text, |next, ahead| continues_text(next, ahead, line, section)))
         } else {
             let (ty, text) = split_error(&line.text);
             let belongs = |next: &Line, ahead: &[Line]| {
@@ -148,35 +133,30 @@ impl<'a> Parser<'a> {
             };
             (ty, self.body(text, belongs))
         };
-        self.findings.raises(ty, description, line.number);
+        self.builder.raises(ty, description, line.number);
     }
 
     fn field(&mut self, line: &'a Line, field: Field<'a>) {
-        if !self.section.is_some_and(|section| section.holds(line)) {
-            self.section = None;
-        }
+        self.section = self.section.filter(|section| section.contains(line));
         match field {
-            Field::Known { tag, head, text } => self.known_field(line, tag, head, text),
-            Field::Unclosed { keyword, place } => {
-                let message = format!("`:{keyword}` lacks the colon after its {place}");
-                self.findings.problem(line.number, message);
-                self.description.keep(line);
+            Field::Known { tag, argument, text } => self.known_field(line, tag, argument, text),
+            Field::Unclosed { keyword, after } => {
+                self.reject(line, format!("`:{keyword}` is missing the colon after its {after}"));
             }
             Field::Unknown => self.description.keep(line),
         }
     }
 
-    fn known_field(&mut self, line: &'a Line, tag: Tag, head: &'a str, text: &'a str) {
-        let named = sphinx::names(head);
+    fn known_field(&mut self, line: &'a Line, tag: Tag, argument: &'a str, text: &'a str) {
+        let named = sphinx::names(argument);
         if named.is_none() && matches!(tag, Tag::Param | Tag::ParamType) {
-            let message = if head.is_empty() {
-                "parameter field without a name".to_owned()
-            } else {
-                format!("`{head}` is not a parameter name")
-            };
-            self.findings.problem(line.number, message);
-            self.description.keep(line);
-            return;
+            return self.reject(
+                line,
+                match argument {
+                    "" => "parameter field has no name; write `:param name: text`".to_owned(),
+                    argument => format!("`{argument}` is not a valid parameter name"),
+                },
+            );
         }
         let section = self.section;
         let text = self.body(text, |next, ahead| continues_field(next, ahead, line, section));
@@ -184,24 +164,30 @@ impl<'a> Parser<'a> {
         match tag {
             Tag::Param => {
                 for name in names {
-                    self.findings.param(name, &spec, &text, line.number);
+                    self.builder.param(name, &spec, &text, line.number);
                 }
             }
             Tag::ParamType => {
+                let spec = TypeSpec::parse(&text);
                 for name in names {
-                    let spec = TypeSpec::read(&text);
-                    self.findings.param_type(name, spec, line.number);
+                    self.builder.param_type(name, &spec, line.number);
                 }
             }
-            Tag::Returns => self.findings.returns(type_name(head), &text, line.number),
-            Tag::ReturnType => self.findings.returns(type_name(&text), "", line.number),
-            Tag::Raises => self.findings.raises(type_name(head), text, line.number),
+            Tag::Returns => self.builder.returns(type_name(argument), &text, line.number),
+            Tag::ReturnType => self.builder.returns(type_name(&text), "", line.number),
+            Tag::Raises => self.builder.raises(type_name(argument), text, line.number),
         }
     }
 
-    /// Takes the lines that belong to an entry, the rest of its first line given, and leaves a cut in the description.
+    /// Reports a malformed field and keeps it in the description.
+    fn reject(&mut self, line: &'a Line, message: String) {
+        self.builder.problem(line.number, message);
+        self.description.keep(line);
+    }
+
+    /// Consumes the lines of an entry and returns its text, beginning with the rest of the first line.
     fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
-        let mut prose = Prose::starting(first);
+        let mut prose = Prose::new(first);
         let mut unseen = self.ahead;
         while let [line, after @ ..] = unseen {
             unseen = after;
@@ -219,9 +205,10 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether a line below a heading of this level, whose text is for programmers, is part of that text. What is
-/// documented further down is not.
-fn is_aside(line: &Line, ahead: &[Line], level: usize) -> bool {
+/// Returns `true` if a line is hidden below a heading for programmers of this level.
+///
+/// Documentation of parameters, return value or errors is read even there.
+fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     let ends = || {
         is_known_field(line)
             || title::heading_level(&line.text).is_some_and(|next| next <= level)
@@ -230,35 +217,38 @@ fn is_aside(line: &Line, ahead: &[Line], level: usize) -> bool {
     line.fence != Fence::Outside || !ends()
 }
 
-/// The title that begins at `line`, unless the open section says that it is none.
+/// Parses the title at `line`, unless the line is an entry of the open section.
 fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Title> {
-    let title = Title::read(line, ahead.first())?;
-    let in_params = section.is_some_and(|section| section.kind == Kind::Params);
-    Some(title)
-        .filter(|title| !section.is_some_and(|section| section.claims(*title, line)))
-        .and_then(|title| if in_params { Some(title) } else { title.outside_of_params() })
+    let title = Title::parse(line, ahead.first())?;
+    match section {
+        Some(section) if section.has_entry_like(title, line) => None,
+        Some(section) if section.kind == Kind::Params => Some(title),
+        _ => title.outside_of_params(),
+    }
 }
 
-fn begins_anew(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
-    Field::read(&line.text).is_some()
+/// Returns `true` if a line begins a field, a directive or a section.
+fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
+    Field::parse(&line.text).is_some()
         || line.text.starts_with(".. ")
         || title_at(line, ahead, section).is_some()
 }
 
 fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
-    if is_deeper_prose(line, first) {
-        return true;
-    }
-    let runs_on = !line.after_blank && line.fence == Fence::Outside && section.holds(line);
-    runs_on
-        && section.item(line).is_none()
-        && !title::is_run_in(&line.text, |_| true)
-        && !begins_anew(line, ahead, Some(section))
+    let is_lazy = || {
+        !line.after_blank
+            && line.fence == Fence::Outside
+            && section.contains(line)
+            && section.item(line).is_none()
+            && !title::is_inline_section(&line.text, |_| true)
+            && !begins_block(line, ahead, Some(section))
+    };
+    is_deeper_prose(line, first) || is_lazy()
 }
 
-fn runs_through(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
-    let is_text = line.fence == Fence::Outside || line.indent > first.indent;
-    is_text && !begins_anew(line, ahead, Some(section))
+/// Returns `true` if a line continues the text of a section without separate entries.
+fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
+    (line.fence == Fence::Outside || line.indent > first.indent) && !begins_block(line, ahead, Some(section))
 }
 
 fn continues_field(line: &Line, ahead: &[Line], first: &Line, section: Option<Section>) -> bool {
@@ -270,9 +260,11 @@ fn continues_field(line: &Line, ahead: &[Line], first: &Line, section: Option<Se
         };
         return !is_known_field(line) && !title_at(line, ahead, section).is_some_and(is_documented);
     }
-    let is_item = section.is_some_and(|section| section.item(line).is_some());
-    let runs_on = !line.after_blank && line.fence == Fence::Outside && !is_item;
-    runs_on && !title::is_run_in(&line.text, |kind| kind != Kind::Other) && !begins_anew(line, ahead, section)
+    !line.after_blank
+        && line.fence == Fence::Outside
+        && section.is_none_or(|section| section.item(line).is_none())
+        && !title::is_inline_section(&line.text, |kind| kind != Kind::Other)
+        && !begins_block(line, ahead, section)
 }
 
 fn is_deeper_prose(line: &Line, first: &Line) -> bool {
@@ -280,10 +272,10 @@ fn is_deeper_prose(line: &Line, first: &Line) -> bool {
 }
 
 fn is_known_field(line: &Line) -> bool {
-    matches!(Field::read(&line.text), Some(Field::Known { .. }))
+    matches!(Field::parse(&line.text), Some(Field::Known { .. }))
 }
 
-/// Splits `ValueError: when it is bad`; a bare type stands for itself.
+/// Splits `ValueError: when it is empty`; a type may stand alone.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

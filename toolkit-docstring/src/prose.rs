@@ -1,15 +1,15 @@
-//! Text put together from lines, and looked at with an eye on brackets.
+//! Paragraphs joined from lines, and bracket-aware splitting.
 
 use crate::lines::Line;
 
-/// Text put together from lines: a space between lines, a blank line between paragraphs.
+/// A text with a space between joined lines and a blank line between paragraphs.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
     text: String,
 }
 
 impl Prose {
-    pub(crate) fn starting(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self { text: text.trim().to_owned() }
     }
 
@@ -25,7 +25,7 @@ impl Prose {
     }
 }
 
-/// The characters outside of brackets, with their places; a bracket counts as outside.
+/// Returns the characters outside of brackets with their positions; a bracket counts as outside.
 pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut depth = 0_usize;
     text.char_indices().filter(move |(_, c)| match c {
@@ -41,7 +41,7 @@ pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)
     })
 }
 
-/// Splits at each `separator` outside of brackets.
+/// Splits a text at each `separator` outside of brackets.
 pub(crate) fn split_outside(text: &str, separator: impl Fn(char) -> bool) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -53,14 +53,14 @@ pub(crate) fn split_outside(text: &str, separator: impl Fn(char) -> bool) -> Vec
     pieces
 }
 
-/// The words of a text; blanks inside of brackets do not part words.
+/// Returns the words of a text; whitespace inside of brackets does not separate words.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     let mut words = split_outside(text, char::is_whitespace);
     words.retain(|word| !word.is_empty());
     words
 }
 
-/// Splits at the first colon outside of brackets that is neither half of `::` nor the one of a web address.
+/// Splits a text at the first colon outside of brackets, skipping `::` and URLs.
 pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
     outside_brackets(text)
         .filter(|(_, c)| is_colon(*c))
@@ -68,7 +68,7 @@ pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
         .find(|(before, after)| !before.ends_with(':') && !continues_colon(after))
 }
 
-/// Takes a colon off the front, unless it is part of `::` or of a web address.
+/// Strips a leading colon, unless it begins `::` or `://`.
 pub(crate) fn strip_colon(text: &str) -> Option<&str> {
     text.strip_prefix(is_colon).filter(|after| !continues_colon(after))
 }
@@ -81,12 +81,12 @@ fn continues_colon(after: &str) -> bool {
     after.starts_with(':') || after.starts_with("//")
 }
 
-/// Takes the same mark off both ends.
+/// Strips the same mark from both ends.
 pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark)?.strip_suffix(mark)
 }
 
-/// Takes a bracketed part off the front.
+/// Splits a leading parenthesized part off: its content and the rest.
 pub(crate) fn strip_parenthesis(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '（'])?;
     let (end, close) = outside_brackets(text).nth(1)?;
@@ -99,7 +99,7 @@ mod tests {
     use super::{split_colon, split_outside, strip_parenthesis, words};
 
     #[test]
-    fn respects_brackets() {
+    fn brackets_protect_separators() {
         assert_eq!(split_outside("a, b[c, d], {e, f}", |c| c == ','), ["a", " b[c, d]", " {e, f}"]);
         assert_eq!(split_outside("", |c| c == ','), [""]);
         assert_eq!(split_outside("a), b", |c| c == ','), ["a)", " b"]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_at_the_telling_colon() {
+    fn double_colons_and_urls_are_not_split() {
         let check = |text, expected| assert_eq!(split_colon(text), expected, "{text}");
         check("a: b: c", Some(("a", " b: c")));
         check("a：b", Some(("a", "b")));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_parentheses_off() {
+    fn a_leading_parenthesis_is_split_off() {
         let check = |text, expected| assert_eq!(strip_parenthesis(text), expected, "{text}");
         check("(int): d", Some(("int", ": d")));
         check("(f(int), [a]) d", Some(("f(int), [a]", " d")));

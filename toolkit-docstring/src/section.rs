@@ -1,26 +1,26 @@
-//! The section that a line stands in.
+//! Open sections and their lines.
 
 use crate::item::Item;
 use crate::lines::Line;
 use crate::numpy;
 use crate::title::{self, Kind, Style, Title};
 
-/// An open section whose lines are read, not kept.
+/// An open section of parameters, return value or errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the first entry has a bullet, once it has been read; the others are like it.
+    /// Whether entries have a bullet, once the first is known.
     bulleted: Option<bool>,
-    /// How far the title is indented.
+    /// The indentation of the title.
     indent: usize,
-    /// Whether the body is indented no deeper than the title.
+    /// `true` if the body is not indented deeper than the title.
     flush: bool,
 }
 
 impl Section {
-    /// The section below a title; nothing if it is one whose text stays in the description.
-    pub(crate) fn below(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
+    /// Opens the section below a title, unless its text stays in the description.
+    pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
         let first = body.iter().find(|line| !line.is_blank());
         let section = Self {
             kind: title.kind,
@@ -32,13 +32,13 @@ impl Section {
         (title.kind != Kind::Other).then_some(section)
     }
 
-    /// The section after an entry has been read.
+    /// Returns the section after an entry with or without a bullet.
     pub(crate) fn after_entry(self, bulleted: bool) -> Self {
         Self { bulleted: self.bulleted.or(Some(bulleted)), ..self }
     }
 
-    /// Whether a line belongs to the section, going by where it stands.
-    pub(crate) fn holds(self, line: &Line) -> bool {
+    /// Returns `true` if the position of a line puts it into the section.
+    pub(crate) fn contains(self, line: &Line) -> bool {
         if self.style != Style::Google || line.indent > self.indent {
             return true;
         }
@@ -47,37 +47,37 @@ impl Section {
                 self.flush && (item.bulleted || !item.is_capitalised())
             }
             (Kind::Params, Some(item)) => self.flush || !item.is_capitalised(),
-            (Kind::Params, None) => self.holds_more(line),
-            _ => self.holds_more(line) || self.flush && self.bulleted.is_none(),
+            (Kind::Params, None) => self.continues(line),
+            _ => self.continues(line) || self.flush && self.bulleted.is_none(),
         }
     }
 
-    /// Whether a line belongs to the entry before it, going by where it stands.
-    pub(crate) fn holds_more(self, line: &Line) -> bool {
+    /// Returns `true` if the position of a line puts it into the entry above it.
+    pub(crate) fn continues(self, line: &Line) -> bool {
         let inside = self.style != Style::Google || line.indent > self.indent;
         inside || self.flush && !line.after_blank
     }
 
-    /// Whether prose on this line ends the section for good.
+    /// Returns `true` if prose on this line ends the section.
     pub(crate) fn ends_with_prose(self, line: &Line) -> bool {
         let open_ended = self.flush || self.style != Style::Google;
         open_ended && self.bulleted.is_some() && line.after_blank
     }
 
-    /// The parameter that the line begins to describe.
+    /// Parses a line as the first of a parameter entry.
     pub(crate) fn item(self, line: &Line) -> Option<Item<'_>> {
         let shallow = line.indent <= self.indent || self.style == Style::Markdown;
-        if self.kind != Kind::Params || shallow && title::is_run_in(&line.text, |_| true) {
+        if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
             return None;
         }
-        let numpy = || (self.style == Style::Numpy).then(|| numpy::head(&line.text)).flatten();
+        let numpy = || (self.style == Style::Numpy).then(|| numpy::item(&line.text)).flatten();
         numpy()
-            .or_else(|| Item::read(&line.text))
+            .or_else(|| Item::parse(&line.text))
             .filter(|item| self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted))
     }
 
-    /// Whether a line that looks like a title is an entry named like one, such as `example:`.
-    pub(crate) fn claims(self, title: Title, line: &Line) -> bool {
+    /// Returns `true` if an apparent title is an entry of the same name, such as `example:`.
+    pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);
         inside && !is_title && (self.kind != Kind::Params || self.item(line).is_some())
@@ -90,17 +90,17 @@ mod tests {
     use crate::lines;
     use crate::title::Title;
 
-    /// Opens the section on the first line, and tells which of the others it holds until it holds one no more.
+    /// Opens the section on the first line and marks each other line: `i`tem, `t`ext or `.` outside.
     fn check(text: &str, expected: &str) {
-        let lines = lines::read(&format!("\n.\n{text}"));
+        let lines = lines::parse(&format!("\n.\n{text}"));
         let mut body = lines.iter().skip(2);
         let opened = body.next().and_then(|line| {
-            let title = Title::read(line, lines.get(3))?;
-            Section::below(title, line, lines.get(3..)?)
+            let title = Title::parse(line, lines.get(3))?;
+            Section::open(title, line, lines.get(3..)?)
         });
         let found: Option<String> = opened.map(|section| {
             body.filter(|line| !line.is_blank())
-                .map(|line| match (section.holds(line), section.item(line)) {
+                .map(|line| match (section.contains(line), section.item(line)) {
                     (true, Some(_)) => 'i',
                     (true, None) => 't',
                     (false, _) => '.',
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_what_is_indented() {
+    fn a_google_section_contains_indented_lines() {
         check("Args:\n  a: A\n  text\n\n  b: B\n\nc: C", "iti.");
         check("Args:\n  a: A\nb: B\nb:\nB: b\ntext", "ii...");
         check("Returns:\n  a: A\n\n  text\ntext", "tt.");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_what_is_not_indented_until_it_is_prose() {
+    fn an_unindented_google_section_ends_at_prose() {
         check("Args:\na: A\nb:\nB: b\ntext", "iiit");
         check("Args:\na: A\n\nb: B\n\n- c: C\n\nD: d\n\ntext", "iii..");
         check("Args:\n\na: A", "i");
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn is_open_ended_below_headings() {
+    fn markdown_and_numpy_sections_are_open_ended() {
         check("# Args\n\ntext\n\n* `a` - A\n\nb: B", "tii");
         check("Parameters\n---\na : int\n\nb\nsome text", "tiit");
     }
 
     #[test]
-    fn is_none_below_other_titles() {
+    fn other_titles_open_no_section() {
         check("Note:\n  a: A", "none");
         check("# Panics\na: A", "none");
     }

@@ -1,10 +1,10 @@
-//! Fields: `:param int x: text`, `:returns: text`, `@param x: text`.
+//! Sphinx and epytext fields: `:param int x: text`, `:returns: text`, `@param x: text`.
 
 use crate::name::Name;
 use crate::prose::{is_colon, outside_brackets, split_colon, words};
 use crate::type_spec::TypeSpec;
 
-/// What a field is about.
+/// The subject of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     Param,
@@ -26,28 +26,28 @@ impl Tag {
         }
     }
 
-    fn has_head(self) -> bool {
+    fn takes_argument(self) -> bool {
         matches!(self, Self::Param | Self::ParamType | Self::Raises)
     }
 }
 
-/// A line that begins a field.
+/// The first line of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field<'a> {
-    /// `:keyword head: text`.
-    Known { tag: Tag, head: &'a str, text: &'a str },
-    /// A known keyword, but the colon that ends the head is missing.
+    /// `:keyword argument: text`.
+    Known { tag: Tag, argument: &'a str, text: &'a str },
+    /// A known keyword without the colon after its argument.
     Unclosed {
         keyword: &'a str,
-        /// What the colon should stand after.
-        place: &'static str,
+        /// The part before the missing colon.
+        after: &'static str,
     },
-    /// `:meta private:` and whatever else there is.
+    /// Any other field, such as `:meta private:`.
     Unknown,
 }
 
 impl<'a> Field<'a> {
-    pub(crate) fn read(line: &'a str) -> Option<Self> {
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
         match line.strip_prefix('@') {
             Some(field) => Self::epytext(field),
             None => Self::sphinx(line.strip_prefix(':')?),
@@ -59,12 +59,12 @@ impl<'a> Field<'a> {
         let closed = split_colon(rest).or_else(|| rest.split_once(is_colon));
         let follows = rest.starts_with(|c: char| is_colon(c) || c.is_whitespace());
         match (Tag::of(keyword).filter(|_| follows || rest.is_empty()), closed) {
-            (Some(tag), Some((head, text))) => {
-                let is_role = head.is_empty() && text.starts_with('`');
-                (!is_role).then(|| Self::Known { tag, head: head.trim(), text: text.trim() })
+            (Some(tag), Some((argument, text))) => {
+                let is_role = argument.is_empty() && text.starts_with('`');
+                (!is_role).then(|| Self::Known { tag, argument: argument.trim(), text: text.trim() })
             }
             (Some(tag), None) => {
-                Some(Self::Unclosed { keyword, place: if tag.has_head() { "name" } else { "keyword" } })
+                Some(Self::Unclosed { keyword, after: if tag.takes_argument() { "name" } else { "keyword" } })
             }
             (None, Some((_, text))) => {
                 let ends = text.is_empty() || text.starts_with(char::is_whitespace);
@@ -81,19 +81,14 @@ impl<'a> Field<'a> {
             .strip_prefix(|c: char| is_colon(c) || c.is_whitespace())
             .or_else(|| rest.is_empty().then_some(rest))?
             .trim();
-        let (head, text) = if tag.has_head() {
+        let (argument, text) = if tag.takes_argument() {
             let end = rest.find(|c: char| c.is_whitespace() || is_colon(c)).unwrap_or(rest.len());
             rest.split_at_checked(end)?
         } else {
             ("", rest)
         };
-        Some(Self::Known {
-            tag,
-            head,
-            text: text
-                .trim_start_matches(|c: char| is_colon(c) || c.is_whitespace())
-                .trim_start_matches("- "),
-        })
+        let text = text.trim_start_matches(|c: char| is_colon(c) || c.is_whitespace());
+        Some(Self::Known { tag, argument, text: text.trim_start_matches("- ") })
     }
 }
 
@@ -103,20 +98,20 @@ fn split_keyword(field: &str) -> Option<(&str, &str)> {
     field.split_at_checked(end).filter(|(keyword, _)| keyword.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Reads the head of a parameter field: `x`, `int x`, `dict[str, int] x`, `x (int)` or `x, y`.
-pub(crate) fn names(head: &str) -> Option<(Vec<&str>, TypeSpec)> {
-    if let Some((names, last)) = Name::list(head)
+/// Parses the argument of a parameter field: `x`, `int x`, `dict[str, int] x`, `x (int)` or `x, y`.
+pub(crate) fn names(argument: &str) -> Option<(Vec<&str>, TypeSpec)> {
+    if let Some((names, last)) = Name::list(argument)
         && last.rest.is_empty()
     {
-        return Some((names, last.ty.map(TypeSpec::read).unwrap_or_default()));
+        return Some((names, last.ty.map(TypeSpec::parse).unwrap_or_default()));
     }
-    let last = *words(head).last()?;
-    let before = head.strip_suffix(last)?.trim();
+    let last = *words(argument).last()?;
+    let before = argument.strip_suffix(last)?.trim();
     let (ty, name) = match unparenthesised(last) {
         Some(ty) => (ty, before),
         None => (before, last),
     };
-    Some((vec![Name::whole(name)?], TypeSpec::read(ty)))
+    Some((vec![Name::exact(name)?], TypeSpec::parse(ty)))
 }
 
 fn unparenthesised(word: &str) -> Option<&str> {
@@ -129,15 +124,15 @@ mod tests {
     use super::{Field, Tag, names};
 
     fn check(line: &str, expected: Option<Field<'_>>) {
-        assert_eq!(Field::read(line), expected, "{line:?}");
+        assert_eq!(Field::parse(line), expected, "{line:?}");
     }
 
-    fn known<'a>(tag: Tag, head: &'a str, text: &'a str) -> Option<Field<'a>> {
-        Some(Field::Known { tag, head, text })
+    fn known<'a>(tag: Tag, argument: &'a str, text: &'a str) -> Option<Field<'a>> {
+        Some(Field::Known { tag, argument, text })
     }
 
     #[test]
-    fn reads_sphinx_fields() {
+    fn sphinx_fields_stand_between_colons() {
         check(":param x: d", known(Tag::Param, "x", "d"));
         check(":param  x : d", known(Tag::Param, "x", "d"));
         check(":param x:", known(Tag::Param, "x", ""));
@@ -151,13 +146,13 @@ mod tests {
         check(":rtype: int", known(Tag::ReturnType, "", "int"));
         check(":raises E: d", known(Tag::Raises, "E", "d"));
         check(":param: d", known(Tag::Param, "", "d"));
-        check(":param x The query", Some(Field::Unclosed { keyword: "param", place: "name" }));
+        check(":param x The query", Some(Field::Unclosed { keyword: "param", after: "name" }));
         check(":meta private:", Some(Field::Unknown));
         check(":since: 1.0", Some(Field::Unknown));
     }
 
     #[test]
-    fn reads_epytext_fields() {
+    fn epytext_fields_begin_with_an_at_sign() {
         check("@param x: d", known(Tag::Param, "x", "d"));
         check("@param x d: e", known(Tag::Param, "x", "d: e"));
         check("@param x - d", known(Tag::Param, "x", "d"));
@@ -167,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_other_lines() {
+    fn other_lines_are_no_fields() {
         for line in [
             "",
             ":",
@@ -186,12 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn reads_heads() {
-        let check = |head, expected: Option<(Vec<&str>, Option<&str>)>| {
-            let found = names(head);
+    fn field_arguments_have_a_name_and_a_type() {
+        let check = |argument, expected: Option<(Vec<&str>, Option<&str>)>| {
+            let found = names(argument);
             let found = found.map(|(names, spec)| (names, spec.ty));
             let expected = expected.map(|(names, ty)| (names, ty.map(str::to_owned)));
-            assert_eq!(found, expected, "{head:?}");
+            assert_eq!(found, expected, "{argument:?}");
         };
         check("x", Some((vec!["x"], None)));
         check("int x", Some((vec!["x"], Some("int"))));

@@ -1,26 +1,26 @@
-//! The part of an item that tells the type: `int, optional, default 3`.
+//! Types of parameters: `int, optional, default 3`.
 
 use crate::default;
 use crate::prose::{split_colon, split_outside, unwrap_mark, words};
 
-/// A type and the words that go with it.
+/// A type with its modifiers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TypeSpec {
     /// The type as written.
     pub(crate) ty: Option<String>,
-    /// Whether it says `optional`.
+    /// `true` if `optional` is among the modifiers.
     pub(crate) optional: bool,
-    /// What it says after `default`.
+    /// The value after `default`.
     pub(crate) default: Option<String>,
 }
 
 impl TypeSpec {
-    /// Reads a type part; the text inside of the parentheses of `name (type, optional)`.
-    pub(crate) fn read(text: &str) -> Self {
+    /// Parses the text inside of the parentheses of `name (type, optional)`.
+    pub(crate) fn parse(text: &str) -> Self {
         let mut spec = Self::default();
         let mut types = Vec::new();
         for piece in split_outside(text, |c| matches!(c, ',' | '，')) {
-            let piece = spec.take_default(undress(piece));
+            let piece = spec.take_default(strip_marks(piece));
             if piece.eq_ignore_ascii_case("optional") {
                 spec.optional = true;
             } else if !piece.is_empty() && !piece.eq_ignore_ascii_case("required") {
@@ -31,42 +31,37 @@ impl TypeSpec {
         spec
     }
 
-    /// Whether anything but a bare word was read.
-    pub(crate) fn says_more_than_type(&self) -> bool {
+    /// Returns `true` if any modifier was parsed.
+    pub(crate) fn has_modifiers(&self) -> bool {
         self.optional || self.default.is_some()
     }
 
     fn take_default<'a>(&mut self, piece: &'a str) -> &'a str {
-        if let Some(value) = default::clause(piece) {
-            self.default = Some(value);
-            return "";
-        }
-        let aside = piece
-            .strip_suffix(')')
-            .and_then(|open| open.rsplit_once('('))
-            .and_then(|(before, aside)| Some((before, default::clause(aside)?)));
-        match aside {
-            Some((before, value)) => {
-                self.default = Some(value);
-                undress(before)
-            }
-            None => piece,
-        }
+        let in_parentheses = || {
+            let (before, inner) = piece.strip_suffix(')')?.rsplit_once('(')?;
+            Some((strip_marks(before), default::parse(inner)?))
+        };
+        let Some((rest, value)) = default::parse(piece).map(|value| ("", value)).or_else(in_parentheses)
+        else {
+            return piece;
+        };
+        self.default = Some(value);
+        rest
     }
 }
 
-fn undress(piece: &str) -> &str {
+fn strip_marks(piece: &str) -> &str {
     let piece = piece.trim();
     unwrap_mark(piece, '`').or_else(|| unwrap_mark(piece, '*')).unwrap_or(piece)
 }
 
-/// A type that stands alone, back-ticks taken off.
+/// Returns a type without backticks or stars, unless it is empty.
 pub(crate) fn type_name(text: &str) -> Option<String> {
-    let bare = undress(text);
+    let bare = strip_marks(text);
     (!bare.is_empty()).then(|| bare.to_owned())
 }
 
-/// Splits `type: text`, if it is one.
+/// Splits `type: text`; text without a type is returned whole.
 pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
     split_colon(text)
         .filter(|(ty, _)| looks_like_type(ty.trim()))
@@ -74,18 +69,20 @@ pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
         .map_or((None, text), |(ty, text)| (type_name(ty), text.trim()))
 }
 
-/// Whether a text reads like a type rather than like a sentence.
+/// Returns `true` if a text reads like a type rather than like a sentence.
 pub(crate) fn looks_like_type(text: &str) -> bool {
     let words = words(text);
     let starts_well = text.starts_with(|c: char| c.is_alphabetic() || "_&*[({<'\"`:".contains(c));
-    let joined = words.iter().enumerate().all(|(place, word)| {
+    let is_connected = words.iter().enumerate().all(|(place, word)| {
         let before = place.checked_sub(1).and_then(|place| words.get(place));
-        before.is_none_or(|before| joins(before) || joins(word) || word.starts_with(['(', '[', '{']))
+        before.is_none_or(|before| {
+            is_connective(before) || is_connective(word) || word.starts_with(['(', '[', '{'])
+        })
     });
-    starts_well && joined && !text.ends_with(['.', '!', '?', '。'])
+    starts_well && is_connected && !text.ends_with(['.', '!', '?', '。'])
 }
 
-fn joins(word: &str) -> bool {
+fn is_connective(word: &str) -> bool {
     let keyword = matches!(
         word,
         "of" | "or" | "|" | "->" | "dyn" | "impl" | "mut" | "&mut" | "*const" | "*mut" | "unsigned"
@@ -99,11 +96,11 @@ mod tests {
 
     fn check(text: &str, ty: Option<&str>, optional: bool, default: Option<&str>) {
         let expected = TypeSpec { ty: ty.map(str::to_owned), optional, default: default.map(str::to_owned) };
-        assert_eq!(TypeSpec::read(text), expected, "{text:?}");
+        assert_eq!(TypeSpec::parse(text), expected, "{text:?}");
     }
 
     #[test]
-    fn reads_types() {
+    fn modifiers_are_separated_from_the_type() {
         check("", None, false, None);
         check("int", Some("int"), false, None);
         check(" int, optional ", Some("int"), true, None);
@@ -123,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_types_from_sentences() {
+    fn types_are_distinguished_from_sentences() {
         for text in [
             "int",
             "list[str, int]",

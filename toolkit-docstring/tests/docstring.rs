@@ -1,4 +1,4 @@
-//! Doc comments as people write them.
+//! Parsing of doc comments in every style.
 
 use toolkit_docstring::{Docstring, parse};
 
@@ -21,7 +21,7 @@ fn check_description(text: &str, expected: &str) {
 }
 
 #[test]
-fn google() {
+fn google_sections_are_parsed() {
     let docs = parse(
         r#"Fetch rows from a table.
 
@@ -90,7 +90,7 @@ fn google() {
 }
 
 #[test]
-fn google_sections_end() {
+fn google_sections_end_at_other_text() {
     let a = &[("a", "A")];
     check("S.\n\nArgs:\n    a: A\n\nSome closing text: with colon.", a);
     check("S.\n\nArgs:\n    a: A\n\nb: not indented", a);
@@ -104,7 +104,7 @@ fn google_sections_end() {
 }
 
 #[test]
-fn google_shapes() {
+fn google_variants_are_parsed() {
     let both = &[("a", "A"), ("b", "B")];
     check("S.\n\nArgs:\n    a: A\n    b: B", both);
     check("S.\nArgs:\n  a: A\n  b: B", both);
@@ -134,7 +134,7 @@ fn google_shapes() {
 }
 
 #[test]
-fn sphinx() {
+fn sphinx_fields_are_parsed() {
     let docs = parse(
         "Sends a mail.
 
@@ -179,7 +179,7 @@ fn sphinx() {
 }
 
 #[test]
-fn sphinx_fields_end() {
+fn sphinx_fields_end_at_other_blocks() {
     let a = &[("a", "A")];
     check(":param a: A", a);
     check("S.\n\n:param a: A\n\nNot A.", a);
@@ -195,7 +195,7 @@ fn sphinx_fields_end() {
 }
 
 #[test]
-fn numpy() {
+fn numpy_sections_are_parsed() {
     let docs = parse(
         "Resample a signal.
 
@@ -258,7 +258,7 @@ fn numpy() {
 }
 
 #[test]
-fn numpy_shapes() {
+fn numpy_variants_are_parsed() {
     let both = &[("a", "A"), ("b", "B")];
     check("S.\n\nParameters\n----------\na : int\n    A\nb : int\n    B", both);
     check("S.\n\nParameters:\n-----------\na: int\n    A\n\nb: int\n    B\n\nSome more prose.", both);
@@ -272,7 +272,7 @@ fn numpy_shapes() {
 }
 
 #[test]
-fn rustdoc() {
+fn rustdoc_sections_are_parsed() {
     let docs = parse(
         " Copies a file.
  Quickly.
@@ -331,7 +331,7 @@ fn rustdoc() {
 }
 
 #[test]
-fn what_is_for_programmers_leaves_the_description() {
+fn sections_for_programmers_are_not_in_the_description() {
     let docs = parse(
         "S.
 
@@ -366,7 +366,7 @@ Example:
 }
 
 #[test]
-fn rustdoc_shapes() {
+fn rustdoc_variants_are_parsed() {
     let both = &[("a", "A"), ("b", "B")];
     check(" S.\n\n # Arguments\n\n * `a` - A\n * `b` - B\n\n # Panics\n\n * `c` - C", both);
     check("S.\n# Parameters\n- a: A\n- b: B", both);
@@ -382,7 +382,7 @@ fn rustdoc_shapes() {
 }
 
 #[test]
-fn mixed() {
+fn styles_can_be_mixed() {
     let both = &[("a", "A"), ("b", "B")];
     check("S.\n\nArgs:\n    a: A\n\n:param b: B", both);
     check("S.\n\n:param a: A\n\nArgs:\n    b: B", both);
@@ -394,7 +394,7 @@ fn mixed() {
 }
 
 #[test]
-fn prose_is_left_alone() {
+fn prose_is_not_documentation() {
     for text in [
         "",
         "Search: the web.",
@@ -414,7 +414,7 @@ fn prose_is_left_alone() {
 }
 
 #[test]
-fn what_is_taken_leaves_paragraphs_apart() {
+fn paragraphs_around_a_removed_part_stay_separate() {
     check_description("  S.  ", "S.");
     check_description("S.\n:param x: X\n\nMore.", "S.\n\nMore.");
     check_description("S.\n\n\nArgs:\n  x: X\n\n\n\nMore.", "S.\n\n\nMore.");

@@ -1,4 +1,4 @@
-//! Slips that are reported to the writer.
+//! Likely mistakes reported to the author.
 
 use toolkit_docstring::{Docstring, parse};
 
@@ -7,12 +7,12 @@ fn problems(docs: &Docstring) -> Vec<(usize, &str)> {
 }
 
 #[test]
-fn slips_are_reported() {
+fn likely_mistakes_are_reported() {
     let check = |text, expected: &[(usize, &str)]| assert_eq!(problems(&parse(text)), expected, "{text}");
-    check(":param x The query", &[(0, "`:param` lacks the colon after its name")]);
-    check("S.\n\n:returns the list", &[(2, "`:returns` lacks the colon after its keyword")]);
-    check("S.\n:param: the query", &[(1, "parameter field without a name")]);
-    check("S.\n:type 9: int", &[(1, "`9` is not a parameter name")]);
+    check(":param x The query", &[(0, "`:param` is missing the colon after its name")]);
+    check("S.\n\n:returns the list", &[(2, "`:returns` is missing the colon after its keyword")]);
+    check("S.\n:param: the query", &[(1, "parameter field has no name; write `:param name: text`")]);
+    check("S.\n:type 9: int", &[(1, "`9` is not a valid parameter name")]);
     check("Args:\n  x: one\n\n:param x: two", &[(3, "parameter `x` is documented twice")]);
     check(":type x: int\n:param x: two", &[]);
 

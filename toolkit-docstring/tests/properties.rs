@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Properties of the parser on arbitrary text.
 
 use proptest::prelude::*;
 use toolkit_docstring::{Docstring, parse};
@@ -107,7 +107,7 @@ fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "\\PC*", built_from_tokens(), built_from_lines()]
 }
 
-fn lines_named(docs: &Docstring) -> impl Iterator<Item = usize> {
+fn line_numbers(docs: &Docstring) -> impl Iterator<Item = usize> {
     let params = docs.params.iter().map(|param| param.line);
     let returns = docs.returns.iter().map(|returns| returns.line);
     let raises = docs.raises.iter().map(|raises| raises.line);
@@ -119,15 +119,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn lines_are_lines_of_the_text(text in any_text()) {
+    fn line_numbers_are_within_the_text(text in any_text()) {
         let count = text.lines().count();
-        for line in lines_named(&parse(&text)) {
+        for line in line_numbers(&parse(&text)) {
             prop_assert!(line < count);
         }
     }
 
     #[test]
-    fn names_stand_on_their_lines(text in any_text()) {
+    fn a_parameter_line_contains_its_name(text in any_text()) {
         for param in parse(&text).params {
             let line = text.split('\n').nth(param.line);
             prop_assert!(line.is_some_and(|line| line.contains(&param.name)), "{param:?}");
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_are_trimmed(text in any_text()) {
+    fn descriptions_are_trimmed(text in any_text()) {
         let docs = parse(&text);
         let descriptions = docs.params.iter().map(|param| &param.description);
         for text in descriptions.chain([&docs.summary, &docs.description]) {
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_left_in_the_description(text in any_text()) {
+    fn the_description_contains_no_documentation(text in any_text()) {
         let docs = parse(&text);
         let again = parse(&docs.description);
         prop_assert!(again.params.is_empty(), "{:?}", again.params);
@@ -166,14 +166,14 @@ proptest! {
     }
 
     #[test]
-    fn line_ends_and_margins_do_not_matter(text in built_from_lines()) {
+    fn line_endings_and_margins_are_ignored(text in built_from_lines()) {
         let docs = parse(&text);
         prop_assert_eq!(&parse(&text.replace('\n', "\r\n")), &docs);
         prop_assert_eq!(&parse(&text.replace('\n', "\n  ")), &docs);
     }
 
     #[test]
-    fn fenced_code_stays(code in built_from_lines()) {
+    fn fenced_code_is_not_parsed(code in built_from_lines()) {
         let docs = parse(&format!("S.\n\n```\n{}```", code.replace('`', "")));
         prop_assert!(docs.params.is_empty() && docs.returns.is_none() && docs.raises.is_empty());
     }

@@ -1,109 +1,90 @@
-//! The rules: from a draft to a model.
+//! The checks between a draft and a model.
 
 use crate::diag::{Diag, hint};
+use crate::docs::describe;
 use crate::draft::{Draft, DraftParam, Source, only_argument, peel, spelling};
-use crate::model::{Argument, Model, ParamModel};
+use crate::model::{Model, ParamModel};
 use proc_macro2::Span;
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::ext::IdentExt;
-use syn::spanned::Spanned;
 use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// The hidden struct of the function's name would hide them from the signature.
+/// The names refused for functions: a marker struct `char` would shadow the primitive type.
 const PRIMITIVES: &[&str] = &[
     "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
     "usize", "f32", "f64",
 ];
 
-/// Checks every rule and reports every mistake. `None` if a part of the model cannot be made.
-pub(crate) fn check<'a>(draft: &'a Draft<'a>, owner: Option<&'a Type>, diag: &mut Diag) -> Option<Model<'a>> {
+/// Checks a draft and reports every error. Returns `None` if a part of the model is missing.
+pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
     check_names_differ(draft, diag);
     check_lane(draft, diag);
     check_flatten(draft, diag);
     let name = tool_name(draft, diag);
-    let namespace = namespace(draft, diag);
-    let arguments = draft.params.iter().map(|param| argument(draft, param, diag)).collect();
-    let description = match &draft.attr.description {
-        Some(description) => description.to_token_stream(),
-        None => draft.docs.description(),
-    };
-    Some(Model {
-        krate: draft.krate(),
-        cfgs: draft.cfgs().collect(),
-        vis: draft.vis,
-        sig: draft.sig,
-        name: name?,
-        namespace,
-        description,
-        timeout: draft.attr.timeout,
-        metadata: &draft.attr.metadata,
-        registered: !draft.attr.unregistered,
-        owner,
-        has_receiver: draft.has_receiver,
-        arguments,
-    })
+    let namespace =
+        draft.attr.namespace.as_ref().and_then(|namespace| {
+            check_name("namespace", namespace.value(), namespace.span(), &['_'], "", diag)
+        });
+    let params = draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
+    let attr = draft.attr.description.as_ref();
+    let description = describe(attr, &draft.docs, None).unwrap_or_else(|| quote!(""));
+    Some(Model { draft, name: name?, namespace, description, params })
 }
 
 fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     let sig = draft.sig;
-    let generics = &sig.generics.params;
-    if !generics.is_empty() && generics.iter().all(|param| matches!(param, GenericParam::Lifetime(_))) {
-        diag.error(
-            &sig.generics,
-            "a tool has no lifetimes: its arguments live as long as the call; write references without one, and return an owned value such as `String` where the compiler then asks for one",
-        );
-    } else if !generics.is_empty() {
-        diag.error(
-            &sig.generics,
-            "a tool cannot be generic: the model reads one schema; write the concrete type, or call this function from a tool for each type",
-        );
-    } else if let Some(clause) = &sig.generics.where_clause {
-        diag.error(clause, "a tool cannot have a `where` clause");
-    }
-    if let ReturnType::Type(_, ty) = &sig.output
-        && matches!(**ty, Type::Never(_))
-    {
-        diag.error(ty, "a tool that never returns has no result for the model");
-    }
-    if let ReturnType::Type(_, ty) = &sig.output
-        && let Some(output) = future_output(ty)
-    {
+    let (ident, generics) = (&sig.ident, &sig.generics);
+    let is_lifetime = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
+    if generics.params.iter().any(|param| !is_lifetime(param)) {
+        diag.error(generics, format!("`{ident}` is generic, but a tool has one schema; use concrete types"));
+    } else if !generics.params.is_empty() {
         let message = format!(
-            "the model reads a value, not the future of one; write `async fn {}(…){output}`",
-            sig.ident
+            "`{ident}` has lifetime parameters; write references without a lifetime and return an owned value"
         );
-        diag.error(ty, message);
+        diag.error(generics, message);
+    } else if let Some(clause) = &generics.where_clause {
+        diag.error(clause, format!("`{ident}` has a `where` clause, but a tool is not generic; remove it"));
     }
-    if draft.attr.name.is_none() && PRIMITIVES.iter().any(|primitive| sig.ident == primitive) {
+    if let ReturnType::Type(_, ty) = &sig.output {
+        if matches!(**ty, Type::Never(_)) {
+            diag.error(ty, format!("`{ident}` never returns; return a result for the model"));
+        }
+        if let Some(output) = future_output(ty) {
+            let message =
+                format!("`{ident}` returns a future, no result; write `async fn {ident}(…){output}`");
+            diag.error(ty, message);
+        }
+    }
+    if draft.attr.name.is_none() && PRIMITIVES.iter().any(|primitive| ident == primitive) {
         let message = format!(
-            "a tool's function cannot have the name of a primitive type; call it `{0}_tool` and write `#[tool(name = \"{0}\")]`",
-            sig.ident
+            "`{ident}` is also a primitive type; name the function `{ident}_tool` and write \
+             `#[tool(name = \"{ident}\")]`"
         );
-        diag.error(&sig.ident, message);
+        diag.error(ident, message);
     }
     if let Safety::Unsafe(token) = &sig.safety {
-        diag.error(token, "a tool cannot be `unsafe`: nobody checks its conditions before a model calls it");
+        diag.error(
+            token,
+            format!("`{ident}` is unsafe; call it from a safe tool after checking its conditions"),
+        );
     }
     if let Some(variadic) = &sig.variadic {
-        diag.error(variadic, "a tool has a fixed list of parameters");
+        diag.error(variadic, format!("`{ident}` is variadic, but a tool has fixed parameters; list them"));
     }
 }
 
-/// What stands behind the parameters of an `async fn`, in the place of `impl Future<Output = T>` or a boxed
-/// `dyn Future<Output = T>`; `None` for types that are no future by their spelling.
+/// Returns `-> T` for `impl Future<Output = T>` and for a boxed `dyn Future<Output = T>`.
 fn future_output(ty: &Type) -> Option<String> {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,
         Type::TraitObject(object) => &object.bounds,
-        Type::Path(path) => {
-            let last = path.path.segments.last()?;
-            let is_box = ["Pin", "Box"].iter().any(|wrapper| last.ident == wrapper);
-            return only_argument(ty, &last.ident.to_string()).filter(|_| is_box).and_then(future_output);
+        Type::Path(_) => {
+            return ["Pin", "Box"].iter().find_map(|wrapper| future_output(only_argument(ty, wrapper)?));
         }
         _ => return None,
     };
@@ -113,188 +94,141 @@ fn future_output(ty: &Type) -> Option<String> {
     })?;
     let PathArguments::AngleBracketed(arguments) = &future.arguments else { return Some(String::new()) };
     let output = arguments.args.iter().find_map(|argument| match argument {
-        GenericArgument::AssocType(output) => Some(spelling(&output.ty)),
+        GenericArgument::AssocType(output) => Some(format!(" -> {}", spelling(&output.ty))),
         _ => None,
     });
-    Some(output.map(|output| format!(" -> {output}")).unwrap_or_default())
+    Some(output.unwrap_or_default())
 }
 
-/// A parameter that the documentation describes and the function does not have is a stale comment.
 fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
-    for problem in &draft.docs.parsed.problems {
-        diag.push(syn::Error::new(draft.docs.span(problem.line), &problem.message));
-    }
-    let names: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
-    let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    if draft.params.iter().any(|param| param.attr.flatten.is_some()) {
-        // What is documented are fields, which the macro cannot see.
-        return;
-    }
-    for documented in &draft.docs.parsed.params {
-        if draft.params.iter().any(|param| is_documented_as(param, &documented.name)) {
-            continue;
+    draft.docs.check_text(diag);
+    // The fields of a flattened type are unknown here.
+    if draft.params.iter().all(|param| param.attr.flatten.is_none()) {
+        let mut known: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
+        let renames = draft.params.iter().filter_map(|param| param.attr.rename.as_ref());
+        for rename in renames.map(LitStr::value) {
+            if !known.contains(&rename) {
+                known.push(rename);
+            }
         }
-        let hint = if known.is_empty() { "; it has none".to_owned() } else { hint(&documented.name, &known) };
-        let message = format!("the function has no parameter `{}`{hint}", documented.name);
-        diag.push(syn::Error::new(draft.docs.span(documented.line), message));
+        draft.docs.check_names(&draft.sig.ident, "parameter", &known, diag);
     }
 }
 
-/// Where the fields of one parameter are the arguments, there is no room for others.
 fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
-    let mut seen = draft.params.iter().filter(|param| matches!(param.source, Source::Model { .. }));
     let Some(flatten) = draft.params.iter().find_map(|param| param.attr.flatten.as_ref()) else { return };
-    if seen.clone().count() > 1 {
-        diag.error(flatten, "with `flatten` the fields of this parameter are the arguments; put the other parameters into its type");
-    } else if let Some(param) = seen.next()
-        && !param.attr.is_only_flatten()
-    {
+    if draft.decoded().count() > 1 {
+        diag.error(flatten, "`flatten` takes all arguments; move the other parameters into its type");
+    } else if draft.decoded().any(|param| !param.attr.is_only_flatten()) {
         diag.error(
             flatten,
-            "with `flatten` the parameter itself has no name, default or constraints; say it of its fields",
+            "`flatten` excludes other `#[param]` arguments; put them on the fields of its type",
         );
     }
 }
 
-/// The lane is the value of a parameter.
 fn check_lane(draft: &Draft<'_>, diag: &mut Diag) {
     let Some(lane) = &draft.attr.lane else { return };
-    if draft.params.iter().any(|param| param.attr.flatten.is_some()) {
-        return;
-    }
-    let names: Vec<String> =
-        draft.params.iter().filter_map(|param| model_names(param).next()).map(|(name, _)| name).collect();
-    if !names.contains(&lane.value()) {
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        diag.error(
-            lane,
-            format!("the function has no parameter `{}`{}", lane.value(), hint(&lane.value(), &known)),
-        );
+    let name = lane.value();
+    let known: Vec<String> = draft.params.iter().map(|param| schema_name(param).0).collect();
+    let is_flattened = draft.params.iter().any(|param| param.attr.flatten.is_some());
+    if !is_flattened && !known.contains(&name) {
+        diag.error(lane, format!("`{}` has no parameter `{name}`{}", draft.sig.ident, hint(&name, &known)));
     }
 }
 
-fn is_documented_as(param: &DraftParam<'_>, name: &str) -> bool {
-    param.name() == name || param.attr.rename.as_ref().is_some_and(|rename| rename.value() == name)
-}
-
-/// No two parameters may answer to one name.
 fn check_names_differ(draft: &Draft<'_>, diag: &mut Diag) {
     let mut taken: HashMap<String, String> = HashMap::new();
-    for param in draft.params.iter().filter(|param| matches!(param.source, Source::Model { .. })) {
+    for param in draft.decoded() {
         let owner = param.name();
-        for (name, span) in model_names(param) {
+        let aliases = param.attr.aliases.iter().map(|alias| (alias.value(), alias.span()));
+        for (name, span) in std::iter::once(schema_name(param)).chain(aliases) {
             if name.is_empty() {
-                diag.push(syn::Error::new(span, "a parameter needs a name"));
+                diag.error_at(span, "a parameter name cannot be empty");
             }
             if let Some(first) = taken.insert(name.clone(), owner.clone()) {
-                let message = format!("two parameters answer to `{name}`: `{first}` and `{owner}`");
-                diag.push(syn::Error::new(span, message));
+                diag.error_at(
+                    span,
+                    format!("`{name}` names two parameters, `{first}` and `{owner}`; rename one"),
+                );
             }
         }
     }
 }
 
-fn model_names(param: &DraftParam<'_>) -> impl Iterator<Item = (String, Span)> {
-    let name = match &param.attr.rename {
-        Some(rename) => (rename.value(), rename.span()),
-        None => (param.name(), param.ident.span()),
-    };
-    let aliases = param.attr.aliases.iter().map(|alias| (alias.value(), alias.span()));
-    std::iter::once(name).chain(aliases)
+fn schema_name(param: &DraftParam<'_>) -> (String, Span) {
+    let rename = param.attr.rename.as_ref().map(|rename| (rename.value(), rename.span()));
+    rename.unwrap_or_else(|| (param.name(), param.ident.span()))
 }
 
 fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
+    let ident = &draft.sig.ident;
     let (name, span, advice) = match &draft.attr.name {
         Some(name) => (name.value(), name.span(), ""),
-        None => (
-            draft.sig.ident.unraw().to_string(),
-            draft.sig.ident.span(),
-            "; give it one with `#[tool(name = \"…\")]`",
-        ),
+        None => (ident.unraw().to_string(), ident.span(), "; set it with `#[tool(name = \"…\")]`"),
     };
-    let legal = is_legal(&name, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
-    if legal {
+    check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
+}
+
+/// Reports a name with other characters than letters, digits and `punctuation`.
+fn check_name(
+    kind: &str,
+    name: String,
+    span: Span,
+    punctuation: &[char],
+    advice: &str,
+    diag: &mut Diag,
+) -> Option<String> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || punctuation.contains(&c);
+    if (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.chars().all(is_allowed) {
         return Some(name);
     }
+    let allowed: String = punctuation.iter().map(|c| format!(" {c}")).collect();
+    let replaced: String =
+        name.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(MAX_NAME_LENGTH).collect();
+    let example = match replaced.trim_matches('_') {
+        "" => "my_tool",
+        example => example,
+    };
     let message = format!(
-        "tool name `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9 _ . -, for example `{}`{advice}",
-        legal_spelling(&name)
+        "{kind} `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9{allowed}, for example \
+         `{example}`{advice}"
     );
-    diag.push(syn::Error::new(span, message));
+    diag.error_at(span, message);
     None
 }
 
-fn namespace(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
-    let literal: &LitStr = draft.attr.namespace.as_ref()?;
-    let namespace = literal.value();
-    if is_legal(&namespace, |byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Some(namespace);
-    }
-    let message = format!(
-        "namespace `{namespace}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9 _, for example `{}`",
-        legal_spelling(&namespace).replace(['.', '-'], "_")
-    );
-    diag.push(syn::Error::new(literal.span(), message));
-    None
-}
-
-fn is_legal(name: &str, legal: impl Fn(u8) -> bool) -> bool {
-    (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.bytes().all(legal)
-}
-
-fn legal_spelling(name: &str) -> String {
-    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' };
-    let spelled: String = name.chars().map(legal).take(MAX_NAME_LENGTH).collect();
-    let spelled = spelled.trim_matches('_');
-    if spelled.is_empty() { "my_tool".to_owned() } else { spelled.to_owned() }
-}
-
-fn argument<'a>(draft: &'a Draft<'a>, param: &'a DraftParam<'a>, diag: &mut Diag) -> Argument<'a> {
-    let (owned, lending) = match &param.source {
-        Source::Model { owned, lending } => (owned, *lending),
-        Source::Context => {
-            check_unseen(param, "the context", diag);
-            return Argument::Context;
+/// Returns the model of a parameter in the schema, `None` for the context and state.
+fn param_model<'a>(
+    draft: &'a Draft<'a>,
+    param: &'a DraftParam<'a>,
+    diag: &mut Diag,
+) -> Option<ParamModel<'a>> {
+    let Source::Arguments { ty, pass } = &param.source else {
+        if !param.attr.is_empty() {
+            diag.error(
+                param.ty,
+                "`#[param]` has no effect because the model never sees this parameter; remove it",
+            );
         }
-        Source::State { ty, form } => {
-            check_unseen(param, "a state", diag);
-            return Argument::State { ty, form: *form };
-        }
+        return None;
     };
-    let documented =
-        draft.docs.parsed.params.iter().find(|documented| is_documented_as(param, &documented.name));
-    let description = match (&param.attr.description, documented) {
-        (Some(description), _) => description.to_token_stream(),
-        (None, Some(documented)) if param.docs.is_empty() => documented.description.to_token_stream(),
-        (None, _) => param.docs.description(),
-    };
-    let undocumented = param.attr.description.is_none()
-        && param.docs.is_empty()
-        && documented.is_none_or(|documented| documented.description.is_empty());
-    if draft.attr.strict_docs && undocumented {
+    let name = param.name();
+    let renamed = param.attr.rename.as_ref().map(LitStr::value);
+    let section = draft.docs.param(|documented| documented == name || renamed.as_deref() == Some(documented));
+    let description = describe(param.attr.description.as_ref(), &param.docs, section);
+    if draft.attr.strict_docs && description.is_none() {
         diag.error(
             param.ident,
-            format!("parameter `{}` is not documented, which `strict_docs` demands", param.name()),
+            format!("parameter `{name}` is undocumented and `strict_docs` is set; document it"),
         );
     }
-    let (name, _) = model_names(param).next().unwrap_or_else(|| (param.name(), param.ident.span()));
-    Argument::Param(Box::new(ParamModel {
+    Some(ParamModel {
         ident: param.ident,
-        owned,
-        span: owned.span(),
-        lending,
-        name,
-        aliases: param.attr.aliases.iter().map(LitStr::value).collect(),
-        description,
-        default: param.attr.default.as_ref(),
-        constraints: &param.attr.constraints,
-        flatten: param.attr.flatten.is_some(),
-    }))
-}
-
-/// The model never sees what the program gives, so there is nothing to say about it.
-fn check_unseen(param: &DraftParam<'_>, what: &str, diag: &mut Diag) {
-    if !param.attr.is_empty() {
-        diag.error(param.ty, format!("the model never sees {what}: `#[param]` says nothing here"));
-    }
+        ty,
+        pass: *pass,
+        name: renamed.unwrap_or(name),
+        description: description.unwrap_or_else(|| "".to_token_stream()),
+        attr: &param.attr,
+    })
 }

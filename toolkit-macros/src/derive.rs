@@ -1,77 +1,83 @@
-//! `#[derive(ToolParams)]`: what a parameter's type needs, in one derive.
+//! The derive macro `ToolParams`: `Deserialize`, `JsonSchema` and constraints in one.
 //!
-//! The type is mirrored by a hidden one that derives `Deserialize` (as serde's `remote`, so that it makes
-//! values of the type itself) and `JsonSchema`. So every `#[serde(…)]` attribute means what it always means,
-//! and documentation, defaults and constraints become attributes that the two derives understand.
+//! The type is mirrored by a hidden one with `derive(Deserialize, JsonSchema)`. The type is serde's `remote` of
+//! the mirror, so values of the type itself are decoded and every `#[serde(…)]` attribute keeps its meaning.
+//! Documentation, defaults and constraints become attributes of the two derives.
 
-use crate::attr::{DefaultAttr, ParamAttr, ParamsAttr};
-use crate::diag::{Diag, hint};
-use crate::docs::Docs;
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use crate::attr::{DefaultAttr, ParamAttr, tool_params_crate};
+use crate::diag::Diag;
+use crate::docs::{self, Docs};
+use crate::draft::find_token;
+use crate::item::replace_self;
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
+use std::mem;
 use syn::ext::IdentExt;
 use syn::{
-    Attribute, Expr, Field, Fields, Generics, Item, Path, Token, Type, WherePredicate, parenthesized,
-    parse_quote,
+    Attribute, Expr, Field, Fields, Generics, Item, ItemEnum, ItemStruct, Path, Token, Type, WherePredicate,
+    parenthesized, parse_quote,
 };
+
+const UNSUPPORTED: &str =
+    "`ToolParams` supports structs with named fields and enums, because parameters have names";
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
-    let mut mirror = match syn::parse2::<Item>(item.clone()) {
+    let mut mirror = match syn::parse2::<Item>(item) {
         Ok(mirror) => mirror,
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(TokenStream::new());
         }
     };
-    let (ident, generics, krate, helpers) = match &mut mirror {
-        Item::Struct(item) => {
-            let container = Container::read(&mut item.attrs, &item.ident, &mut diag);
-            let mut helpers = Vec::new();
-            if matches!(item.fields, Fields::Unnamed(_) | Fields::Unit) {
-                diag.error(
-                    &item.ident,
-                    "parameters have names: `ToolParams` is for structs with named fields, and for enums",
-                );
+    let mut helpers = Vec::new();
+    let (attrs, ident, generics, mut fields) = match &mut mirror {
+        Item::Struct(ItemStruct { attrs, ident, generics, fields, .. }) => {
+            if !matches!(fields, Fields::Named(_)) {
+                diag.error(&ident, UNSUPPORTED);
             }
-            container.check_documented(item.fields.iter(), &mut diag);
-            container.mirror_fields(&mut item.fields, &item.generics, &mut helpers, &mut diag);
-            let bounds = default_bounds(&container.ident, &item.generics, &item.attrs, item.fields.iter());
-            item.generics.make_where_clause().predicates.extend(bounds);
-            if defaults_of_type(&item.attrs) {
-                helpers.push(whole_default(&container.ident, &item.generics));
-            }
-            item.ident = format_ident!("__Mirror");
-            (container.ident, item.generics.clone(), container.krate, helpers)
+            (attrs, ident, generics, vec![fields])
         }
-        Item::Enum(item) => {
-            let container = Container::read(&mut item.attrs, &item.ident, &mut diag);
-            let mut helpers = Vec::new();
-            let fields = || item.variants.iter().flat_map(|variant| &variant.fields);
-            container.check_documented(fields(), &mut diag);
-            let content = serde_values(&item.attrs, "content").pop();
-            for variant in &mut item.variants {
-                let docs = Docs::read(&variant.attrs);
-                variant.attrs.retain(is_serdes);
-                describe(&mut variant.attrs, (!docs.is_empty()).then(|| docs.description()));
-                container.mirror_fields(&mut variant.fields, &item.generics, &mut helpers, &mut diag);
+        Item::Enum(ItemEnum { attrs, ident, generics, variants, .. }) => {
+            let content = serde_values(attrs, "content").pop();
+            let fields = variants.iter_mut().map(|variant| {
+                let docs = Docs::from_attrs(&variant.attrs);
+                variant.attrs.retain(is_serde_or_schemars);
+                describe(&mut variant.attrs, docs.description());
                 if let (Fields::Unit, Some(content)) = (&variant.fields, &content) {
                     let no_data = constraining(&mut helpers, &quote!(__constraints.no_data(#content);));
                     variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
                 }
-            }
-            let fields = item.variants.iter().flat_map(|variant| &variant.fields);
-            let bounds = default_bounds(&container.ident, &item.generics, &item.attrs, fields);
-            item.generics.make_where_clause().predicates.extend(bounds);
-            item.ident = format_ident!("__Mirror");
-            (container.ident, item.generics.clone(), container.krate, helpers)
+                &mut variant.fields
+            });
+            (attrs, ident, generics, fields.collect())
         }
         other => {
-            diag.error(other, "`ToolParams` is for structs with named fields, and for enums");
+            diag.error(other, UNSUPPORTED);
             return diag.into_tokens(TokenStream::new());
         }
     };
-    let implementations = implementations(&ident, &generics, diag.is_empty());
+    let krate = tool_params_crate(attrs, &mut diag);
+    let docs = Docs::from_attrs(attrs);
+    mirror_attrs(attrs, ident, &docs);
+    let field_names = fields.iter().flat_map(|fields| fields.iter());
+    let field_names = field_names.filter_map(|field| Some(field.ident.as_ref()?.unraw().to_string()));
+    docs.check_text(&mut diag);
+    docs.check_names(ident, "field", &field_names.collect::<Vec<_>>(), &mut diag);
+    let (_, ty_generics, _) = generics.split_for_impl();
+    let this = quote!(#ident #ty_generics);
+    for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
+        // Inside of the mirror, `Self` would name the mirror.
+        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this));
+        mirror_field(field, &docs, &mut helpers, &mut diag);
+    }
+    let bounds = default_bounds(&this, generics, attrs, fields.iter().flat_map(|fields| fields.iter()));
+    generics.make_where_clause().predicates.extend(bounds);
+    if has_serde_default(attrs) {
+        helpers.push(struct_default(&this, generics));
+    }
+    let ident = mem::replace(ident, format_ident!("__Mirror"));
+    let implementations = implementations(&ident, generics, diag.is_empty());
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
     diag.into_tokens(quote! {
         #[allow(
@@ -81,7 +87,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::params::*;
-            // What schemars makes of `with` beside `default` names it so.
+            // The code generated by schemars for `with` beside `default` refers to `serde`.
             use __toolkit::serde;
             #body
             #implementations
@@ -89,117 +95,59 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     })
 }
 
-/// What is said about the whole type.
-struct Container {
-    ident: Ident,
-    krate: TokenStream,
-    docs: Docs,
+/// Replaces the attributes of the type with those of the mirror.
+fn mirror_attrs(attrs: &mut Vec<Attribute>, ident: &Ident, docs: &Docs) {
+    attrs.retain(is_serde_or_schemars);
+    // First, because helper attributes of a derive may only stand after it.
+    let derive = parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]);
+    attrs.insert(0, derive);
+    let remote = ident.to_string();
+    attrs.push(parse_quote!(#[serde(crate = "__toolkit::serde", remote = #remote)]));
+    attrs.push(parse_quote!(#[schemars(crate = "__toolkit::schemars")]));
+    describe(attrs, docs.description());
 }
 
-impl Container {
-    /// Takes what the mirror must not have, and adds what it needs.
-    fn read(attrs: &mut Vec<Attribute>, ident: &Ident, diag: &mut Diag) -> Self {
-        let attr = ParamsAttr::read(attrs, diag);
-        let docs = Docs::read(attrs);
-        attrs.retain(is_serdes);
-        let remote = ident.to_string();
-        // First, because the attributes of a derive may only stand after it.
-        attrs.insert(
-            0,
-            parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]),
-        );
-        attrs.push(parse_quote!(#[serde(crate = "__toolkit::serde", remote = #remote)]));
-        attrs.push(parse_quote!(#[schemars(crate = "__toolkit::schemars")]));
-        describe(attrs, (!docs.is_empty()).then(|| docs.description()));
-        let krate = attr.krate.map_or_else(|| quote!(::toolkit), ToTokens::into_token_stream);
-        Self { ident: ident.clone(), krate, docs }
+/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
+fn mirror_field(field: &mut Field, owner: &Docs, helpers: &mut Vec<TokenStream>, diag: &mut Diag) {
+    let attr = ParamAttr::parse(&field.attrs, diag);
+    let docs = Docs::from_attrs(&field.attrs);
+    field.attrs.retain(is_serde_or_schemars);
+    let ty = &field.ty;
+    match &attr.default {
+        Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
+        Some(default @ DefaultAttr::Value(_)) => {
+            let make = format_ident!("__default_{}", helpers.len());
+            let (path, value) = (make.to_string(), default.expr(ty));
+            helpers.push(quote!(fn #make() -> #ty { #value }));
+            field.attrs.push(parse_quote!(#[serde(default = #path)]));
+        }
+        None => {}
     }
-
-    /// A field that the documentation describes and the type does not have is a stale comment.
-    fn check_documented<'a>(&self, fields: impl Iterator<Item = &'a Field>, diag: &mut Diag) {
-        let names: Vec<String> =
-            fields.filter_map(|field| Some(field.ident.as_ref()?.unraw().to_string())).collect();
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        for problem in &self.docs.parsed.problems {
-            diag.push(syn::Error::new(self.docs.span(problem.line), &problem.message));
-        }
-        for documented in &self.docs.parsed.params {
-            if !names.contains(&documented.name) {
-                let hint = hint(&documented.name, &known);
-                let message = format!("`{}` has no field `{}`{hint}", self.ident, documented.name);
-                diag.push(syn::Error::new(self.docs.span(documented.line), message));
-            }
-        }
+    if let Some(name) = &attr.rename {
+        field.attrs.push(parse_quote!(#[serde(rename = #name)]));
     }
-
-    fn mirror_fields(
-        &self,
-        fields: &mut Fields,
-        generics: &Generics,
-        helpers: &mut Vec<TokenStream>,
-        diag: &mut Diag,
-    ) {
-        let (_, ty_generics, _) = generics.split_for_impl();
-        let (ident, whole) = (&self.ident, ty_generics.to_token_stream());
-        for field in fields {
-            // In the mirror, `Self` would be the mirror.
-            let ty = without_self(field.ty.to_token_stream(), &quote!(#ident #whole));
-            field.ty = Type::Verbatim(ty);
-            self.mirror_field(field, helpers, diag);
-        }
+    for alias in &attr.aliases {
+        field.attrs.push(parse_quote!(#[serde(alias = #alias)]));
     }
-
-    /// Turns what `#[param(…)]` and comments say into attributes of serde and schemars.
-    fn mirror_field(&self, field: &mut Field, helpers: &mut Vec<TokenStream>, diag: &mut Diag) {
-        let attr = ParamAttr::read(&field.attrs, diag);
-        let docs = Docs::read(&field.attrs);
-        field.attrs.retain(is_serdes);
-        let ty = &field.ty;
-        match &attr.default {
-            Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
-            Some(default @ DefaultAttr::Value(value)) => {
-                let make = format_ident!("__default_{}", helpers.len());
-                let path = make.to_string();
-                let value = match default.is_text() {
-                    true => quote!(::core::convert::Into::into(#value)),
-                    false => value.to_token_stream(),
-                };
-                helpers.push(quote!(fn #make() -> #ty { #value }));
-                field.attrs.push(parse_quote!(#[serde(default = #path)]));
-            }
-            None => {}
-        }
-        if let Some(name) = &attr.rename {
-            field.attrs.push(parse_quote!(#[serde(rename = #name)]));
-        }
-        for alias in &attr.aliases {
-            field.attrs.push(parse_quote!(#[serde(alias = #alias)]));
-        }
-        let aliases = serde_values(&field.attrs, "alias");
-        if !aliases.is_empty() {
-            // Constraints hold under each name of the field.
-            field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
-        }
-        if attr.flatten.is_some() {
-            field.attrs.push(parse_quote!(#[serde(flatten)]));
-        }
-        if !attr.constraints.is_empty() {
-            let constrain = constraining(helpers, &attr.constraints.calls);
-            helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
-            field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
-        }
-        let section =
-            field.ident.as_ref().and_then(|ident| self.docs.parsed.param(&ident.unraw().to_string()));
-        let description = match (&attr.description, section) {
-            (Some(description), _) => Some(description.to_token_stream()),
-            (None, Some(section)) if docs.is_empty() => Some(section.description.to_token_stream()),
-            (None, _) => (!docs.is_empty()).then(|| docs.description()),
-        };
-        describe(&mut field.attrs, description);
+    let aliases = serde_values(&field.attrs, "alias");
+    if !aliases.is_empty() {
+        // Constraints apply under each name of the field.
+        field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
+    if attr.flatten.is_some() {
+        field.attrs.push(parse_quote!(#[serde(flatten)]));
+    }
+    if !attr.constraints.is_empty() {
+        let constrain = constraining(helpers, &attr.constraints.calls);
+        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
+        field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
+    }
+    let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());
+    let section = owner.param(|documented| name.as_deref() == Some(documented));
+    describe(&mut field.attrs, docs::describe(attr.description.as_ref(), &docs, section));
 }
 
-/// The name of a new helper that makes calls on the constraints of a schema.
+/// Adds a helper function applying constraints to a schema; returns its name.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     let constrain = format_ident!("__constrain_{}", helpers.len());
     helpers.push(quote! {
@@ -211,52 +159,25 @@ fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     constrain
 }
 
-/// Whether an attribute is for the derives of the mirror.
-fn is_serdes(attr: &Attribute) -> bool {
+fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// The tokens of a type with another type in the place of `Self`.
-fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
-    let mut tokens = tokens.into_iter().peekable();
-    let mut replaced = TokenStream::new();
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Ident(ident) if ident == "Self" => {
-                let is_path =
-                    matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
-                replaced.extend(if is_path { quote!(<#this>) } else { this.clone() });
-            }
-            TokenTree::Group(group) => {
-                let mut inner = Group::new(group.delimiter(), without_self(group.stream(), this));
-                inner.set_span(group.span());
-                replaced.extend([TokenTree::Group(inner)]);
-            }
-            token => replaced.extend([token]),
-        }
-    }
-    replaced
+/// Returns `true` for `#[serde(default)]`; `default = "path"` needs no bounds.
+fn has_serde_default(attrs: &[Attribute]) -> bool {
+    serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
 
-/// Whether `#[serde(default)]` is said of a type or a field. `default = "path"` needs no help.
-fn defaults_of_type(attrs: &[Attribute]) -> bool {
-    let mut found = false;
-    each_serde_argument(attrs, &mut |name, value| found |= name.is_ident("default") && value.is_none());
-    found
+/// Returns all values of an argument of `#[serde(…)]`.
+fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
+    let arguments = serde_arguments(attrs).into_iter();
+    arguments.filter(|(name, _)| name.is_ident(argument)).filter_map(|(_, value)| value).collect()
 }
 
-/// The values that an argument of `#[serde(…)]` has, each time it is given.
-fn serde_values(attrs: &[Attribute], wanted: &str) -> Vec<Expr> {
-    let mut values = Vec::new();
-    each_serde_argument(attrs, &mut |name, value| {
-        values.extend(value.filter(|_| name.is_ident(wanted)));
-    });
-    values
-}
-
-fn each_serde_argument(attrs: &[Attribute], visit: &mut dyn FnMut(&Path, Option<Expr>)) {
+fn serde_arguments(attrs: &[Attribute]) -> Vec<(Path, Option<Expr>)> {
+    let mut arguments = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
-        // What serde does not understand, serde reports.
+        // serde reports the errors.
         let _ = attr.parse_nested_meta(|meta| {
             let mut value = None;
             if meta.input.peek(Token![=]) {
@@ -266,56 +187,50 @@ fn each_serde_argument(attrs: &[Attribute], visit: &mut dyn FnMut(&Path, Option<
                 parenthesized!(list in meta.input);
                 list.parse::<TokenStream>()?;
             }
-            visit(&meta.path, value);
+            arguments.push((meta.path, value));
             Ok(())
         });
     }
+    arguments
 }
 
-/// The bounds that serde infers from `default`: on the whole type, or on the type parameters of each field
-/// that has one. The mirror has them too, because schemars infers none.
+/// Returns the bounds inferred by serde from `default`, because schemars infers none.
+///
+/// They apply to the type itself, or to the type parameters of each field with a default.
 fn default_bounds<'a>(
-    ident: &Ident,
+    this: &TokenStream,
     generics: &Generics,
     attrs: &[Attribute],
     fields: impl Iterator<Item = &'a Field>,
 ) -> Vec<WherePredicate> {
-    let (_, ty_generics, _) = generics.split_for_impl();
     if generics.type_params().next().is_none() {
         return Vec::new();
     }
-    let defaulted: Vec<TokenStream> = fields
-        .filter(|field| defaults_of_type(&field.attrs))
-        .map(|field| field.ty.to_token_stream())
-        .collect();
-    let params = generics.type_params().map(|param| &param.ident);
-    let named = params.filter(|param| defaulted.iter().any(|ty| names(ty.clone(), param)));
+    let defaulted: Vec<&Field> = fields.filter(|field| has_serde_default(&field.attrs)).collect();
+    let is_defaulted = |param: &&Ident| {
+        let is_param = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == *param);
+        defaulted.iter().any(|field| find_token(field.ty.to_token_stream(), &is_param).is_some())
+    };
+    let params = generics.type_params().map(|param| &param.ident).filter(is_defaulted);
     let mut bounds: Vec<WherePredicate> =
-        named.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
-    if defaults_of_type(attrs) {
-        bounds.push(parse_quote!(#ident #ty_generics: ::core::default::Default));
+        params.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
+    if has_serde_default(attrs) {
+        bounds.push(parse_quote!(#this: ::core::default::Default));
     }
     bounds
 }
 
-/// Whether a name stands among tokens.
-fn names(tokens: TokenStream, name: &Ident) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == *name,
-        TokenTree::Group(group) => names(group.stream(), name),
-        _ => false,
-    })
-}
-
-/// `JsonSchema` reads the fields of `Self::default()`, which only the type itself has, so the mirror has a
-/// function of that name. `Deserialize` asks the mirror for the trait, and calls that of the type.
-fn whole_default(ident: &Ident, generics: &Generics) -> TokenStream {
+/// Generates the defaults of the mirror for `#[serde(default)]` on a struct.
+///
+/// `JsonSchema` reads the fields of `Self::default()`, implemented by the type alone, so the mirror has an
+/// inherent function of that name. `Deserialize` requires the trait of the mirror, but calls that of the type.
+fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
         impl #impl_generics __Mirror #ty_generics #where_clause {
-            fn default() -> #ident #ty_generics
+            fn default() -> #this
             where
-                #ident #ty_generics: ::core::default::Default,
+                #this: ::core::default::Default,
             {
                 ::core::default::Default::default()
             }
@@ -335,9 +250,10 @@ fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {
     }
 }
 
-/// The type's own implementations, which ask the mirror. After a mistake they only keep its users
-/// from seeing errors of their own.
-fn implementations(ident: &Ident, generics: &Generics, sound: bool) -> TokenStream {
+/// Generates the implementations of the type by way of the mirror.
+///
+/// With errors they are placeholders, so that code using the type causes no further errors.
+fn implementations(ident: &Ident, generics: &Generics, is_valid: bool) -> TokenStream {
     let (_, ty_generics, _) = generics.split_for_impl();
     let mut decode = generics.clone();
     decode.params.insert(0, parse_quote!('de));
@@ -351,7 +267,7 @@ fn implementations(ident: &Ident, generics: &Generics, sound: bool) -> TokenStre
     let (describe_generics, _, describe_where) = describe.split_for_impl();
     let arguments = generics.type_params().map(|param| &param.ident);
     let (name, path) = (ident.unraw().to_string(), quote!(::core::module_path!()));
-    let (deserialize, schema) = match sound {
+    let (deserialize, schema) = match is_valid {
         true => (
             quote!(__Mirror::deserialize(deserializer)),
             quote!(<__Mirror #ty_generics as __toolkit::schemars::JsonSchema>::json_schema(generator)),

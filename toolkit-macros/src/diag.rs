@@ -1,6 +1,6 @@
-//! Collects every mistake, so that one compile shows them all.
+//! Collected compile errors, so that one build reports them all.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use std::fmt::Display;
 
@@ -14,40 +14,39 @@ impl Diag {
         self.errors.push(error);
     }
 
-    /// Reports a mistake under the user's tokens.
+    /// Reports an error at the given tokens.
     pub(crate) fn error(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// Reports an error at a span.
+    pub(crate) fn error_at(&mut self, span: Span, message: impl Display) {
+        self.push(syn::Error::new(span, message));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// The output, and behind it the errors.
+    /// Appends the errors to the output of the macro.
     pub(crate) fn into_tokens(self, mut output: TokenStream) -> TokenStream {
         output.extend(self.errors.iter().map(syn::Error::to_compile_error));
         output
     }
 }
 
-/// `` ; did you mean `x`? `` if one of the known words is like the given one, else all of them.
-pub(crate) fn hint(given: &str, known: &[&str]) -> String {
+/// Returns `` ; did you mean `x`? `` for the known word closest to `given`, or a list of all known words.
+pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
+    let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let closest = known
         .iter()
         .map(|known| (strsim::normalized_damerau_levenshtein(given, known), known))
         .filter(|(score, _)| *score >= 0.6)
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
-    match (closest, known) {
+    match (closest, known.as_slice()) {
         (Some((_, closest)), _) => format!("; did you mean `{closest}`?"),
         (None, []) => String::new(),
-        (None, known) => format!("; there is {}", list(known)),
-    }
-}
-
-fn list(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    match quoted.split_last() {
-        Some((last, rest @ [_, ..])) => format!("{} and {last}", rest.join(", ")),
-        _ => quoted.concat(),
+        (None, [only]) => format!("; expected `{only}`"),
+        (None, known) => format!("; expected one of `{}`", known.join("`, `")),
     }
 }

@@ -1,39 +1,31 @@
-//! What a function says, before anybody has looked whether it makes sense.
+//! A parsed but unchecked tool function.
 
 mod types;
 
-pub(crate) use types::{Lending, find, only_argument, peel, spelling};
+pub(crate) use types::{PassMode, find_token, only_argument, peel, spelling};
 
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::item::{FunctionItem, is_ours};
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use crate::item::{FunctionItem, is_helper_attr};
 use syn::ext::IdentExt;
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility};
-use types::read_type;
+use types::parse_type;
 
-/// A function as its author wrote it.
+/// A parsed function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) attr: ToolAttr,
     pub(crate) attrs: &'a [Attribute],
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// Whether it takes `&self`.
-    pub(crate) has_receiver: bool,
+    /// The type of the `impl` block.
+    pub(crate) owner: Option<&'a Type>,
+    /// The parameters without the receiver.
     pub(crate) params: Vec<DraftParam<'a>>,
 }
 
-/// Where a function stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Free,
-    Toolset,
-}
-
-/// A parameter as its author wrote it.
+/// A parsed parameter.
 pub(crate) struct DraftParam<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) ty: &'a Type,
@@ -42,121 +34,128 @@ pub(crate) struct DraftParam<'a> {
     pub(crate) docs: Docs,
 }
 
-/// Where the value of a parameter comes from.
+/// The source of a parameter's value.
 pub(crate) enum Source {
-    /// From the model: decoded as this type.
-    Model { owned: Box<Type>, lending: Lending },
-    /// The call's context.
+    /// The arguments of the call, decoded as `ty`.
+    Arguments { ty: Box<Type>, pass: PassMode },
+    /// The context of the call.
     Context,
-    /// What the program lends under this type.
+    /// The state registered under `ty`.
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// How a function takes a state.
+/// The form of a `#[state]` parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
-    /// `Arc<T>`, not `&T`.
+    /// `true` for `Arc<T>`, `false` for `&T`.
     pub(crate) shared: bool,
-    /// `Option<…>`: it may be missing.
+    /// `true` for an `Option`.
     pub(crate) optional: bool,
 }
 
 impl<'a> Draft<'a> {
-    pub(crate) fn read(attr: ToolAttr, function: &'a FunctionItem, place: Place, diag: &mut Diag) -> Self {
+    pub(crate) fn new(
+        attr: ToolAttr,
+        function: &'a FunctionItem,
+        owner: Option<&'a Type>,
+        diag: &mut Diag,
+    ) -> Self {
         let FunctionItem { attrs, vis, sig, .. } = function;
-        let has_receiver = sig.receiver().is_some();
-        let params = sig.inputs.iter().filter_map(|input| read_param(input, place, diag)).collect();
-        Self { attr, attrs, vis, sig, docs: Docs::read(attrs), has_receiver, params }
+        let params =
+            sig.inputs.iter().filter_map(|input| parse_param(input, owner.is_some(), diag)).collect();
+        Self { attr, attrs, vis, sig, docs: Docs::from_attrs(attrs), owner, params }
     }
 
-    /// The path that generated code starts from, as in `::toolkit`.
-    pub(crate) fn krate(&self) -> TokenStream {
-        self.attr.krate.as_ref().map_or_else(|| quote!(::toolkit), ToTokens::to_token_stream)
-    }
-
-    /// The attributes that decide whether the function exists at all.
+    /// Returns the `#[cfg]` attributes, copied to generated items.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &'a Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
+    }
+
+    /// Returns the types and forms of `#[state]` parameters.
+    pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
+        self.params.iter().filter_map(|param| match &param.source {
+            Source::State { ty, form } => Some((&**ty, *form)),
+            Source::Arguments { .. } | Source::Context => None,
+        })
+    }
+
+    /// Returns the parameters decoded from the arguments of the call.
+    pub(crate) fn decoded(&self) -> impl Iterator<Item = &DraftParam<'a>> {
+        self.params.iter().filter(|param| matches!(param.source, Source::Arguments { .. }))
     }
 }
 
 impl DraftParam<'_> {
-    /// The name in the source, without `r#`.
+    /// Returns the name in the source, without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }
 }
 
-fn read_param<'a>(input: &'a FnArg, place: Place, diag: &mut Diag) -> Option<DraftParam<'a>> {
+fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Option<DraftParam<'a>> {
     let PatType { attrs, pat, ty, .. } = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
-            check_receiver(receiver, place, diag);
+            check_receiver(receiver, in_toolset, diag);
             return None;
         }
     };
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")) {
         diag.error(
             attr,
-            "a parameter of a tool is there always; put the `cfg` on two versions of the function",
+            "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
         );
     }
     let ident = match &**pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => &pat.ident,
         pattern => {
-            diag.error(pattern, "a parameter of a tool needs a plain name, because the model calls it by that name; take the value apart in the body");
-            return None;
-        }
-    };
-    let attr = ParamAttr::read(attrs, diag);
-    let source = match attrs.iter().any(|attr| attr.path().is_ident("state")) {
-        true => read_state(ty, diag)?,
-        false => read_type(ty, diag)?,
-    };
-    let ours: Vec<Attribute> = attrs.iter().filter(|attr| is_ours(attr)).cloned().collect();
-    Some(DraftParam { ident, ty, source, attr, docs: Docs::read(&ours) })
-}
-
-fn check_receiver(receiver: &Receiver, place: Place, diag: &mut Diag) {
-    if place == Place::Free {
-        let message = "`#[tool]` alone goes on a free function; put `#[toolset]` on the `impl` block to make tools of its methods";
-        diag.error(receiver, message);
-        return;
-    }
-    match &receiver.kind {
-        ReceiverKind::Reference(_, lifetime, None) => {
-            if let Some(lifetime) = lifetime {
-                diag.error(lifetime, "the value lives as long as the call; write `&self`");
-            }
-        }
-        ReceiverKind::Reference(_, _, Some(_)) => {
-            let message = "calls run at the same time, so a tool cannot take `&mut self`; take `&self` and put what changes into a `Mutex` or an atomic";
-            diag.error(receiver, message);
-        }
-        _ => diag.error(receiver, "calls share the value; take `&self`"),
-    }
-}
-
-/// `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
-fn read_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
-    let (inner, optional) = match only_argument(ty, "Option") {
-        Some(inner) => (inner, true),
-        None => (ty, false),
-    };
-    let (ty, shared) = match (peel(inner), only_argument(inner, "Arc")) {
-        (_, Some(inner)) => (inner, true),
-        (Type::Reference(reference), None)
-            if reference.mutability.is_none() && reference.lifetime.is_none() =>
-        {
-            (&*reference.elem, false)
-        }
-        _ => {
             diag.error(
-                ty,
-                "a state is lent to the call; take it as `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`",
+                pattern,
+                "a tool parameter needs a plain name; destructure the value in the function body",
             );
             return None;
         }
     };
-    Some(Source::State { ty: Box::new(ty.clone()), form: StateForm { shared, optional } })
+    let attr = ParamAttr::parse(attrs, diag);
+    let source = match attrs.iter().any(|attr| attr.path().is_ident("state")) {
+        true => parse_state(ty, diag)?,
+        false => parse_type(ty, diag)?,
+    };
+    let helpers: Vec<Attribute> = attrs.iter().filter(|attr| is_helper_attr(attr)).cloned().collect();
+    Some(DraftParam { ident, ty, source, attr, docs: Docs::from_attrs(&helpers) })
+}
+
+fn check_receiver(receiver: &Receiver, in_toolset: bool, diag: &mut Diag) {
+    let message = match &receiver.kind {
+        _ if !in_toolset => {
+            "`#[tool]` alone supports only free functions; put `#[toolset]` on the `impl` block"
+        }
+        ReceiverKind::Reference(_, None, None) => return,
+        ReceiverKind::Reference(_, Some(_), None) => "the receiver of a tool has no lifetime; write `&self`",
+        ReceiverKind::Reference(_, _, Some(_)) => {
+            "`&mut self` is not allowed because calls run concurrently; take `&self` and put mutable state \
+             into a `Mutex` or an atomic"
+        }
+        _ => "`self` is shared by concurrent calls; take `&self`",
+    };
+    diag.error(receiver, message);
+}
+
+/// Parses `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
+fn parse_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
+    let inner = only_argument(ty, "Option");
+    let form = |shared| StateForm { shared, optional: inner.is_some() };
+    let inner = inner.unwrap_or(ty);
+    match (peel(inner), only_argument(inner, "Arc")) {
+        (_, Some(inner)) => Some(Source::State { ty: Box::new(inner.clone()), form: form(true) }),
+        (Type::Reference(reference), None)
+            if reference.mutability.is_none() && reference.lifetime.is_none() =>
+        {
+            Some(Source::State { ty: reference.elem.clone(), form: form(false) })
+        }
+        _ => {
+            diag.error(ty, "`#[state]` needs `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
+            None
+        }
+    }
 }

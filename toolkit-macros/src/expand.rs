@@ -1,33 +1,33 @@
-//! The code that a tool becomes.
+//! Generated code.
 
 mod call;
 mod params;
 
-use crate::draft::{Draft, find};
+use crate::attr::CratePath;
+use crate::draft::{Draft, find_token};
 use crate::model::Model;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, Ident, ReturnType, Type, Visibility};
+use syn::{ReturnType, Type};
 
-/// The hidden struct of the function's name, its `tool()`, and the registration.
+/// Generates the marker struct of a function, its `tool()` and the registration.
 ///
-/// `struct add {}` lives in another namespace than `fn add`, so `use math::add` brings both.
+/// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
-    let Model { krate, cfgs, vis, sig, .. } = model;
-    let ident = &sig.ident;
-    let marker = marker(vis, ident);
-    let (items, tool) = (items(model), made(model));
-    let register = model
-        .registered
+    let Draft { attr, vis, sig, .. } = model.draft;
+    let (ident, krate) = (&sig.ident, &attr.krate);
+    let marker = marker(model.draft);
+    let (items, tool) = (helper_items(model), tool_expr(model));
+    let register = (!attr.unregistered)
         .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(<#ident>::tool) }));
-    let lenient = lenient();
+    let cfgs = model.draft.cfgs();
+    let lints = allowed_lints();
     quote! {
-        #(#cfgs)*
         #marker
 
         #(#cfgs)*
-        #lenient
+        #lints
         const _: () = {
             use #krate::__private::{self as __toolkit, prelude::*};
 
@@ -45,70 +45,75 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// The function that calls, and what makes the defaults of parameters.
-fn items(model: &Model<'_>) -> TokenStream {
-    let (helpers, call) = (params::items(model), call::expand(model));
-    quote!(#helpers #call)
+/// Generates the functions of a tool: the call and the defaults of its parameters.
+fn helper_items(model: &Model<'_>) -> TokenStream {
+    let (defaults, call) = (params::helper_items(model), call::function(model));
+    quote!(#defaults #call)
 }
 
-/// The tool: a static that holds what is made of it, and an expression.
-fn made(model: &Model<'_>) -> TokenStream {
-    let Model { name, description, .. } = model;
-    let params = params::expand(model);
+/// Generates the expression of a tool, backed by a static cell.
+fn tool_expr(model: &Model<'_>) -> TokenStream {
+    let Model { draft, name, description, .. } = model;
+    let params = params::specs(model);
     let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
-    let is_async = model.sig.asyncness.map(|_| quote!(.with_async()));
-    let timeout = model.timeout.map(|limit| {
+    let is_async = draft.sig.asyncness.map(|_| quote!(.with_async()));
+    let timeout = draft.attr.timeout.map(|limit| {
         let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
         quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
     });
-    let metadata = (!model.metadata.is_empty()).then(|| {
-        let calls = model.metadata;
-        quote!(.with_metadata(|__metadata| __metadata #calls))
-    });
-    let needs: Vec<&Type> = model.states().filter(|(_, form)| !form.optional).map(|(ty, _)| ty).collect();
+    let builder_calls = &draft.attr.metadata;
+    let metadata =
+        (!builder_calls.is_empty()).then(|| quote!(.with_metadata(|__metadata| __metadata #builder_calls)));
+    let needs: Vec<&Type> = draft.states().filter(|(_, form)| !form.optional).map(|(ty, _)| ty).collect();
     let needs = (!needs.is_empty())
         .then(|| quote!(.with_state_needs(const { &[#(__toolkit::StateNeed::of::<#needs>()),*] })));
-    let whole = model.whole().map(|whole| {
-        let ty = whole.owned;
-        quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
+    let struct_args = model.struct_args().map(|param| {
+        let ty = param.ty;
+        quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
-    let returned = returned(model);
+    let output_schema = output_schema(model);
     quote! {
         static __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
-        __toolkit::Function::new(#name, #description, #params, __toolkit_call, #returned)
-            #namespace #is_async #timeout #metadata #needs #whole
+        __toolkit::Function::new(#name, #description, #params, __toolkit_call, #output_schema)
+            #namespace #is_async #timeout #metadata #needs #struct_args
             .tool(&__CELL)
     }
 }
 
-/// Generated code has one form for every function, which for some is more than they need.
-fn lenient() -> TokenStream {
-    quote!(#[allow(deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns, clippy::all, clippy::pedantic)])
+/// Allows lints in generated code, written in one form for every function.
+fn allowed_lints() -> TokenStream {
+    quote! {
+        #[allow(
+            deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns,
+            clippy::all, clippy::pedantic
+        )]
+    }
 }
 
-/// The schema of what the function returns, if it returns something and the type can be named.
-fn returned(model: &Model<'_>) -> TokenStream {
-    let is_opaque = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
-    match &model.sig.output {
-        ReturnType::Type(_, ty) if find(ty.to_token_stream(), &is_opaque).is_none() => {
+/// Generates the output schema of the return type, unless the type cannot be named.
+fn output_schema(model: &Model<'_>) -> TokenStream {
+    let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
+    match &model.draft.sig.output {
+        ReturnType::Type(_, ty) if find_token(ty.to_token_stream(), &is_impl).is_none() => {
             quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.of_success().output_schema())
         }
         _ => quote!(__toolkit::None),
     }
 }
 
-/// The implementation of `Toolset` for a type, with the tools of its methods.
+/// Generates the implementation of `Toolset` with the tools of a type.
 pub(crate) fn toolset(
-    krate: &TokenStream,
+    krate: &CratePath,
     owner: &Type,
     description: &TokenStream,
     models: &[Model<'_>],
 ) -> TokenStream {
     let tools = models.iter().map(|model| {
-        let (cfgs, items, tool) = (&model.cfgs, items(model), made(model));
-        let bind = model
-            .has_receiver
-            .then(|| quote!(.with_receiver(<::std::sync::Arc<Self> as ::core::clone::Clone>::clone(&self))));
+        let (cfgs, items, tool) = (model.draft.cfgs(), helper_items(model), tool_expr(model));
+        let bind =
+            model.draft.sig.receiver().map(
+                |_| quote!(.with_receiver(<::std::sync::Arc<Self> as ::core::clone::Clone>::clone(&self))),
+            );
         quote! {
             #(#cfgs)*
             {
@@ -117,9 +122,9 @@ pub(crate) fn toolset(
             }
         }
     });
-    let lenient = lenient();
+    let lints = allowed_lints();
     quote! {
-        #lenient
+        #lints
         const _: () = {
             use #krate::__private::{self as __toolkit, prelude::*};
 
@@ -138,16 +143,16 @@ pub(crate) fn toolset(
     }
 }
 
-/// What stands in for a tool that has mistakes, so that its users do not see errors of their own.
-/// Inside an `impl` block nothing can stand in.
-pub(crate) fn stub(draft: &Draft<'_>) -> TokenStream {
-    if draft.sig.inputs.iter().any(|input| matches!(input, FnArg::Receiver(_))) {
+/// Generates a placeholder for a tool with errors.
+///
+/// It keeps code using the tool from causing further errors. Inside of an `impl` block none is possible.
+pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
+    if draft.sig.receiver().is_some() {
         return TokenStream::new();
     }
-    let (krate, cfgs, vis, ident) = (draft.krate(), draft.cfgs(), draft.vis, &draft.sig.ident);
-    let marker = marker(vis, ident);
+    let (krate, vis, ident) = (&draft.attr.krate, draft.vis, &draft.sig.ident);
+    let marker = marker(draft);
     quote! {
-        #(#cfgs)*
         #marker
 
         #[allow(dead_code)]
@@ -159,12 +164,14 @@ pub(crate) fn stub(draft: &Draft<'_>) -> TokenStream {
     }
 }
 
-/// A struct of the function's name. If the name is taken, that is reported under the name.
-/// `warnings` are not all: a lint that the user denies by name is none.
-fn marker(vis: &Visibility, ident: &Ident) -> TokenStream {
-    quote_spanned! {ident.span()=>
+/// Generates a struct of the function's name. A clash of names is reported at the name.
+fn marker(draft: &Draft<'_>) -> TokenStream {
+    let (cfgs, vis, ident) = (draft.cfgs(), draft.vis, &draft.sig.ident);
+    // `warnings` does not include lints denied by name.
+    let marker = quote_spanned! {ident.span()=>
         #[doc(hidden)]
         #[allow(warnings, unused, nonstandard_style, missing_debug_implementations)]
         #vis struct #ident {}
-    }
+    };
+    quote!(#(#cfgs)* #marker)
 }

@@ -1,4 +1,4 @@
-//! A function whose body is not looked at, so that a half-typed body never breaks the macro.
+//! A function with an unparsed body, so that an unfinished body does not break the macro.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -6,22 +6,16 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Meta, ReturnType, Signature, Type, Visibility};
 
-#[derive(Clone)]
 pub(crate) struct FunctionItem {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    body: TokenStream,
+    pub(crate) body: TokenStream,
 }
 
 impl FunctionItem {
-    /// A function that somebody else has parsed already.
-    pub(crate) fn new(attrs: Vec<Attribute>, vis: Visibility, sig: Signature, body: TokenStream) -> Self {
-        Self { attrs, vis, sig, body }
-    }
-
-    /// Reads a function. The body is taken off first, so that its length does not matter.
-    pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
+    /// Parses a function. The body is split off first, so that its length costs nothing.
+    pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
         let mut function: Self = syn::parse2(head.into_iter().collect())?;
@@ -29,92 +23,86 @@ impl FunctionItem {
         Ok(function)
     }
 
-    /// The function with a body, which it should have had.
+    /// Reports a missing body and adds one to prevent further errors.
     pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
-        if !has_braces(&self.body) {
-            diag.error(&self.sig, "a tool needs a body");
+        if !self.body.clone().into_iter().next().is_some_and(|token| is_block(&token)) {
+            diag.error(&self.sig, format!("`{}` has no body; a tool needs one", self.sig.ident));
             self.attrs.push(syn::parse_quote!(#[allow(unused)]));
             self.body = quote!({ loop {} });
         }
         self
     }
 
-    /// The same with the type's name for `Self` in its signature: generated items stand outside of the `impl`
-    /// block, where `Self` means nothing.
-    pub(crate) fn with_self_named(mut self, owner: &Type) -> Self {
+    /// Replaces `Self` in the signature: generated items stand outside of the `impl` block.
+    pub(crate) fn with_self_type(mut self, owner: &Type) -> Self {
+        let replace_in = |ty: &mut Type| {
+            let replaced = replace_self(ty.to_token_stream(), owner);
+            *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
+        };
         for input in &mut self.sig.inputs {
             let FnArg::Typed(typed) = input else { continue };
-            name_self_in(&mut typed.ty, owner);
+            replace_in(&mut typed.ty);
             for attr in &mut typed.attrs {
                 if let Meta::List(list) = &mut attr.meta {
-                    list.tokens = name_self(list.tokens.clone(), owner);
+                    list.tokens = replace_self(list.tokens.clone(), owner);
                 }
             }
         }
         if let ReturnType::Type(_, ty) = &mut self.sig.output {
-            name_self_in(ty, owner);
+            replace_in(ty);
         }
         self
     }
-
-    /// What is given back to the compiler: the function as it was, less the attributes on its
-    /// parameters that only this macro understands. Rust allows no comments there either.
-    pub(crate) fn without_our_attributes(&self) -> Self {
-        let mut function = self.clone();
-        for input in &mut function.sig.inputs {
-            let attrs = match input {
-                FnArg::Receiver(receiver) => &mut receiver.attrs,
-                FnArg::Typed(typed) => &mut typed.attrs,
-            };
-            attrs.retain(|attr| !is_ours(attr));
-        }
-        function
-    }
-
-    /// Whether [`without_our_attributes`](Self::without_our_attributes) is something else.
-    pub(crate) fn has_our_attributes(&self) -> bool {
-        let attrs = self.sig.inputs.iter().flat_map(|input| match input {
-            FnArg::Receiver(receiver) => &receiver.attrs,
-            FnArg::Typed(typed) => &typed.attrs,
-        });
-        attrs.into_iter().any(is_ours)
-    }
 }
 
-fn name_self_in(ty: &mut Type, owner: &Type) {
-    let named = name_self(ty.to_token_stream(), owner);
-    *ty = syn::parse2(named.clone()).unwrap_or(Type::Verbatim(named));
+/// Removes helper attributes from parameters; returns `true` if there were any.
+pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
+    let mut is_changed = false;
+    for input in &mut sig.inputs {
+        let attrs = match input {
+            FnArg::Receiver(receiver) => &mut receiver.attrs,
+            FnArg::Typed(typed) => &mut typed.attrs,
+        };
+        is_changed |= attrs.extract_if(.., |attr| is_helper_attr(attr)).count() > 0;
+    }
+    is_changed
 }
 
-fn name_self(tokens: TokenStream, owner: &Type) -> TokenStream {
+/// Returns `true` for the parameter attributes of this macro and for comments, forbidden by Rust there.
+pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
+    ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
+}
+
+/// Replaces `Self` with another type.
+pub(crate) fn replace_self(tokens: TokenStream, owner: &impl ToTokens) -> TokenStream {
     let mut tokens = tokens.into_iter().peekable();
-    let mut named = TokenStream::new();
+    let mut replaced = TokenStream::new();
     while let Some(token) = tokens.next() {
-        named.extend(match token {
+        replaced.extend(match token {
             TokenTree::Ident(ident) if ident == "Self" => {
                 let begins_path =
                     matches!(tokens.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
                 let owner = if begins_path { quote!(<#owner>) } else { owner.to_token_stream() };
-                // Mistakes are shown where `Self` stands.
+                // Errors are shown at `Self`.
                 at(owner, ident.span())
             }
-            TokenTree::Group(group) => regroup(&group, name_self(group.stream(), owner)),
+            TokenTree::Group(group) => regroup(&group, replace_self(group.stream(), owner)),
             token => token.into(),
         });
     }
-    named
+    replaced
 }
 
-/// The tokens as they are, but shown elsewhere.
-fn at(tokens: TokenStream, place: Span) -> TokenStream {
-    let moved = |token| match token {
-        TokenTree::Group(group) => regroup(&group, at(group.stream(), place)),
+/// Returns the tokens with another location but their own hygiene.
+fn at(tokens: TokenStream, location: Span) -> TokenStream {
+    let relocate = |token| match token {
+        TokenTree::Group(group) => regroup(&group, at(group.stream(), location)),
         mut token => {
-            token.set_span(token.span().located_at(place));
+            token.set_span(token.span().located_at(location));
             token.into()
         }
     };
-    tokens.into_iter().flat_map(moved).collect()
+    tokens.into_iter().flat_map(relocate).collect()
 }
 
 fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
@@ -123,12 +111,7 @@ fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
     TokenTree::Group(regrouped).into()
 }
 
-/// Whether a body begins with a block.
-fn has_braces(body: &TokenStream) -> bool {
-    body.clone().into_iter().next().is_some_and(|token| is_block(&token))
-}
-
-/// Whether a token is a block, also one that another macro was given as `$body:block`.
+/// Returns `true` for a block, including a `$body:block` of another macro.
 fn is_block(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
     match group.delimiter() {
@@ -136,11 +119,6 @@ fn is_block(token: &TokenTree) -> bool {
         Delimiter::None => group.stream().into_iter().next().is_some_and(|token| is_block(&token)),
         Delimiter::Parenthesis | Delimiter::Bracket => false,
     }
-}
-
-/// Whether an attribute on a parameter is for this macro.
-pub(crate) fn is_ours(attr: &Attribute) -> bool {
-    ["param", "state", "doc"].iter().any(|ours| attr.path().is_ident(ours))
 }
 
 impl Parse for FunctionItem {
@@ -152,7 +130,7 @@ impl Parse for FunctionItem {
             let is_function = start.to_string().split_whitespace().any(|word| word == "fn");
             match is_function {
                 true => error,
-                false => start.error("`#[tool]` goes on a function"),
+                false => start.error("`#[tool]` can only be applied to functions"),
             }
         })?;
         Ok(Self { attrs, vis, sig, body: input.parse()? })

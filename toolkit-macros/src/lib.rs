@@ -1,10 +1,10 @@
-//! The `#[tool]` attribute macro of `toolkit-ai`.
+//! The procedural macros of `toolkit-ai`.
 //!
-//! Reading order: an annotated function is parsed (`item`, `attr`, `docs`) into a `draft`,
-//! checked into a `model`, and expanded. A draft and a model are different types, so nothing
-//! unchecked can be expanded. Every mistake of a function is collected and reported at once.
+//! An annotated function is parsed (`item`, `attr`, `docs`) into a `draft`, checked into a `model`, and
+//! expanded. Drafts and models are separate types, so only a checked function can be expanded. All errors of a
+//! function are collected and reported at once.
 //!
-//! The documentation of the macro itself stands where users meet it: on its re-export in the facade.
+//! The macros are documented at their re-exports in the facade.
 
 #![allow(missing_docs)]
 
@@ -39,24 +39,22 @@ pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
-    let attr = attr::ToolAttr::read(attr, &mut diag);
-    let function = match item::FunctionItem::read(item.clone()) {
+    let attr = attr::ToolAttr::parse(attr, &mut diag);
+    let mut function = match item::FunctionItem::from_tokens(item.clone()) {
         Ok(function) => function.with_body(&mut diag),
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(item);
         }
     };
-    let draft = draft::Draft::read(attr, &function, draft::Place::Free, &mut diag);
-    let generated = match check::check(&draft, None, &mut diag) {
+    let draft = draft::Draft::new(attr, &function, None, &mut diag);
+    let generated = match check::check(&draft, &mut diag) {
         Some(model) if diag.is_empty() => expand::tool(&model),
-        _ => expand::stub(&draft),
+        _ => expand::placeholder(&draft),
     };
-    // Nearly always the function is given back as it came. A mistake may have added a body.
-    let mut output = match diag.is_empty() && !function.has_our_attributes() {
-        true => item,
-        false => function.without_our_attributes().into_token_stream(),
-    };
+    // Most functions are returned as they came. An error may have added a body.
+    let is_changed = item::strip_helper_attrs(&mut function.sig) || !diag.is_empty();
+    let mut output = if is_changed { function.into_token_stream() } else { item };
     output.extend(generated);
     diag.into_tokens(output)
 }

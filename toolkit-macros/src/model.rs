@@ -1,78 +1,44 @@
-//! What a function means, after every rule was checked. Only this can be expanded.
+//! A checked tool, the only input of the expansion.
 
-use crate::attr::{Constraints, DefaultAttr};
-use crate::draft::{Lending, StateForm};
+use crate::attr::ParamAttr;
+use crate::draft::{Draft, PassMode};
 use proc_macro2::{Span, TokenStream};
-use std::time::Duration;
-use syn::{Attribute, Ident, Signature, Type, Visibility};
+use syn::spanned::Spanned;
+use syn::{Ident, Type};
 
-/// A function that can become a tool.
+/// A checked function, ready for expansion.
 pub(crate) struct Model<'a> {
-    /// The path that generated code starts from.
-    pub(crate) krate: TokenStream,
-    pub(crate) cfgs: Vec<&'a Attribute>,
-    pub(crate) vis: &'a Visibility,
-    pub(crate) sig: &'a Signature,
+    pub(crate) draft: &'a Draft<'a>,
     pub(crate) name: String,
     pub(crate) namespace: Option<String>,
     /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
-    pub(crate) timeout: Option<Duration>,
-    /// Calls of the methods of `ToolMetadata`, one after another.
-    pub(crate) metadata: &'a TokenStream,
-    /// Whether the tool is handed to the linker.
-    pub(crate) registered: bool,
-    /// The type whose method or function it is.
-    pub(crate) owner: Option<&'a Type>,
-    /// Whether it takes `&self`.
-    pub(crate) has_receiver: bool,
-    /// In the order of the signature, without the receiver.
-    pub(crate) arguments: Vec<Argument<'a>>,
+    /// The parameters in the schema, in the order of the signature.
+    pub(crate) params: Vec<ParamModel<'a>>,
 }
 
-/// One argument of the call that the generated function makes.
-pub(crate) enum Argument<'a> {
-    Context,
-    State { ty: &'a Type, form: StateForm },
-    Param(Box<ParamModel<'a>>),
-}
-
-/// A parameter that the model sees.
+/// A parameter in the schema.
 pub(crate) struct ParamModel<'a> {
     pub(crate) ident: &'a Ident,
-    /// The type that is decoded.
-    pub(crate) owned: &'a Type,
-    /// Where that type stands: what is wrong with it is reported there.
-    pub(crate) span: Span,
-    /// How the function takes it.
-    pub(crate) lending: Lending,
+    /// The decoded type.
+    pub(crate) ty: &'a Type,
+    pub(crate) pass: PassMode,
     pub(crate) name: String,
-    pub(crate) aliases: Vec<String>,
     /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
-    pub(crate) default: Option<&'a DefaultAttr>,
-    pub(crate) constraints: &'a Constraints,
-    /// Whether its fields are the arguments.
-    pub(crate) flatten: bool,
+    pub(crate) attr: &'a ParamAttr,
 }
 
 impl Model<'_> {
-    pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
-        self.arguments.iter().filter_map(|argument| match argument {
-            Argument::State { ty, form } => Some((*ty, *form)),
-            Argument::Context | Argument::Param(_) => None,
-        })
+    /// Returns the flattened parameter: a struct of all arguments.
+    pub(crate) fn struct_args(&self) -> Option<&ParamModel<'_>> {
+        self.params.iter().find(|param| param.attr.flatten.is_some())
     }
+}
 
-    /// The parameter whose fields are the arguments; it is then the only one that the model sees.
-    pub(crate) fn whole(&self) -> Option<&ParamModel<'_>> {
-        self.params().find(|param| param.flatten)
-    }
-
-    pub(crate) fn params(&self) -> impl Iterator<Item = &ParamModel<'_>> {
-        self.arguments.iter().filter_map(|argument| match argument {
-            Argument::Context | Argument::State { .. } => None,
-            Argument::Param(param) => Some(&**param),
-        })
+impl ParamModel<'_> {
+    /// Returns the span for errors about the type.
+    pub(crate) fn span(&self) -> Span {
+        self.ty.span()
     }
 }

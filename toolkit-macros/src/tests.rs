@@ -1,4 +1,4 @@
-//! What the macro makes of real functions, as snapshots of formatted code.
+//! Expansions of the macros, as snapshots of formatted code.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -13,7 +13,7 @@ fn readable(tokens: TokenStream) -> String {
 }
 
 #[test]
-fn two_parameters() {
+fn a_function_becomes_a_tool() {
     let expansion = expand(
         quote!(),
         quote! {
@@ -30,7 +30,7 @@ fn two_parameters() {
 }
 
 #[test]
-fn everything_a_function_can_say() {
+fn every_option_is_expanded() {
     insta::assert_snapshot!(expand(
         quote!(
             name = "find",
@@ -60,7 +60,7 @@ fn everything_a_function_can_say() {
 }
 
 #[test]
-fn asynchronous_with_values_of_its_own() {
+fn an_async_function_with_owned_parameters_is_one_future() {
     insta::assert_snapshot!(expand(
         quote!(timeout = "2s", read_only, tags("network"), register = false),
         quote! {
@@ -77,7 +77,7 @@ fn asynchronous_with_values_of_its_own() {
 }
 
 #[test]
-fn states_and_context() {
+fn state_and_context_are_not_in_the_schema() {
     insta::assert_snapshot!(expand(
         quote!(),
         quote! {
@@ -96,7 +96,7 @@ fn states_and_context() {
 }
 
 #[test]
-fn constraints_of_every_kind() {
+fn constraints_are_checked_against_types() {
     insta::assert_snapshot!(expand(
         quote!(),
         quote! {
@@ -112,7 +112,7 @@ fn constraints_of_every_kind() {
 }
 
 #[test]
-fn methods_of_a_value() {
+fn toolset_methods_are_bound_to_their_receiver() {
     insta::assert_snapshot!(readable(crate::toolset::expand_toolset(
         quote!(namespace = "Memory"),
         quote! {
@@ -139,7 +139,7 @@ fn methods_of_a_value() {
 }
 
 #[test]
-fn parameters_in_a_struct() {
+fn a_params_struct_is_mirrored_for_serde_and_schemars() {
     insta::assert_snapshot!(readable(crate::derive::expand_params(quote! {
         /// Where and how far.
         ///
@@ -160,7 +160,7 @@ fn parameters_in_a_struct() {
 }
 
 #[test]
-fn parameters_in_an_enum() {
+fn a_params_enum_is_mirrored_for_serde_and_schemars() {
     insta::assert_snapshot!(readable(crate::derive::expand_params(quote! {
         /// What is looked for.
         #[tool_params(crate = my::tools)]
@@ -178,7 +178,7 @@ fn parameters_in_an_enum() {
 }
 
 #[test]
-fn documentation_from_a_file_is_passed_on() {
+fn included_documentation_is_part_of_the_description() {
     insta::assert_snapshot!(expand(
         quote!(),
         quote! {
@@ -190,7 +190,7 @@ fn documentation_from_a_file_is_passed_on() {
 }
 
 #[test]
-fn a_mistake_leaves_the_function_and_a_stand_in() {
+fn errors_leave_the_function_and_a_placeholder() {
     insta::assert_snapshot!(expand(
         quote!(nam = "x"),
         quote! {
@@ -201,16 +201,15 @@ fn a_mistake_leaves_the_function_and_a_stand_in() {
     ));
 }
 
-/// A body that is not Rust (yet) must not disturb the macro.
 #[test]
-fn a_half_typed_body_is_passed_on() {
+fn an_unfinished_body_is_no_error() {
     let tokens = crate::expand_tool(quote!(), quote!(fn typing(a: i64) -> i64 { a. let x }));
     assert!(!tokens.to_string().contains("compile_error"), "{tokens}");
 }
 
-/// Documentation is read from the tokens of comments; `quote!` writes them as attributes.
+/// `quote!` has no block comments, so the test writes the attribute the compiler makes of one.
 #[test]
-fn block_comments_are_read_like_lines() {
+fn block_comments_are_parsed_like_line_comments() {
     let expansion = expand(
         quote!(),
         quote! {

@@ -1,10 +1,10 @@
-//! `#[toolset]` on an `impl` block: its methods that are marked `#[tool]` become tools.
+//! The attribute `#[toolset]`, turning the `#[tool]` methods of an `impl` block into tools.
 
 use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::{Draft, Place, peel};
-use crate::item::FunctionItem;
+use crate::draft::{Draft, peel};
+use crate::item::{FunctionItem, strip_helper_attrs};
 use crate::{check, expand};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -12,79 +12,73 @@ use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, LitStr, Meta, Type, TypePat
 
 pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
-    let attr = ToolsetAttr::read(attr, &mut diag);
-    let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
-        Ok(block) => block,
-        Err(_) => {
-            diag.error(&item, "`#[toolset]` goes on an `impl` block");
-            return diag.into_tokens(item);
-        }
+    let attr = ToolsetAttr::parse(attr, &mut diag);
+    let Ok(mut block) = syn::parse2::<ItemImpl>(item.clone()) else {
+        diag.error(&item, "`#[toolset]` can only be applied to `impl` blocks");
+        return diag.into_tokens(item);
     };
-    check_block(&block, &mut diag);
-    let functions = take_functions(&mut block, &mut diag);
-    if functions.is_empty() {
-        diag.error(&block.self_ty, "no method is marked `#[tool]`, so there is no tool in this set");
-    }
-    let namespace = attr.namespace.or_else(|| own_name(&block.self_ty));
-    let krate = attr.krate.map_or_else(|| quote!(::toolkit), ToTokens::into_token_stream);
-    let description = Docs::read(&block.attrs).description();
-
+    let methods = take_methods(&mut block, &mut diag);
+    let owner = &*block.self_ty;
+    check_block(&block, &methods, &mut diag);
+    let namespace = attr.namespace.or_else(|| type_name(owner));
     let mut drafts = Vec::new();
-    for (tokens, function) in &functions {
-        let mut attr = ToolAttr::read(tokens.clone(), &mut diag);
+    for (arguments, method) in &methods {
+        let mut attr = ToolAttr::parse(arguments.clone(), &mut diag);
         attr.namespace = attr.namespace.or_else(|| namespace.clone());
-        drafts.push(Draft::read(attr, function, Place::Toolset, &mut diag));
+        drafts.push(Draft::new(attr, method, Some(owner), &mut diag));
     }
-    let models: Vec<_> =
-        drafts.iter().filter_map(|draft| check::check(draft, Some(&block.self_ty), &mut diag)).collect();
-    // After a mistake the set has no tools, so that its users see no errors of their own.
+    let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
+    // A set with errors has no tools, so that code using it causes no further errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
-    let generated = expand::toolset(&krate, &block.self_ty, &description, models);
+    let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
+    let generated = expand::toolset(&attr.krate, owner, &description, models);
     diag.into_tokens(quote!(#block #generated))
 }
 
-fn check_block(block: &ItemImpl, diag: &mut Diag) {
+fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: &mut Diag) {
     if !block.generics.params.is_empty() {
-        diag.error(&block.generics, "a set of tools cannot be generic: write the block for a concrete type");
+        diag.error(&block.generics, "a toolset cannot be generic; implement it for a concrete type");
     }
     if let Some((path, _)) = &block.trait_ {
-        diag.error(path, "`#[toolset]` goes on an `impl` block of the type itself, not of a trait");
+        diag.error(path, "`#[toolset]` cannot be applied to trait implementations; use an inherent `impl`");
+    }
+    if methods.is_empty() {
+        diag.error(&block.self_ty, "the `impl` block has no tools; mark methods with `#[tool]`");
     }
 }
 
-/// The marked functions with the arguments of their marks. What is left in the block is plain Rust.
-fn take_functions(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
-    let owner = (*block.self_ty).clone();
-    let mut functions = Vec::new();
+/// Collects the `#[tool]` functions with the arguments of the attribute, leaving plain Rust in the block.
+fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
+    let mut methods = Vec::new();
     for item in &mut block.items {
+        // A method without a body.
         if let ImplItem::Verbatim(tokens) = item
-            && let Ok(function) = FunctionItem::read(tokens.clone())
-            && function.attrs.iter().any(is_mark)
+            && let Ok(function) = FunctionItem::from_tokens(tokens.clone())
+            && function.attrs.iter().any(is_tool_attr)
         {
             let function = function.with_body(diag);
             *item = syn::parse_quote!(#function);
         }
         let ImplItem::Fn(function) = item else { continue };
-        let Some(at) = function.attrs.iter().position(is_mark) else { continue };
-        let mark = function.attrs.remove(at);
-        let tokens = match mark.meta {
+        let Some(at) = function.attrs.iter().position(is_tool_attr) else { continue };
+        let arguments = match function.attrs.remove(at).meta {
             Meta::List(list) => list.tokens,
             Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
         };
-        let ImplItemFn { attrs, vis, sig, block, .. } = &*function;
-        let whole = FunctionItem::new(attrs.clone(), vis.clone(), sig.clone(), block.to_token_stream());
-        function.sig = whole.without_our_attributes().sig;
-        functions.push((tokens, whole.with_self_named(&owner)));
+        let ImplItemFn { attrs, vis, sig, block: body, .. } = function.clone();
+        let method = FunctionItem { attrs, vis, sig, body: body.into_token_stream() };
+        strip_helper_attrs(&mut function.sig);
+        methods.push((arguments, method.with_self_type(&block.self_ty)));
     }
-    functions
+    methods
 }
 
-fn is_mark(attr: &Attribute) -> bool {
+fn is_tool_attr(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|last| last.ident == "tool")
 }
 
-/// The name of the type, which is normalised later.
-fn own_name(ty: &Type) -> Option<LitStr> {
+/// Returns the name of the type, normalized by the registry.
+fn type_name(ty: &Type) -> Option<LitStr> {
     let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;
     Some(LitStr::new(&ident.to_string(), ident.span()))

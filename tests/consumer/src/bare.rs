@@ -1,4 +1,4 @@
-//! Without the names that every module has: generated code may not count on any of them.
+//! A module without the prelude: generated code uses only absolute paths.
 
 #![allow(dead_code, reason = "fields that are only shown count as dead")]
 #![no_implicit_prelude]
@@ -6,7 +6,7 @@
 use ::std::string::String;
 use ::tk::{ToolParams, tool, toolset};
 
-/// A function of everything.
+/// A function with every kind of parameter.
 ///
 /// # Errors
 /// Never.

@@ -1,4 +1,4 @@
-//! Constraints of every kind, on parameters and on fields.
+//! Every constraint, on parameters and on fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tk::{ToolParams, tool};

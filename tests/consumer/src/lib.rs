@@ -1,5 +1,6 @@
-//! Every macro of the facade as a strict user writes it: the facade under another name, no other
-//! dependency, and no warning allowed. That it compiles is most of the test.
+//! A strict user of every macro: the facade under another name, no other dependency, every warning denied.
+//!
+//! Most of the test is that this crate compiles.
 
 #![forbid(unsafe_code)]
 #![deny(
@@ -12,20 +13,17 @@
     nonstandard_style,
     clippy::pedantic
 )]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "a tool cannot take what this lint proposes, as `Option<&T>`"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "owned parameters such as `Option<String>` are under test")]
 
 pub mod bare;
 pub mod constraints;
-pub mod made;
+pub mod generated;
 pub mod params;
 pub mod plain;
 pub mod returns;
 pub mod sets;
 
-/// The facade under a third name.
+/// The facade under a third path.
 pub use tk as kit;
 
 #[cfg(test)]

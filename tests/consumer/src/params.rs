@@ -1,4 +1,4 @@
-//! Types of the user, with all attributes of serde and all representations of enums.
+//! Parameter types with every serde attribute and every enum representation.
 
 #![allow(dead_code, reason = "fields that are only shown count as dead")]
 
@@ -39,18 +39,18 @@ fn doubled<'de, D: tk::serde::Deserializer<'de>>(deserializer: D) -> Result<u32,
     <u32 as tk::serde::Deserialize>::deserialize(deserializer).map(|n| n * 2)
 }
 
-/// A module as serde's `with` has it.
+/// A module for `serde(with)`.
 pub mod halved {
     /// Reads a number.
     ///
     /// # Errors
-    /// What the deserializer says.
+    /// The error of the deserializer.
     pub fn deserialize<'de, D: tk::serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
         <u32 as tk::serde::Deserialize>::deserialize(deserializer).map(|n| n / 2)
     }
 }
 
-/// A default beside a way to read and write that is no type's own.
+/// A default combined with `serde(with)`.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 pub struct WithDefault {
@@ -59,12 +59,12 @@ pub struct WithDefault {
     tripled: u32,
 }
 
-/// A module as serde's `with` has it, both ways.
+/// A module for `serde(with)` in both directions.
 pub mod tripled {
     /// Reads a number.
     ///
     /// # Errors
-    /// What the deserializer says.
+    /// The error of the deserializer.
     pub fn deserialize<'de, D: tk::serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
         <u32 as tk::serde::Deserialize>::deserialize(deserializer).map(|n| n * 3)
     }
@@ -72,14 +72,14 @@ pub mod tripled {
     /// Writes a number.
     ///
     /// # Errors
-    /// What the serializer says.
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+    /// The error of the serializer.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
     pub fn serialize<S: tk::serde::Serializer>(number: &u32, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(number / 3)
     }
 }
 
-/// Of a type whose default is asked for.
+/// Generic fields with defaults.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 pub struct Defaulted<T, U> {
@@ -90,7 +90,7 @@ pub struct Defaulted<T, U> {
     other: Option<U>,
 }
 
-/// Of a type that has a default as a whole.
+/// A generic struct with a container default.
 #[derive(Debug, Default, ToolParams)]
 #[tool_params(crate = tk)]
 #[serde(default)]
@@ -98,7 +98,7 @@ pub struct DefaultedWhole<T> {
     value: T,
 }
 
-/// Takes its other fields in.
+/// Flattened fields.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 pub struct Flat {
@@ -109,7 +109,7 @@ pub struct Flat {
     rest: BTreeMap<String, String>,
 }
 
-/// What others take in.
+/// The fields flattened into others.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = "tk")]
 pub struct Common {
@@ -117,7 +117,7 @@ pub struct Common {
     id: String,
 }
 
-/// Seen as its only field.
+/// A transparent wrapper.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = ::tk)]
 #[serde(transparent)]
@@ -125,7 +125,7 @@ pub struct Transparent {
     inner: Common,
 }
 
-/// External, the usual.
+/// Externally tagged.
 #[derive(Debug, Clone, PartialEq, ToolParams)]
 #[tool_params(crate = tk)]
 pub enum External {
@@ -145,7 +145,7 @@ pub enum External {
     },
 }
 
-/// Internal.
+/// Internally tagged.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -164,7 +164,7 @@ pub enum Internal {
     Inner(Common),
 }
 
-/// Adjacent.
+/// Adjacently tagged.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 #[serde(tag = "t", content = "c")]
@@ -196,7 +196,7 @@ pub enum Untagged {
     },
 }
 
-/// Words alone.
+/// Unit variants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, ToolParams)]
 #[tool_params(crate = tk)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -216,7 +216,7 @@ pub enum Words {
     Other,
 }
 
-/// Of any items.
+/// A page of any items.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 pub struct Page<T, const SIZE: usize = 4>
@@ -227,7 +227,7 @@ where
     next: Option<Box<Page<T, SIZE>>>,
 }
 
-/// Of a type that is not there.
+/// A phantom type parameter.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 pub struct Tagged<T: std::fmt::Debug + Default, U = String> {
@@ -249,7 +249,7 @@ pub enum Either<A, B> {
     },
 }
 
-/// Holds itself.
+/// A recursive struct.
 #[derive(Debug, Clone, ToolParams)]
 #[tool_params(crate = tk)]
 pub struct Tree {
@@ -261,7 +261,7 @@ pub struct Tree {
     named: Option<HashMap<String, Tree>>,
 }
 
-/// Expressions hold expressions.
+/// A recursive enum.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 #[serde(rename_all = "lowercase")]
@@ -279,7 +279,7 @@ pub enum Formula {
     },
 }
 
-/// Words of the language.
+/// Raw identifiers.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 #[allow(non_camel_case_types)]
@@ -315,7 +315,7 @@ pub fn take_enums(
     format!("{external:?} {internal:?} {adjacent:?} {untagged:?} {words:?} {more:?}")
 }
 
-/// Takes types with types.
+/// Takes generic types.
 #[tool(crate = tk)]
 #[must_use]
 pub fn take_generics(
@@ -327,7 +327,7 @@ pub fn take_generics(
     format!("{numbers:?} {words:?} {tagged:?} {either:?}")
 }
 
-/// Takes types with defaults of other types.
+/// Takes types with defaults.
 #[tool(crate = tk)]
 #[must_use]
 pub fn take_defaults(
@@ -338,7 +338,7 @@ pub fn take_defaults(
     format!("{with:?} {defaulted:?} {whole:?}")
 }
 
-/// Takes types that hold themselves.
+/// Takes recursive types.
 #[tool(crate = tk)]
 #[must_use]
 pub fn take_recursive(tree: &Tree, formula: Option<Formula>) -> String {

@@ -1,4 +1,4 @@
-//! Functions in modules and in functions, with names, states and a context.
+//! Tools in modules and functions, with raw identifiers, state and context.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,20 +26,20 @@ pub mod outer {
             n
         }
 
-        /// By the facade's third name.
+        /// With the third path of the facade.
         #[tk::tool(crate = crate::kit, namespace = "Deep")]
         pub(crate) fn third(n: Option<u8>) -> u8 {
             n.unwrap_or(3)
         }
 
-        /// Seen from above only.
+        /// Visible in the parent module only.
         #[tk::tool(crate = ::tk, namespace = "Deep")]
         pub(super) async fn above(text: &str) -> String {
             std::future::ready(text.to_uppercase()).await
         }
     }
 
-    /// Both the function and its tool come with one import.
+    /// One import brings both the function and its tool.
     #[must_use]
     pub fn tools() -> Vec<tk::FunctionTool> {
         use inner::{above, down, third};
@@ -47,7 +47,7 @@ pub mod outer {
     }
 }
 
-/// The words of the language.
+/// Raw identifiers.
 ///
 /// Args:
 ///     type: The kind
@@ -58,11 +58,11 @@ pub fn r#loop(r#type: &str, r#match: Option<String>, #[param(default = 2)] r#in:
     format!("{type} {match:?} {in}")
 }
 
-/// What the program lends.
+/// State by type.
 #[derive(Debug)]
 pub struct Db(pub &'static str);
 
-/// Lent as a trait.
+/// State by trait.
 pub trait Store: Send + Sync {
     /// Its name.
     fn name(&self) -> String;
@@ -74,7 +74,7 @@ impl Store for Db {
     }
 }
 
-/// Uses all that can be lent.
+/// Takes state in every form.
 #[tool(crate = tk)]
 pub async fn lent(
     /// The key.
@@ -96,7 +96,7 @@ pub fn borrow(words: &[String], path: &Path, table: &BTreeMap<String, u8>) -> us
     words.len() + path.components().count() + table.len()
 }
 
-/// Says all there is to say.
+/// Has every argument of `#[tool]`.
 #[tool(
     crate = tk,
     name = "All.Of-it",
@@ -127,7 +127,7 @@ pub fn all_of_it(
     reply_to.to_owned()
 }
 
-/// Marked by the author.
+/// Is deprecated.
 #[deprecated = "for the test"]
 #[tool(crate = tk)]
 #[must_use]
@@ -140,10 +140,10 @@ pub fn old() -> u8 {
 #[tool(crate = tk)]
 pub fn absent() {}
 
-/// Makes tools in functions.
+/// Returns tools defined inside of a function.
 #[must_use]
 pub fn local() -> Vec<FunctionTool> {
-    /// Known here alone.
+    /// A type of this function.
     #[derive(Debug, tk::ToolParams)]
     #[tool_params(crate = tk)]
     struct Here {

@@ -1,4 +1,4 @@
-//! Everything that a tool may return.
+//! Every supported return type.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Report {
     lines: Vec<String>,
 }
 
-/// Says itself what it is.
+/// Converted by its own `IntoToolOutput`.
 #[derive(Debug)]
 pub struct Celsius(f64);
 
@@ -93,14 +93,14 @@ returns! {
     fallible_never() -> Result<u8, std::convert::Infallible> { Ok(1) }
 }
 
-/// Lends what it was lent.
+/// Returns a borrowed argument.
 #[tool(crate = tk, namespace = "returns")]
 #[must_use]
 pub fn lent(text: &str) -> &str {
     text.trim()
 }
 
-/// Lends what it was lent, later.
+/// Returns a borrowed argument, later.
 #[tool(crate = tk, namespace = "returns")]
 pub async fn lent_later(text: &str, n: Option<usize>) -> Cow<'_, str> {
     let n = std::future::ready(n.unwrap_or(1)).await;
@@ -120,10 +120,10 @@ pub async fn fails_later(text: &str) -> Result<u8, Failed> {
     std::future::ready(text).await.parse().map_err(Failed)
 }
 
-/// Uses what the language has.
+/// Uses the `?` operator.
 ///
 /// # Errors
-/// Where it is no number.
+/// If the text is no number.
 #[tool(crate = tk, namespace = "returns")]
 pub fn question(text: &str) -> Result<u8, Box<dyn Error + Send + Sync + 'static>> {
     let number: u8 = text.parse()?;

@@ -1,4 +1,4 @@
-//! Methods as tools.
+//! Toolsets: methods as tools.
 
 use std::sync::Mutex;
 use tk::{ToolContext, toolset};
@@ -21,7 +21,7 @@ impl Counter {
     /// Adds.
     ///
     /// # Panics
-    /// If somebody else did.
+    /// If the lock is poisoned.
     ///
     /// Args:
     ///     by: How much
@@ -39,24 +39,24 @@ impl Counter {
         format!("{} {:?}", context.tool_name(), self.count)
     }
 
-    /// Private, and without a value.
+    /// Private, without a receiver.
     #[tool(namespace = "elsewhere")]
     fn double(n: i64) -> i64 {
         n * 2
     }
 
-    /// Takes a state and lends.
+    /// Takes state and a reference.
     #[tool]
     fn r#move(&self, #[state] _db: Option<&crate::plain::Db>, r#ref: &str) -> String {
         format!("{ref} {:?}", self.count)
     }
 }
 
-/// A set inside.
+/// Toolsets in a module.
 pub mod inside {
     use tk::toolset;
 
-    /// In a namespace of its own.
+    /// A toolset with its own namespace.
     #[derive(Debug)]
     pub struct Other<T>(pub T);
 
@@ -70,7 +70,7 @@ pub mod inside {
         }
     }
 
-    /// Makes a set in a function.
+    /// Returns a toolset defined inside of a function.
     #[must_use]
     pub fn local() -> impl tk::Toolset {
         /// Local.

@@ -1,17 +1,17 @@
-//! The tools are found, and they run, without any runtime.
+//! Discovery and calls of every tool, without an async runtime.
 
-use crate::{bare, kit, made, params, plain, sets};
+use crate::{bare, generated, kit, params, plain, sets};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tk::serde_json::{Value, json};
 use tk::{ToolOutput, ToolRegistry, Toolset};
 
-/// Nothing here waits for anything.
-fn at_once<T>(future: impl Future<Output = T>) -> T {
+/// Returns the output of a future that is ready at once.
+fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
@@ -25,21 +25,21 @@ fn registry() -> ToolRegistry {
     registry.register_all(Arc::new(sets::Counter::new())).expect("no collisions");
     registry.register_all(Arc::new(sets::inside::Other(9))).expect("no collisions");
     registry.register_all(Arc::new(sets::inside::local())).expect("no collisions");
-    registry.register_all(Arc::new(made::Made(5))).expect("no collisions");
+    registry.register_all(Arc::new(generated::Generated(5))).expect("no collisions");
     registry.register_all(Arc::new(bare::Set)).expect("no collisions");
     registry
 }
 
 fn call(name: &str, arguments: &Value) -> String {
     let text = arguments.to_string();
-    match at_once(registry().call(name, &text)) {
+    match ready(registry().call(name, &text)) {
         Ok(output) => ToolOutput::to_text(&output).into_owned(),
         Err(error) => format!("failed: {}", error.message()),
     }
 }
 
 #[test]
-fn every_tool_is_found() {
+fn every_tool_is_discovered() {
     let discovered = ToolRegistry::discover().expect("no collisions");
     let names: Vec<&str> = discovered.iter_definitions().map(|tool| tool.name.as_str()).collect();
     let returns = names.iter().filter(|name| name.starts_with("returns-")).count();
@@ -49,11 +49,11 @@ fn every_tool_is_found() {
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
     assert_eq!(local, ["add", "deeper"]);
     assert_eq!(plain::outer::tools().len(), 3);
-    assert_eq!(Arc::new(made::Made(1)).tools().len(), 1);
+    assert_eq!(Arc::new(generated::Generated(1)).tools().len(), 1);
 }
 
 #[test]
-fn they_run() {
+fn every_tool_can_be_called() {
     for (name, arguments, expected) in [
         ("add", json!({"a": 1, "b": "2"}), "3"),
         ("deep-down", json!({"n": 1}), "1"),
@@ -66,13 +66,13 @@ fn they_run() {
         ("by_text", json!({"words": "abc"}), "6"),
         ("by_list", json!({"bytes": [1]}), "none [1]"),
         ("by_option", json!({"maybe": "x"}), "[1,2]"),
-        ("made-signed", json!({"signed": "a", "text": "b"}), "-5"),
+        ("generated-signed", json!({"signed": "a", "text": "b"}), "-5"),
         (
-            "take_made",
+            "take_generated",
             json!({"record": {"type": 2}, "choice": "second-one"}),
             "Record { left: -1, type: Some(2.0) } SecondOne",
         ),
-        ("made-plus", json!({}), "15"),
+        ("generated-plus", json!({}), "15"),
         ("counter-add", json!({"by": 3}), "3"),
         ("counter-move", json!({"ref": "r"}), "r Mutex { data: 0, poisoned: false, .. }"),
         ("elsewhere-double", json!({"n": 4}), "8"),
@@ -99,7 +99,7 @@ fn they_run() {
 }
 
 #[test]
-fn types_of_the_user_are_read_as_serde_says() {
+fn serde_attributes_keep_their_meaning() {
     let attributed = json!({"plain": "p", "twoWords": 2, "sort": "s", "doubled": 2, "halved": 2});
     let text = call(
         "take_structs",
@@ -166,7 +166,7 @@ fn types_of_the_user_are_read_as_serde_says() {
 }
 
 #[test]
-fn constraints_are_checked() {
+fn constraint_violations_name_the_path() {
     for (name, arguments, path) in [
         ("constrained", json!({"digits": [], "count": 51}), "`count`"),
         ("constrained", json!({"digits": [10]}), "`digits[0]`"),
@@ -174,8 +174,8 @@ fn constraints_are_checked() {
         ("constrained_fields", json!({"fields": {"count": 0}}), "`fields.count`"),
         ("constrained_fields", json!({"fields": {"the-slug": "A"}}), "`fields.the-slug`"),
         ("constrained_fields", json!({"fields": {"address": "1.2.3"}}), "`fields.address`"),
-        ("made-small", json!({"small": "c", "text": "bb"}), "`small`"),
-        ("take_made", json!({"record": {"left": 6}, "choice": "first-one"}), "`record.left`"),
+        ("generated-small", json!({"small": "c", "text": "bb"}), "`small`"),
+        ("take_generated", json!({"record": {"left": 6}, "choice": "first-one"}), "`record.left`"),
         (
             "take_recursive",
             json!({"tree": {"name": "a", "children": [{"name": ""}]}}),

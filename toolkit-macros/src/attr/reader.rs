@@ -1,6 +1,7 @@
-//! Reading `key = value` lists, mistake by mistake.
+//! Parsers for lists of `key = value` arguments.
 
-use crate::diag::Diag;
+use super::CratePath;
+use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::time::Duration;
 use syn::ext::IdentExt;
@@ -8,20 +9,23 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Lit, LitBool, LitInt, LitStr, Path, Token, parenthesized};
 
-/// Reads `key …, key …`. A mistake in one argument does not hide those in the next.
+/// Parses `key …, key …`. An error in one argument does not hide those in the next.
 pub(super) fn each_argument(
     tokens: TokenStream,
     diag: &mut Diag,
-    mut read: impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
+    mut parse: impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
 ) {
     let parser = |input: ParseStream<'_>| {
         while !input.is_empty() {
             let key = Ident::parse_any(input).map_err(|error| {
                 syn::Error::new(error.span(), "expected a name and a value, as in `name = \"x\"`")
             });
-            let argument = key.and_then(|key| read(&key, input, diag));
-            let argument = argument.and_then(|()| end_of_argument(input));
-            if let Err(error) = argument {
+            let argument = key.and_then(|key| parse(&key, input, diag));
+            let ends = argument.and_then(|()| match input.is_empty() || input.peek(Token![,]) {
+                true => Ok(()),
+                false => Err(input.error("expected `,`")),
+            });
+            if let Err(error) = ends {
                 diag.push(error);
                 skip_argument(input);
             }
@@ -36,10 +40,6 @@ pub(super) fn each_argument(
     }
 }
 
-fn end_of_argument(input: ParseStream<'_>) -> syn::Result<()> {
-    if input.is_empty() || input.peek(Token![,]) { Ok(()) } else { Err(input.error("expected `,`")) }
-}
-
 fn skip_argument(input: ParseStream<'_>) {
     while !input.is_empty() && !input.peek(Token![,]) {
         if input.parse::<TokenTree>().is_err() {
@@ -48,9 +48,16 @@ fn skip_argument(input: ParseStream<'_>) {
     }
 }
 
-pub(super) fn set<T>(place: &mut Option<T>, key: &Ident, value: T, diag: &mut Diag) {
-    if place.replace(value).is_some() {
-        diag.error(key, format!("`{key}` is given twice"));
+/// Returns the error for an unknown argument.
+pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
+    let hint = hint(&key.to_string(), known);
+    syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
+}
+
+/// Sets an argument and reports a repetition.
+pub(super) fn set<T>(argument: &mut Option<T>, key: &Ident, value: T, diag: &mut Diag) {
+    if argument.replace(value).is_some() {
+        diag.error(key, format!("`{key}` is given twice; keep one"));
     }
 }
 
@@ -59,42 +66,39 @@ pub(super) fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
     input.parse()
 }
 
-pub(super) fn text(input: ParseStream<'_>) -> syn::Result<LitStr> {
+pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse::<Token![=]>()?;
-    input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a text in quotes"))
+    input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a string literal"))
 }
 
-/// The expression without the invisible parentheses that other macros put around `$x:expr`.
-pub(super) fn ungrouped(expr: Expr) -> Expr {
+/// Strips parentheses and the invisible groups around `$x:expr` of other macros.
+pub(super) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
-        Expr::Group(group) => ungrouped(*group.expr),
+        Expr::Group(group) => ungrouped(&group.expr),
+        Expr::Paren(paren) => ungrouped(&paren.expr),
         expr => expr,
     }
 }
 
-/// `path`, or the path in quotes as serde has it.
-pub(super) fn path(input: ParseStream<'_>) -> syn::Result<Path> {
+/// Parses `= path` or, as in serde, `= "path"`.
+pub(super) fn path(input: ParseStream<'_>) -> syn::Result<CratePath> {
     input.parse::<Token![=]>()?;
-    match input.peek(LitStr) {
-        true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style),
-        false => input.call(Path::parse_mod_style),
-    }
+    let path = match input.peek(LitStr) {
+        true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
+        false => input.call(Path::parse_mod_style)?,
+    };
+    Ok(CratePath(Some(path)))
 }
 
 pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    input.parse::<Token![=]>()?;
-    let literal: Lit = input.parse()?;
-    let text = if let Lit::Str(text) = &literal { text.value() } else { String::new() };
-    read_duration(&text).ok_or_else(|| {
-        syn::Error::new(
-            literal.span(),
-            r#"a time limit is a number above 0 and a unit, as in "5s", "500ms" or "2m"; "none" is no limit"#,
-        )
-    })
+    let literal: Lit = value(input)?;
+    let duration = if let Lit::Str(text) = &literal { parse_duration(&text.value()) } else { None };
+    let message = r#"`timeout` needs a positive number and a unit, as in "5s", "500ms" or "2m", or "none""#;
+    duration.ok_or_else(|| syn::Error::new(literal.span(), message))
 }
 
-/// No limit is one that never ends.
-fn read_duration(text: &str) -> Option<Duration> {
+/// Parses a duration; `none` is [`Duration::MAX`].
+fn parse_duration(text: &str) -> Option<Duration> {
     if text == "none" {
         return Some(Duration::MAX);
     }
@@ -111,35 +115,35 @@ fn read_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
-/// `key` for yes, or `key = true` and `key = false`.
+/// Parses `key`, `key = true` or `key = false`.
 pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     if input.peek(Token![=]) { value::<LitBool>(input).map(|flag| flag.value) } else { Ok(true) }
 }
 
-/// `key = 5`, without a sign.
+/// Parses `= 5`, without a sign.
 pub(super) fn number(input: ParseStream<'_>) -> syn::Result<LitInt> {
     value(input)
 }
 
-/// `key("a", "b")`, or `key = "a"`.
-pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+/// Parses `("a", "b")` or `= "a"`.
+pub(super) fn strings(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
     if input.peek(Token![=]) {
-        return text(input).map(|only| vec![only]);
+        return string(input).map(|only| vec![only]);
     }
     let list;
     parenthesized!(list in input);
     Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
 }
 
-/// `key = [expr, expr]`.
+/// Parses `= [expr, expr]`.
 pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
-    match ungrouped(value(input)?) {
-        Expr::Array(array) => Ok(array.elems.into_iter().collect()),
+    match ungrouped(&value(input)?) {
+        Expr::Array(array) => Ok(array.elems.iter().cloned().collect()),
         other => Err(syn::Error::new_spanned(other, "expected a list, as in `[1, 2]`")),
     }
 }
 
-/// `key(name = expr, name = expr)`.
+/// Parses `(name = expr, name = expr)`.
 pub(super) fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
     let list;
     parenthesized!(list in input);

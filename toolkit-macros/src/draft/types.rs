@@ -1,4 +1,4 @@
-//! What the type of a parameter says: what to decode, and how the function takes it.
+//! Parameter types: the decoded type and the way its value is passed.
 
 use super::Source;
 use crate::diag::Diag;
@@ -7,46 +7,51 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, PathArguments, Type, TypePath, TypeReference};
 
-/// How a function takes a value that was decoded.
+/// The conversion of a decoded value into the argument of the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lending {
-    /// `T`: it is the function's own.
-    Given,
-    /// `&T`.
-    Reference,
-    /// `Option<&T>`.
-    Optional,
-    /// `Option<&T>` where the decoded type is another, as `String` is for `&str`.
-    OptionalDeref,
+pub(crate) enum PassMode {
+    /// `T` as `T`.
+    Owned,
+    /// `T` as `&T`.
+    Ref,
+    /// `Option<T>` as `Option<&T>`.
+    OptionRef,
+    /// `Option<T>` as `Option<&T::Target>`, such as `Option<String>` as `Option<&str>`.
+    OptionDeref,
 }
 
-impl Lending {
-    /// The argument of the call, made of the variable that holds the value.
+impl PassMode {
+    /// Returns the argument made of the variable `value`.
     pub(crate) fn argument(self, value: &Ident, name: &Ident) -> TokenStream {
         match self {
-            Self::Given => value.into_token_stream(),
-            Self::Reference => {
+            Self::Owned => value.into_token_stream(),
+            Self::Ref => {
                 let borrow = quote_spanned!(name.span()=> &);
                 quote!(#borrow #value)
             }
-            Self::Optional => quote!(#value.as_ref()),
-            Self::OptionalDeref => quote!(#value.as_deref()),
+            Self::OptionRef => quote!(#value.as_ref()),
+            Self::OptionDeref => quote!(#value.as_deref()),
         }
     }
 }
 
-/// Reports a type that no model can give a value for.
-pub(super) fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
-    if last_segment_is(ty, "ToolContext") || only_argument(ty, "Option").is_some_and(is_context_reference) {
-        diag.error(ty, "every call has a context; take it as `&ToolContext`");
+/// Parses the type of a parameter; reports types without a decoded form.
+pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
+    let option = only_argument(ty, "Option").map(peel);
+    let is_context = |ty: &Type| match ty {
+        Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
+        ty => last_segment_is(ty, "ToolContext"),
+    };
+    if last_segment_is(ty, "ToolContext") || option.is_some_and(is_context) {
+        diag.error(ty, "`ToolContext` is available in every call; take it as `&ToolContext`");
         return None;
     }
-    let (reference, optional) = match (peel(ty), only_argument(ty, "Option").map(peel)) {
+    let (reference, optional) = match (peel(ty), option) {
         (Type::Reference(reference), _) => (reference, false),
         (_, Some(Type::Reference(reference))) => (reference, true),
         _ => {
-            let source = || Source::Model { owned: Box::new(ty.clone()), lending: Lending::Given };
-            return only_owned(ty, ty, diag).then(source);
+            let source = || Source::Arguments { ty: Box::new(ty.clone()), pass: PassMode::Owned };
+            return is_decodable(ty, ty, diag).then(source);
         }
     };
     if !is_plain(reference, diag) {
@@ -56,41 +61,29 @@ pub(super) fn read_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     if !optional && last_segment_is(inner, "ToolContext") {
         return Some(Source::Context);
     }
-    if !only_owned(inner, ty, diag) {
+    if !is_decodable(inner, ty, diag) {
         return None;
     }
-    let (owned, lending) = match (optional, owned_form(inner)) {
-        (false, owned) => (owned.unwrap_or_else(|| inner.clone()), Lending::Reference),
-        (true, None) => (optional_of(inner, ty), Lending::Optional),
-        (true, Some(owned)) => (optional_of(&owned, ty), Lending::OptionalDeref),
+    // Errors are shown at the type in the signature.
+    let option_of = |inner: &Type| syn::parse_quote_spanned!(ty.span()=> ::core::option::Option<#inner>);
+    let (owned, pass) = match (optional, owned_form(inner)) {
+        (false, owned) => (owned.unwrap_or_else(|| inner.clone()), PassMode::Ref),
+        (true, None) => (option_of(inner), PassMode::OptionRef),
+        (true, Some(owned)) => (option_of(&owned), PassMode::OptionDeref),
     };
-    Some(Source::Model { owned: Box::new(owned), lending })
+    Some(Source::Arguments { ty: Box::new(owned), pass })
 }
 
 fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     if let Some(mutable) = &reference.mutability {
-        diag.error(
-            mutable,
-            "the arguments of a call are lent for reading; take the value itself to change it",
-        );
-        return false;
+        diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
+    } else if let Some(lifetime) = &reference.lifetime {
+        diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
     }
-    if let Some(lifetime) = &reference.lifetime {
-        diag.error(
-            lifetime,
-            "the arguments live as long as the call; write the reference without a lifetime",
-        );
-        return false;
-    }
-    true
+    reference.mutability.is_none() && reference.lifetime.is_none()
 }
 
-/// `ty` is what stands in the signature: mistakes are shown there.
-fn optional_of(inner: &Type, ty: &Type) -> Type {
-    syn::parse_quote_spanned!(ty.span()=> ::core::option::Option<#inner>)
-}
-
-/// The type that is decoded for a type without a size; `None` for all others, which are decoded themselves.
+/// Returns the type decoded for an unsized one, such as `String` for `str`.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -103,7 +96,7 @@ fn owned_form(ty: &Type) -> Option<Type> {
     }
 }
 
-/// `T` of `name<T>`.
+/// Returns `T` of `name<T>`.
 pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
     let last = path.segments.last().filter(|last| last.ident == name)?;
@@ -114,7 +107,7 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// The type without the invisible or visible parentheses that other macros put around it.
+/// Strips parentheses and the invisible groups around `$x:ty` of other macros.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
@@ -132,110 +125,86 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-fn is_context_reference(ty: &Type) -> bool {
-    match peel(ty) {
-        Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
-        ty => last_segment_is(ty, "ToolContext"),
-    }
-}
-
-/// Reports what can never be decoded, at the token that makes it so.
-/// `whole` is the type as it stands in the signature.
-fn only_owned(ty: &Type, whole: &Type, diag: &mut Diag) -> bool {
+/// Reports `impl Trait`, `Self` and references inside of the type `ty`, a part of the `full` one.
+fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
-    if holds(ty, &|ty| matches!(ty, Type::ImplTrait(_))) {
+    if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
         diag.error(
             ty,
-            "a parameter of a tool needs a concrete type, because the model reads its schema; write the type of the values, such as `String` or `Vec<String>`",
+            "`impl Trait` has no schema; write a concrete type, such as `String` or `Vec<String>`",
         );
-    } else if let Some(token) = find(ty.to_token_stream(), &is_self) {
-        let message = "`#[tool]` alone goes on a free function, where there is no `Self`; put `#[toolset]` on the `impl` block to make tools of its functions";
-        diag.error(token, message);
-    } else if holds(ty, &|ty| matches!(ty, Type::Reference(_))) {
-        let spelling = owned_spelling(whole);
-        diag.error(whole, format!("a reference inside a type cannot be decoded; write `{spelling}`"));
+    } else if let Some(token) = find_token(ty.to_token_stream(), &is_self) {
+        diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
+    } else if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::Reference(_))) {
+        let spelling = owned_spelling(full);
+        diag.error(full, format!("a reference inside of a type cannot be decoded; write `{spelling}`"));
     } else {
         return true;
     }
     false
 }
 
-/// Whether the type, or one inside it, is as wanted. Lengths of arrays and other expressions are no types.
-fn holds(ty: &Type, wanted: &dyn Fn(&Type) -> bool) -> bool {
-    let ty = peel(ty);
-    wanted(ty)
-        || match ty {
-            Type::Reference(reference) => holds(&reference.elem, wanted),
-            Type::Slice(slice) => holds(&slice.elem, wanted),
-            Type::Array(array) => holds(&array.elem, wanted),
-            Type::Tuple(tuple) => tuple.elems.iter().any(|ty| holds(ty, wanted)),
-            Type::Path(path) => path.path.segments.iter().any(|segment| match &segment.arguments {
-                PathArguments::AngleBracketed(arguments) => arguments
-                    .args
-                    .iter()
-                    .any(|argument| matches!(argument, GenericArgument::Type(ty) if holds(ty, wanted))),
-                _ => false,
-            }),
-            _ => false,
+/// Returns the types directly inside of a type. Array lengths and other expressions are skipped.
+fn parts(ty: &mut Type) -> Vec<&mut Type> {
+    match ty {
+        Type::Reference(reference) => vec![&mut reference.elem],
+        Type::Slice(slice) => vec![&mut slice.elem],
+        Type::Array(array) => vec![&mut array.elem],
+        Type::Group(group) => vec![&mut group.elem],
+        Type::Paren(paren) => vec![&mut paren.elem],
+        Type::Tuple(tuple) => tuple.elems.iter_mut().collect(),
+        Type::Path(path) => {
+            let arguments =
+                path.path.segments.iter_mut().filter_map(|segment| match &mut segment.arguments {
+                    PathArguments::AngleBracketed(arguments) => Some(&mut arguments.args),
+                    _ => None,
+                });
+            let types = arguments.flatten().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            types.collect()
         }
+        _ => Vec::new(),
+    }
 }
 
-/// The first token, at any depth, that is wanted.
-pub(crate) fn find(tokens: TokenStream, wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
+/// Returns `true` if a type, or one inside of it, is wanted.
+fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
+    is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
+}
+
+/// Returns the first wanted token at any depth.
+pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
     tokens.into_iter().find_map(|token| match token {
-        TokenTree::Group(group) => find(group.stream(), wanted),
-        token => wanted(&token).then_some(token),
+        TokenTree::Group(group) => find_token(group.stream(), is_wanted),
+        token => is_wanted(&token).then_some(token),
     })
 }
 
-/// `Vec<String>` for `Vec<&str>`.
+/// Returns the spelling without references, such as `Vec<String>` for `Vec<&str>`.
 fn owned_spelling(ty: &Type) -> String {
-    match peel(ty) {
-        Type::Reference(reference) => format!("&{}", owned_spelling(&reference.elem)),
-        ty => {
-            let mut ty = ty.clone();
-            make_owned(&mut ty);
-            spelling(&ty)
-        }
+    if let Type::Reference(reference) = peel(ty) {
+        return format!("&{}", owned_spelling(&reference.elem));
     }
-}
-
-/// The tokens without most of the blanks that nobody writes.
-pub(crate) fn spelling(tokens: &impl ToTokens) -> String {
-    let spaced = tokens.to_token_stream().to_string();
-    spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::")
+    let mut ty = ty.clone();
+    make_owned(&mut ty);
+    // Owned forms have absolute paths.
+    ["vec", "string", "path"]
+        .iter()
+        .fold(spelling(&ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
 }
 
 fn make_owned(ty: &mut Type) {
-    match ty {
-        Type::Reference(reference) => {
-            let mut inner = match peel(&reference.elem) {
-                Type::Slice(slice) => {
-                    let item = &slice.elem;
-                    syn::parse_quote!(Vec<#item>)
-                }
-                inner if last_segment_is(inner, "str") => syn::parse_quote!(String),
-                inner if last_segment_is(inner, "Path") => syn::parse_quote!(PathBuf),
-                inner => inner.clone(),
-            };
-            make_owned(&mut inner);
-            *ty = inner;
-        }
-        Type::Path(path) => {
-            for segment in &mut path.path.segments {
-                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
-                for argument in &mut arguments.args {
-                    if let GenericArgument::Type(ty) = argument {
-                        make_owned(ty);
-                    }
-                }
-            }
-        }
-        Type::Slice(slice) => make_owned(&mut slice.elem),
-        Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(make_owned),
-        Type::Array(array) => make_owned(&mut array.elem),
-        Type::Group(group) => make_owned(&mut group.elem),
-        Type::Paren(paren) => make_owned(&mut paren.elem),
-        _ => {}
+    while let Type::Reference(reference) = peel(ty) {
+        let inner = peel(&reference.elem);
+        *ty = owned_form(inner).unwrap_or_else(|| inner.clone());
     }
+    parts(ty).into_iter().for_each(make_owned);
+}
+
+/// Returns the tokens as text with the usual spacing.
+pub(crate) fn spelling(tokens: &impl ToTokens) -> String {
+    let spaced = tokens.to_token_stream().to_string();
+    spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::")
 }

@@ -1,36 +1,37 @@
-//! The function that decodes the arguments and calls the user's function.
+//! The generated function for a call: decodes the arguments and calls the user's function.
 
 use super::params::default_ident;
-use crate::draft::{Lending, StateForm};
-use crate::model::{Argument, Model, ParamModel};
+use crate::draft::{PassMode, Source, StateForm};
+use crate::model::{Model, ParamModel};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-pub(super) fn expand(model: &Model<'_>) -> TokenStream {
-    let decode = decode(model);
+pub(super) fn function(model: &Model<'_>) -> TokenStream {
+    let sig = model.draft.sig;
     let call = call(model);
-    let future = match model.sig.asyncness {
-        // A future that is not `Send` is reported under the function's name.
-        Some(_) if model.params().any(|param| param.lending != Lending::Given) => {
-            // The output may borrow from what is lent, so both stay in one future.
-            let outcome = outcome(model, &quote!(#call.await));
-            quote_spanned! {model.sig.ident.span()=>
-                __toolkit::ToolFuture::running(async move { #outcome }, |__outcome| __outcome)
+    let future = match sig.asyncness {
+        // A future that is not `Send` is reported at the function's name.
+        Some(_) if model.params.iter().any(|param| param.pass != PassMode::Owned) => {
+            // The output may borrow from the arguments, so both stay in one future.
+            let result = result(model, &quote!(#call.await));
+            quote_spanned! {sig.ident.span()=>
+                __toolkit::ToolFuture::running(async move { #result }, |__outcome| __outcome)
             }
         }
         Some(_) => {
-            let outcome = outcome(model, &quote!(__output));
-            quote_spanned!(model.sig.ident.span()=> __toolkit::ToolFuture::running(#call, |__output| #outcome))
+            let result = result(model, &quote!(__output));
+            quote_spanned!(sig.ident.span()=> __toolkit::ToolFuture::running(#call, |__output| #result))
         }
         None => {
-            let outcome = outcome(model, &call);
-            quote!(__toolkit::ToolFuture::ready(#outcome))
+            let result = result(model, &call);
+            quote!(__toolkit::ToolFuture::ready(#result))
         }
     };
     let receiver = receiver(model);
-    let states = model.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
+    let states = model.draft.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
+    let decode = decode(model);
     quote! {
         fn __toolkit_call(__call: __toolkit::Invocation<'_>) -> __toolkit::ToolFuture<'_> {
             #receiver
@@ -41,9 +42,9 @@ pub(super) fn expand(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// The value whose method is called. `tools()` binds each tool to one.
+/// Generates the receiver of a method, bound by `Toolset::tools`.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
-    let owner = model.owner.filter(|_| model.has_receiver)?;
+    let owner = model.draft.owner.filter(|_| model.draft.sig.receiver().is_some())?;
     Some(quote! {
         let __toolkit::Some(__receiver) = __call.receiver::<#owner>() else {
             return __toolkit::ToolFuture::incomplete();
@@ -57,58 +58,58 @@ fn state_ident(index: usize) -> Ident {
 
 fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     let ident = state_ident(index);
-    let find = if form.shared { "shared_state" } else { "state" };
-    let find = Ident::new(find, ty.span());
-    let found = quote_spanned!(ty.span()=> __call.#find::<#ty>());
+    let method = Ident::new(if form.shared { "shared_state" } else { "state" }, ty.span());
+    let state = quote_spanned!(ty.span()=> __call.#method::<#ty>());
     if form.optional {
-        return quote!(let #ident = #found;);
+        return quote!(let #ident = #state;);
     }
     quote! {
-        let __toolkit::Some(#ident) = #found else {
+        let __toolkit::Some(#ident) = #state else {
             return __toolkit::ToolFuture::stateless(::core::any::type_name::<#ty>());
         };
     }
 }
 
-/// A name that no code of the user can meet. What is wrong with what it names is wrong with the parameter's type.
+/// Returns an identifier hidden from the user's code, with errors shown at the parameter's type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
-    Ident::new(name, param.span.resolved_at(Span::mixed_site()))
+    Ident::new(name, param.span().resolved_at(Span::mixed_site()))
 }
 
 fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Decodes the arguments, each into the variable of its [`value_ident`].
+/// Generates the decoding of the arguments, each into the variable of its [`value_ident`].
 ///
-/// The slots are one tuple, because what drops them is compiled for each way out of the function.
+/// The slots are one tuple, because their drop code is compiled for each exit of the function.
 fn decode(model: &Model<'_>) -> TokenStream {
-    if let Some(whole) = model.whole() {
-        let (value, ty) = (value_ident(0, whole), whole.owned);
-        let decode = quote_spanned!(whole.span=> __call.decode_whole::<#ty>());
+    if let Some(param) = model.struct_args() {
+        let (value, ty) = (value_ident(0, param), param.ty);
+        let decode = quote_spanned!(param.span()=> __call.decode_struct::<#ty>());
         return quote! {
             let #value = match #decode {
-                __toolkit::Ok(__whole) => __whole,
+                __toolkit::Ok(__args) => __args,
                 __toolkit::Err(__refused) => return __refused,
             };
         };
     }
-    let slots = model
-        .params()
-        .map(|ParamModel { owned, span, .. }| quote_spanned!(*span=> __toolkit::None::<#owned>));
-    let fill = model.params().enumerate().map(|(index, param)| {
-        let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
-        quote_spanned!(param.span=> &mut #slots.#index)
+    let params = || model.params.iter().enumerate();
+    let slots = params().map(|(_, param)| {
+        let ty = param.ty;
+        quote_spanned!(param.span()=> __toolkit::None::<#ty>)
     });
-    let values = model.params().enumerate().map(|(index, param)| {
+    let fill = params().map(|(index, param)| {
+        let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
+        quote_spanned!(param.span()=> &mut #slots.#index)
+    });
+    let values = params().map(|(index, param)| {
         let value = value_ident(index, param);
-        match param.default {
+        match param.attr.default {
             Some(_) => value.into_token_stream(),
             None => quote!(__toolkit::Some(#value)),
         }
     });
-    let defaults = model.params().enumerate().filter(|(_, param)| param.default.is_some());
-    let defaults = defaults.map(|(index, param)| {
+    let defaults = params().filter(|(_, param)| param.attr.default.is_some()).map(|(index, param)| {
         let (value, make) = (value_ident(index, param), default_ident(index));
         quote!(let #value = #value.unwrap_or_else(#make);)
     });
@@ -125,36 +126,32 @@ fn decode(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// The call of the user's function.
+/// Generates the call of the user's function.
 fn call(model: &Model<'_>) -> TokenStream {
-    let (mut index, mut states) = (0, 0);
-    let receiver = model.has_receiver.then(|| quote!(__receiver));
-    let given = model.arguments.iter().map(|argument| match argument {
-        Argument::Context => quote!(__call.context()),
-        Argument::State { .. } => {
-            states += 1;
-            state_ident(states - 1).into_token_stream()
-        }
-        Argument::Param(param) => {
-            let value = value_ident(index, param);
-            index += 1;
-            param.lending.argument(&value, param.ident)
-        }
+    let mut states = (0..).map(|index| state_ident(index).into_token_stream());
+    let params = model.params.iter().enumerate();
+    let mut values =
+        params.map(|(index, param)| param.pass.argument(&value_ident(index, param), param.ident));
+    let receiver = model.draft.sig.receiver().map(|_| quote!(__receiver));
+    let arguments = model.draft.params.iter().filter_map(|param| match param.source {
+        Source::Context => Some(quote!(__call.context())),
+        Source::State { .. } => states.next(),
+        Source::Arguments { .. } => values.next(),
     });
-    let function = &model.sig.ident;
-    let arguments = receiver.into_iter().chain(given);
-    let owner = model.owner.map(|owner| quote_spanned!(function.span()=> <#owner>::));
-    // All of it has the span of the name, because a future that is not `Send` is reported there.
+    let arguments = receiver.into_iter().chain(arguments);
+    let function = &model.draft.sig.ident;
+    let owner = model.draft.owner.map(|owner| quote_spanned!(function.span()=> <#owner>::));
+    // The whole call has the span of the name, because a future that is not `Send` is reported there.
     quote_spanned!(function.span()=> #owner #function(#(#arguments),*))
 }
 
-/// What becomes of a value that the function returned.
-fn outcome(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
-    let span = match &model.sig.output {
-        ReturnType::Default => model.sig.ident.span(),
+/// Generates the conversion of the returned value into the tool's result.
+fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
+    let span = match &model.draft.sig.output {
+        ReturnType::Default => model.draft.sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    // One name for the pattern and its use: the type may come from another macro, with other hygiene.
+    // One identifier for the pattern and its use: the type may come from another macro, with other hygiene.
     let value = Ident::new("__value", span.resolved_at(Span::mixed_site()));
     let convert = quote_spanned!(span=> #value.convert());
     let into_error = quote_spanned!(span=> #value.into_error());

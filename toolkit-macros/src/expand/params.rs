@@ -1,65 +1,52 @@
-//! The functions that make the defaults of parameters, and the list of parameters.
+//! Generated parameter specifications and defaults.
 
-use crate::attr::DefaultAttr;
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Ident;
-use syn::spanned::Spanned;
 
-/// The functions that make defaults, and what has the compiler look at types.
-pub(super) fn items(model: &Model<'_>) -> TokenStream {
-    if model.whole().is_some() {
+/// Generates the functions of defaults and the assertions about constrained types.
+pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
+    if model.struct_args().is_some() {
         return TokenStream::new();
     }
-    let defaults = model.params().enumerate().filter_map(|(index, param)| default_function(index, param));
+    let defaults = model.params.iter().enumerate().filter_map(|(index, param)| {
+        let (ident, ty) = (default_ident(index), param.ty);
+        let value = param.attr.default.as_ref()?.expr(ty);
+        Some(quote!(fn #ident() -> #ty { #value }))
+    });
     let assertions =
-        model.params().flat_map(|param| param.constraints.assertions(&param.owned.to_token_stream()));
+        model.params.iter().flat_map(|param| param.attr.constraints.assertions(&param.ty.to_token_stream()));
     quote!(#(#defaults)* #(#assertions)*)
 }
 
-/// The list of parameters.
-pub(super) fn expand(model: &Model<'_>) -> TokenStream {
-    if model.whole().is_some() {
+/// Generates the list of parameter specifications.
+pub(super) fn specs(model: &Model<'_>) -> TokenStream {
+    if model.struct_args().is_some() {
         return quote!(&[]);
     }
-    let params = model.params().enumerate().map(|(index, param)| describe(index, param));
-    quote!(&[#(#params),*])
+    let specs = model.params.iter().enumerate().map(|(index, param)| {
+        let ParamModel { ty, name, description, .. } = param;
+        let schema = quote_spanned!(param.span()=> __toolkit::Probe::<#ty>::schema);
+        let extras = extras(index, param);
+        quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
+    });
+    quote!(&[#(#specs),*])
 }
 
-/// The name of the function that makes the default of a parameter.
+/// Returns the name of the function generated for a default.
 pub(super) fn default_ident(index: usize) -> Ident {
     format_ident!("__toolkit_default_{index}")
 }
 
-fn default_function(index: usize, param: &ParamModel<'_>) -> Option<TokenStream> {
-    let (ident, ty) = (default_ident(index), param.owned);
-    let value = match param.default? {
-        DefaultAttr::OfType(word) => {
-            quote_spanned!(word.span()=> <#ty as ::core::default::Default>::default())
-        }
-        DefaultAttr::Value(value) if param.default.is_some_and(DefaultAttr::is_text) => {
-            quote_spanned!(value.span()=> ::core::convert::Into::into(#value))
-        }
-        DefaultAttr::Value(value) => value.to_token_stream(),
-    };
-    Some(quote!(fn #ident() -> #ty { #value }))
-}
-
-fn describe(index: usize, param: &ParamModel<'_>) -> TokenStream {
-    let ParamModel { owned, span, name, description, .. } = param;
-    let schema = quote_spanned!(*span=> __toolkit::Probe::<#owned>::schema);
-    let extras = extras(index, param);
-    quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
-}
-
-/// What few parameters have.
+/// Generates the optional settings of a parameter: aliases, default and constraints.
 fn extras(index: usize, param: &ParamModel<'_>) -> TokenStream {
-    let ParamModel { aliases, constraints, .. } = param;
-    if aliases.is_empty() && param.default.is_none() && constraints.is_empty() {
+    let attr = param.attr;
+    if attr.aliases.is_empty() && attr.default.is_none() && attr.constraints.is_empty() {
         return quote!(__toolkit::None);
     }
-    let default = param.default.map(|default| {
+    let aliases = attr.aliases.iter().map(syn::LitStr::value);
+    let default = attr.default.as_ref().map(|default| {
         let (make, source) = (default_ident(index), default.source());
         quote! {
             __toolkit::ParamDefault {
@@ -68,8 +55,8 @@ fn extras(index: usize, param: &ParamModel<'_>) -> TokenStream {
             }
         }
     });
-    let calls = &constraints.calls;
-    let constrain = (!constraints.is_empty()).then(|| quote!(|__constraints| { #calls }));
+    let calls = &attr.constraints.calls;
+    let constrain = (!calls.is_empty()).then(|| quote!(|__constraints| { #calls }));
     let (default, constrain) = (option(default), option(constrain));
     quote! {
         __toolkit::Some(&__toolkit::ParamExtras {
