@@ -135,7 +135,7 @@ async fn an_event_says_which_call_it_is_of_and_how_it_went() {
         ("batch", serde_json::json!(0)),
         ("invocation_id", "run 7".into()),
         ("agent_name", "analyst".into()),
-        ("reason", "to see".into()),
+        ("call_reason", "to see".into()),
         ("arguments_bytes", r#"{"n": "17"}"#.len().into()),
         ("output_bytes", 2.into()),
         ("attempts", 1.into()),
