@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolkit::definition::ProvidedTool;
-use toolkit::dispatch::BatchHandle;
 use toolkit::name::Separator;
 use toolkit::prelude::*;
 use toolkit::{
-    AdaptedTool, ArgumentTransform, Dispatcher, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture,
+    AdaptedTool, ArgumentTransform, Batch, Dispatcher, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture,
     ToolName, ToolProvider,
 };
 
@@ -127,16 +126,20 @@ async fn a_dispatcher_is_a_provider_with_rules_of_its_own() {
     assert_eq!(results[1].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
 }
 
+fn only(mut results: Vec<ToolResult>) -> ToolResult {
+    results.pop().expect("one result")
+}
+
 #[tokio::test]
 async fn a_call_that_is_handed_over_runs_at_once_and_always_has_a_result() {
     let dispatcher = Dispatcher::new(ToolRegistry::from_tools(tools![add, forever]).expect("two tools"))
         .expect("complete");
-    let added = dispatcher.handle(ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#));
-    let unknown = dispatcher.handle(ToolCall::new("2", "sub", "bad"));
-    let handle = BatchHandle::new();
-    let stopped = dispatcher.handle_with(ToolCall::new("3", "forever", "{}"), handle.clone());
-    handle.cancel();
-    let (added, unknown, stopped) = (added.await, unknown.await, stopped.await);
+    let added = dispatcher.batch([ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#)]);
+    let unknown = dispatcher.batch([ToolCall::new("2", "sub", "bad")]);
+    let mut stopped = dispatcher.batch([ToolCall::new("3", "forever", "{}")]);
+    stopped.cancel();
+    let [added, unknown, stopped] = [added, unknown, stopped].map(Batch::finish);
+    let (added, unknown, stopped) = (only(added.await), only(unknown.await), only(stopped.await));
     assert_eq!((added.to_text().as_ref(), added.call_id.as_str()), ("3", "1"));
     assert_eq!(unknown.error().map(ToolError::kind), Some(ErrorKind::NotFound));
     assert_eq!(stopped.error().map(ToolError::kind), Some(ErrorKind::Cancelled));
@@ -146,8 +149,8 @@ async fn a_call_that_is_handed_over_runs_at_once_and_always_has_a_result() {
 fn a_call_without_a_runtime_has_a_result_too() {
     let dispatcher =
         Dispatcher::new(ToolRegistry::from_tools(tools![add]).expect("one tool")).expect("complete");
-    let pending = dispatcher.handle(ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#));
+    let pending = dispatcher.batch([ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#)]).finish();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let result = runtime.block_on(pending);
+    let result = only(runtime.block_on(pending));
     assert_eq!(result.to_text(), "Error running tool: there is no tokio runtime to run it on");
 }

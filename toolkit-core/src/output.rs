@@ -5,8 +5,8 @@ mod content;
 mod convert;
 mod outcome;
 mod returned;
+pub mod serde;
 mod sink;
-pub mod stored;
 mod truncate;
 
 pub use bytes::Base64;
@@ -81,7 +81,7 @@ impl ToolOutput {
     /// # Errors
     /// What `serde_json` says if the value cannot be written as JSON, for instance a map whose keys
     /// are not strings.
-    pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+    pub fn json<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         JsonText::new(value).map(|json| Content::Json(json).into())
     }
 

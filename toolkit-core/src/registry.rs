@@ -99,7 +99,9 @@ impl ToolRegistry {
     /// # Errors
     /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
-        self.merge(Self::from_tools(toolset.tools())?)
+        let mut added = Self::new();
+        toolset.tools().into_iter().for_each(|tool| added.admit(tool));
+        self.merge(added)
     }
 
     /// Adds the tools that a [provider](ToolProvider) has now. If these change, register them anew, for instance with
@@ -147,11 +149,14 @@ impl ToolRegistry {
         let mut problems = self.problems.clone();
         for tool in self.every_tool_sorted() {
             let lacks = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
-            let ToolDefinition { name, metadata, .. } = tool.definition();
-            problems.extend(tool.state_needs().iter().filter(lacks).map(|need| BuildProblem::MissingState {
-                tool: name.to_string(),
-                type_name: need.type_name(),
-                defined_at: metadata.defined_at,
+            let definition = tool.definition();
+            let ToolDefinition { name, metadata, .. } = definition;
+            problems.extend(definition.state_needs().iter().filter(lacks).map(|need| {
+                BuildProblem::MissingState {
+                    tool: name.to_string(),
+                    type_name: need.type_name(),
+                    defined_at: metadata.defined_at,
+                }
             }));
         }
         problems.extend(self.reserved_parameters());
@@ -249,7 +254,8 @@ impl ToolRegistry {
         };
         let definition = tool.definition();
         let (arguments, reason) = self.part_reason(definition, &arguments);
-        let context = ToolContext::new(definition.name.clone()).lent(self.state.as_ref()).with_reason(reason);
+        let context =
+            ToolContext::new(definition.name.clone()).lent(self.state.as_ref()).with_call_reason(reason);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,

@@ -118,7 +118,7 @@ pub(crate) fn toolset(
             #(#cfgs)*
             {
                 #items
-                __tools.push({ #tool } #bind);
+                __tools.push(::std::sync::Arc::new({ #tool } #bind));
             }
         }
     });
@@ -133,8 +133,8 @@ pub(crate) fn toolset(
                     #description
                 }
 
-                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<__toolkit::FunctionTool> {
-                    let mut __tools = ::std::vec::Vec::new();
+                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> {
+                    let mut __tools: ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> = ::std::vec::Vec::new();
                     #(#tools)*
                     __tools
                 }

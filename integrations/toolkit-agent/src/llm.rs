@@ -135,7 +135,7 @@ impl LlmAgent {
                     return Err(error);
                 }
             };
-            let results = self.end_turn(conversation, run, &response, &mut work).await?;
+            let results = self.end_turn(conversation, run, &response, work).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
             escalate |= now;
@@ -224,7 +224,7 @@ impl LlmAgent {
         conversation: &mut Conversation,
         run: &Run,
         response: &ModelResponse,
-        work: &mut Work<'_>,
+        mut work: Work<'_>,
     ) -> Result<Vec<ToolResult>, AgentError> {
         let mut message = response.message.clone();
         message.agent.clone_from(&self.name);

@@ -52,7 +52,7 @@ impl Message {
 #[non_exhaustive]
 pub struct UserMessage {
     /// The contents, in order.
-    #[serde(with = "toolkit_core::output::stored::contents")]
+    #[serde(with = "toolkit_core::output::serde::contents")]
     pub content: Vec<Content>,
 }
 

@@ -82,8 +82,9 @@ pub(super) fn fill_slots<P: Parameter>(
         match fill(value, param, rules, *slot) {
             Ok(taken) => {
                 mark(&mut filled, index);
-                if let (Cow::Owned(_), Some(teller)) = (&taken, rules.context.and_then(ToolContext::teller)) {
-                    teller.coerced(param.name());
+                if let (Cow::Owned(_), Some(emitter)) = (&taken, rules.context.and_then(ToolContext::emitter))
+                {
+                    emitter.coerced(param.name());
                 }
                 if rules.demand_more(index) {
                     report.extend(broken(param, &taken, rules));

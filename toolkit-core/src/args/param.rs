@@ -103,7 +103,12 @@ impl Param {
         self.name
     }
 
-    /// Whether the model may use this name for the parameter.
+    /// Returns the other accepted names.
+    pub(crate) fn aliases(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+
+    /// Returns whether the model may use this name for the parameter.
     #[inline]
     pub(crate) fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)

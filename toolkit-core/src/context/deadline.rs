@@ -1,11 +1,11 @@
-//! When a call has to be done.
+//! The deadline of a call.
 
 use super::ToolContext;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time;
 
-/// When a call has to be done; set when it starts, if it has a limit.
+/// The deadline of a call; set at its start, if it has a time limit.
 #[derive(Debug, Default)]
 pub(super) struct Deadline(OnceLock<Box<Mutex<time::Instant>>>);
 
@@ -23,14 +23,13 @@ impl Clone for Deadline {
 }
 
 impl ToolContext {
-    /// Begins an attempt of the call, which has to be done by then. What an earlier one has written is void.
+    /// Begins an attempt of the call and discards the writes of earlier ones.
     #[inline]
-    pub(crate) fn begin(&self, deadline: Option<time::Instant>) {
+    pub(crate) fn begin(&self) {
         self.draft.begin();
-        self.limit_to(deadline);
     }
 
-    /// Sets until when the attempt has to be done that has begun.
+    /// Sets the deadline of the current attempt.
     #[inline]
     pub(crate) fn limit_to(&self, deadline: Option<time::Instant>) {
         if let Some(end) = deadline {
@@ -39,13 +38,13 @@ impl ToolContext {
         }
     }
 
-    /// When the call is stopped, if it has a time limit.
+    /// Returns the deadline of the call, if it has a time limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline.get().map(time::Instant::into_std)
     }
 
-    /// How much time is left until then; zero afterwards.
+    /// Returns the time left until the deadline; zero after it.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.deadline.get()?;

@@ -1,8 +1,8 @@
-//! A tool that is shown otherwise than it shows itself.
+//! Adapted tools: another name, description, metadata or arguments for the same tool.
 
 use super::arguments::Arguments;
-use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, lane_value};
-use crate::context::{StateNeed, ToolContext};
+use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
+use crate::context::ToolContext;
 use crate::error::BuildError;
 use crate::name::ToolName;
 use std::fmt;
@@ -86,6 +86,8 @@ impl AdaptedTool {
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         view.definition.parameters = schema;
+        view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
+        arguments.adapt_aliases(&mut view.definition.aliases);
         if arguments.differ() {
             // The free text of a custom tool is its argument `input`.
             view.definition.kind = ToolKind::Function;
@@ -107,29 +109,6 @@ impl Tool for AdaptedTool {
             Some(changed) => changed.call(&*self.tool, arguments, context),
             None => self.tool.call(arguments, context),
         }
-    }
-
-    fn parameter_named(&self, name: &str) -> Option<&str> {
-        match &self.arguments {
-            Some(changed) => changed.parameter_named(&*self.tool, name),
-            None => self.tool.parameter_named(name),
-        }
-    }
-
-    fn lane_value(&self, arguments: &str) -> Option<String> {
-        if self.definition.metadata.lane != self.tool.definition().metadata.lane {
-            // A lane of the view's own.
-            let parameter = |name: &str| self.parameter_named(name).map(str::to_owned);
-            return lane_value(&self.definition, parameter, arguments);
-        }
-        match &self.arguments {
-            Some(changed) => changed.lane_value(&*self.tool, arguments),
-            None => self.tool.lane_value(arguments),
-        }
-    }
-
-    fn state_needs(&self) -> &[StateNeed] {
-        self.tool.state_needs()
     }
 }
 

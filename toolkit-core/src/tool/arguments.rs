@@ -7,6 +7,7 @@ mod schema;
 mod text;
 
 use super::argument::Supply;
+use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
 use crate::error::{BuildError, BuildProblem, nearest, one_of};
 use crate::schema::describe;
@@ -145,13 +146,29 @@ impl Arguments {
         Value::Object(shown.collect())
     }
 
-    /// The name in the schema of the argument that the model gives under a name.
-    pub(super) fn parameter_named<'a>(&'a self, tool: &'a dyn Tool, name: &str) -> Option<&'a str> {
-        match self.0.meaning(tool, name) {
-            Meaning::Changed(change) => change.shown_as.as_deref(),
-            Meaning::Own => tool.parameter_named(name),
-            Meaning::NotShown | Meaning::Nothing => None,
-        }
+    /// Returns the lane argument as the model gives it. `definition` is the one before the changes.
+    pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
+        let argument = definition.lane_argument()?;
+        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.0.change(name)) else {
+            return Some(argument);
+        };
+        let default = match &change.supply {
+            Some(Supply::Fixed(value)) => Some(value.clone()),
+            _ => argument.default,
+        };
+        let takes_null = change.takes_null && argument.takes_null;
+        Some(LaneArgument { shown_as: change.shown_as.clone(), default, takes_null, ..argument })
+    }
+
+    /// Keeps the aliases that the model may still use.
+    pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
+        let is_shown =
+            |alias: &str| self.0.changes.iter().any(|change| change.shown_as.as_deref() == Some(alias));
+        aliases.retain(|alias, argument| {
+            !self.0.names.contains(alias)
+                && !is_shown(alias)
+                && self.0.change(argument).is_none_or(|change| !change.is_renamed())
+        });
     }
 }
 
@@ -164,7 +181,8 @@ impl Inner {
         if let Some(change) = self.changes.iter().find(|change| change.shown_as.as_deref() == Some(name)) {
             return Meaning::Changed(change);
         }
-        let own = self.names.get(name).map(String::as_str).or_else(|| tool.parameter_named(name));
+        let own =
+            self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
         match own.map(|own| self.change(own)) {
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
@@ -185,7 +203,7 @@ impl Inner {
     /// A name that the tool does not have, in the place of one that the model is not shown.
     fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
         let mut other = format!("{name}_");
-        while self.names.contains(&other) || tool.parameter_named(&other).is_some() {
+        while self.names.contains(&other) || tool.definition().parameter_named(&other).is_some() {
             other.push('_');
         }
         other

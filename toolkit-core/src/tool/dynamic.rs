@@ -1,8 +1,9 @@
 //! Tools whose schema is known only at run time.
 
 use super::closure::{caller, legal_name};
+use super::closure_return::ClosureReturn;
 use super::definition::OutputSchema;
-use super::{Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
 use crate::args::DynamicArgs;
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
@@ -59,18 +60,18 @@ impl DynamicTool {
     /// # Errors
     /// [`BuildError`] if the name is not legal, or with everything that is wrong with the schema.
     #[track_caller]
-    pub fn new<F, Answer, When>(
+    pub fn new<F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         schema: Value,
         handler: F,
     ) -> Result<Self, BuildError>
     where
-        F: Fn(Value) -> Answer + Send + Sync + 'static,
-        Answer: ToolAnswer<When>,
+        F: Fn(Value) -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
     {
         let handler = move |args: Value, _: &ToolContext| handler(args).into_call();
-        Self::make(name, description.into(), schema, Answer::IS_ASYNC, Arc::new(handler))
+        Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
     /// Like [`new`](Self::new), for a handler that wants to know about the call.
@@ -90,18 +91,18 @@ impl DynamicTool {
     /// # Errors
     /// [`BuildError`] if the name is not legal, or with everything that is wrong with the schema.
     #[track_caller]
-    pub fn new_with<F, Answer, When>(
+    pub fn new_with<F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         schema: Value,
         handler: F,
     ) -> Result<Self, BuildError>
     where
-        F: Fn(Value, ToolContext) -> Answer + Send + Sync + 'static,
-        Answer: ToolAnswer<When>,
+        F: Fn(Value, ToolContext) -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
     {
         let handler = move |args: Value, context: &ToolContext| handler(args, context.clone()).into_call();
-        Self::make(name, description.into(), schema, Answer::IS_ASYNC, Arc::new(handler))
+        Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
     #[track_caller]

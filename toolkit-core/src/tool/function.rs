@@ -7,7 +7,7 @@ use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::{property_named, without_aliases};
+use crate::schema::without_aliases;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
@@ -221,7 +221,7 @@ impl Function {
     #[must_use]
     pub fn tool(&self, cell: &ToolCell) -> FunctionTool {
         let made = cell.0.get_or_init(|| Arc::new(self.make())).clone();
-        FunctionTool { made, call: self.call, receiver: None, state_needs: self.state_needs }
+        FunctionTool { made, call: self.call, receiver: None }
     }
 
     fn make(&self) -> Made {
@@ -250,6 +250,12 @@ impl Function {
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let mut definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
         definition.output = OutputSchema::of_type(self.returned);
+        definition.state_needs = self.state_needs.to_vec();
+        definition.add_aliases_of(checked.as_ref());
+        for param in &params {
+            let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name().to_owned()));
+            definition.aliases.extend(aliases);
+        }
         Made { definition, params, checked, demanding, shape }
     }
 }
@@ -261,7 +267,6 @@ pub struct FunctionTool {
     call: CallFn,
     /// The value whose method is called.
     receiver: Option<Arc<dyn Any + Send + Sync>>,
-    state_needs: &'static [StateNeed],
 }
 
 impl FunctionTool {
@@ -337,15 +342,6 @@ impl FunctionTool {
 impl Tool for FunctionTool {
     fn definition(&self) -> &ToolDefinition {
         &self.made.definition
-    }
-
-    fn parameter_named(&self, name: &str) -> Option<&str> {
-        let param = self.made.params.iter().find(|param| param.answers_to(name)).map(Param::name);
-        param.or_else(|| property_named(self.made.checked.as_ref()?, name))
-    }
-
-    fn state_needs(&self) -> &[StateNeed] {
-        self.state_needs
     }
 
     #[inline]

@@ -6,15 +6,13 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::run::Run;
-use toolkit_core::dispatch::{BatchHandle, OpenBatch};
-use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolResult};
+use toolkit_core::{Batch, Dispatcher, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The calls of one turn.
 pub(super) struct Work<'a> {
     run: Run,
     agent: &'a str,
-    batch: OpenBatch,
-    handle: BatchHandle,
+    batch: Batch,
     failures: &'a mut Failures,
     /// All calls of the turn so far.
     calls: Vec<ToolCall>,
@@ -29,9 +27,8 @@ impl<'a> Work<'a> {
         agent: &'a str,
         failures: &'a mut Failures,
     ) -> Self {
-        let handle = BatchHandle::new();
-        let batch = dispatcher.open_batch(handle.clone());
-        Self { run: run.clone(), agent, batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
+        let batch = dispatcher.batch([]);
+        Self { run: run.clone(), agent, batch, failures, calls: Vec::new(), dispatched: Vec::new() }
     }
 
     /// The calls that were started, but are not among these.
@@ -75,6 +72,10 @@ impl<'a> Work<'a> {
 
     /// The next result; `None` if no call runs.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
+        if self.batch.is_empty() {
+            // The batch has not ended: more calls may come.
+            return None;
+        }
         let result = self.batch.next().await?;
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
         if let Some(call) = self.calls.get(position) {
@@ -91,7 +92,7 @@ impl<'a> Work<'a> {
     }
 
     /// Waits for all results. A run that is stopped stops its calls, and each has its result all the same.
-    pub(super) async fn finish(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
+    pub(super) async fn finish(mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
         let run = self.run.clone();
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
@@ -104,23 +105,21 @@ impl<'a> Work<'a> {
                 }
                 Step::Nothing => break,
                 Step::Stopped(error) => {
-                    self.handle.cancel();
+                    self.batch.cancel();
                     stopped = Err(error);
                 }
             }
         }
-        self.batch.close();
         stopped?;
         run.check_cancelled()
     }
 
     /// Stops what still runs. What has ended before counts.
-    pub(super) async fn stop(&mut self, conversation: &mut Conversation) {
-        self.handle.cancel();
+    pub(super) async fn stop(mut self, conversation: &mut Conversation) {
+        self.batch.cancel();
         while let Some(result) = self.next().await {
             self.keep(result, conversation.turn());
         }
-        self.batch.close();
     }
 
     /// What happens next; a run that was stopped already waits for results only.

@@ -1,6 +1,6 @@
 //! What changed in a live registry, told to whoever listens.
 
-use crate::event::{Lagged, Listening};
+use crate::event::{EventReceiver, Lagged};
 use crate::name::ToolName;
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
@@ -115,24 +115,24 @@ pub(super) fn changes(before: &ToolRegistry, after: &ToolRegistry) -> Vec<Regist
 
 /// The changes of a [live registry](super::LiveRegistry), from the subscription on. It ends when all clones of the
 /// registry are gone. If changes were [missed](Lagged), a [snapshot](super::LiveRegistry::snapshot) shows them.
-pub struct RegistryEvents(Listening<RegistryEvent>);
+pub struct RegistryEvents(EventReceiver<RegistryEvent>);
 
 impl RegistryEvents {
     pub(super) fn new(receiver: Receiver<RegistryEvent>) -> Self {
-        Self(Listening::new(receiver))
+        Self(EventReceiver::new(receiver))
     }
 
     /// The next change, or how many were missed; `None` after the last.
     pub async fn next(&mut self) -> Option<Result<RegistryEvent, Lagged>> {
-        poll_fn(|waker| self.0.poll(waker)).await
+        poll_fn(|cx| self.0.poll(cx)).await
     }
 }
 
 impl Stream for RegistryEvents {
     type Item = Result<RegistryEvent, Lagged>;
 
-    fn poll_next(mut self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll(waker)
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll(cx)
     }
 }
 

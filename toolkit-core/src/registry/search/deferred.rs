@@ -50,7 +50,7 @@ impl DeferredCall {
         let definition = tool.definition();
         let has = |name: &str| {
             let properties = definition.parameters.get("properties").and_then(Value::as_object);
-            properties.is_some_and(|own| own.contains_key(name)) || tool.parameter_named(name).is_some()
+            properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
         };
         let asks = asks_for_reason(definition, asked);
         let is_reason = |name: &str| (asked || asks) && name == REASON && !has(REASON);

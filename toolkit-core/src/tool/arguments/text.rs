@@ -17,33 +17,23 @@ impl Arguments {
         arguments: &'a str,
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
-        let rewritten = match self.0.rewrite(tool, arguments, Some(context)) {
+        let rewritten = match self.0.rewrite(tool, arguments, context) {
             Ok(rewritten) => rewritten,
             Err(error) => return ToolFuture::refused(error),
         };
         let call = async move { tool.call(&rewritten, context).await };
         ToolFuture::running(call, move |outcome| outcome.map_err(|error| self.0.told(tool, arguments, error)))
     }
-
-    /// The lane of a call of the tool.
-    pub(in super::super) fn lane_value(&self, tool: &dyn Tool, arguments: &str) -> Option<String> {
-        tool.lane_value(&self.0.rewrite(tool, arguments, None).ok()?)
-    }
 }
 
 impl Inner {
-    /// The arguments by the tool's names, with the values that the model does not give; those that are computed only
-    /// if there is a context. Everything that stays is as the model wrote it.
+    /// Returns the arguments by the tool's names, with the values that the model does not give. Everything else
+    /// stays as the model wrote it.
     ///
     /// # Errors
     /// The arguments are no JSON object, or have names that nobody else refuses; or what the computation of a value
     /// says.
-    fn rewrite(
-        &self,
-        tool: &dyn Tool,
-        arguments: &str,
-        context: Option<&ToolContext>,
-    ) -> Result<String, ToolError> {
+    fn rewrite(&self, tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<String, ToolError> {
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();
@@ -75,12 +65,10 @@ impl Inner {
                 return Err(ToolError::invalid_arguments(refused));
             }
             for change in self.changes.iter().filter(|change| !given.contains(&change.argument.as_str())) {
-                match (&change.supply, context) {
-                    (Some(Supply::Fixed(value)), _) => rewriting.add(&change.argument, value),
-                    (Some(Supply::Computed(compute)), Some(context)) => {
-                        rewriting.add(&change.argument, &compute(context)?);
-                    }
-                    _ => {}
+                match &change.supply {
+                    Some(Supply::Fixed(value)) => rewriting.add(&change.argument, value),
+                    Some(Supply::Computed(compute)) => rewriting.add(&change.argument, &compute(context)?),
+                    None => {}
                 }
             }
             Ok(rewriting.finish())

@@ -1,12 +1,11 @@
-//! Batches whose calls come one after another, while the model still writes.
+//! Batches whose calls are pushed one after another, while the response still streams.
 
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::dispatch::BatchHandle;
 use toolkit::prelude::*;
-use toolkit::{ErrorKind, RunContext, Session};
+use toolkit::{CancellationToken, ErrorKind, RunContext, Session};
 
 type Written = Arc<Mutex<Vec<String>>>;
 
@@ -36,7 +35,7 @@ fn append_call(id: &str, file: &str, delay: u64) -> ToolCall {
 
 #[tokio::test(start_paused = true)]
 async fn calls_run_from_the_moment_they_are_added() {
-    let mut batch = dispatcher(&Written::default()).open_batch(BatchHandle::new());
+    let mut batch = dispatcher(&Written::default()).batch([]);
     let begin = Instant::now();
     batch.push(append_call("slow", "a", 300));
     sleep(Duration::from_millis(100)).await;
@@ -53,7 +52,7 @@ async fn calls_run_from_the_moment_they_are_added() {
 #[tokio::test(start_paused = true)]
 async fn lanes_hold_for_calls_that_come_later() {
     let written = Written::default();
-    let mut batch = dispatcher(&written).open_batch(BatchHandle::new());
+    let mut batch = dispatcher(&written).batch([]);
     batch.push(append_call("1", "a", 200));
     batch.push(append_call("2", "b", 50));
     sleep(Duration::from_millis(100)).await;
@@ -68,7 +67,7 @@ async fn the_session_changes_at_the_end_in_the_order_of_the_calls() {
     let session = Session::new("1");
     let dispatcher =
         dispatcher(&Written::default()).with_run(RunContext::new().with_session(session.clone()));
-    let mut batch = dispatcher.open_batch(BatchHandle::new());
+    let mut batch = dispatcher.batch([]);
     let call = |id: &str, value: i64, delay: u64| {
         ToolCall::new(id, "remember", json!({"key": "x", "value": value, "delay": delay}).to_string())
     };
@@ -85,14 +84,13 @@ async fn the_session_changes_at_the_end_in_the_order_of_the_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn it_is_cancelled_as_a_whole_or_call_by_call() {
-    let handle = BatchHandle::new();
-    let mut batch = dispatcher(&Written::default()).open_batch(handle.clone());
+    let mut batch = dispatcher(&Written::default()).batch([]);
     for id in ["1", "2", "3"] {
         batch.push(append_call(id, id, 1_000));
     }
-    handle.cancel_call("2");
+    batch.cancel_call("2");
     assert_eq!(batch.next().await.unwrap().call_id, "2");
-    handle.cancel();
+    batch.cancel();
     batch.push(append_call("4", "4", 1_000));
     let kinds: Vec<_> =
         batch.finish().await.iter().map(|result| result.error().map(ToolError::kind)).collect();
@@ -102,7 +100,7 @@ async fn it_is_cancelled_as_a_whole_or_call_by_call() {
 #[tokio::test(start_paused = true)]
 async fn dropping_it_stops_the_calls() {
     let written = Written::default();
-    let mut batch = dispatcher(&written).open_batch(BatchHandle::new());
+    let mut batch = dispatcher(&written).batch([]);
     batch.push(append_call("1", "a", 100));
     drop(batch);
     sleep(Duration::from_secs(1)).await;
@@ -113,7 +111,7 @@ async fn dropping_it_stops_the_calls() {
 async fn every_call_is_told_before_it_starts() {
     let dispatcher = dispatcher(&Written::default());
     let mut events = dispatcher.events();
-    let mut batch = dispatcher.open_batch(BatchHandle::new());
+    let mut batch = dispatcher.batch([]);
     batch.push(append_call("1", "a", 10));
     batch.push(append_call("2", "b", 10));
     batch.finish().await;
@@ -126,4 +124,49 @@ async fn every_call_is_told_before_it_starts() {
         let of_call: Vec<_> = told.iter().filter(|told| told.0 == position).map(|told| told.1).collect();
         assert_eq!(of_call, ["tool.call", "tool.start", "tool.result"]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_with_an_id_can_be_cancelled_before_they_are_pushed() {
+    let token = CancellationToken::new();
+    let mut batch = dispatcher(&Written::default()).batch_with([append_call("1", "a", 1_000)], token.clone());
+    batch.cancel_call("2");
+    batch.push(append_call("2", "b", 1_000));
+    assert_eq!(batch.next().await.unwrap().call_id, "2");
+    assert!(!token.is_cancelled(), "the token of one call does not cancel the others");
+    batch.call_token("1").cancel();
+    assert_eq!(batch.next().await.unwrap().error().map(ToolError::kind), Some(ErrorKind::Cancelled));
+    assert_eq!(batch.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_results_applies_the_session_changes() {
+    let session = Session::new("1");
+    let dispatcher =
+        dispatcher(&Written::default()).with_run(RunContext::new().with_session(session.clone()));
+    let call = |id: &str, value: i64, delay: u64| {
+        ToolCall::new(id, "remember", json!({"key": "x", "value": value, "delay": delay}).to_string())
+    };
+    let mut batch = dispatcher.batch([call("1", 1, 20), call("2", 2, 10)]);
+    while let Some(result) = batch.next().await {
+        assert_eq!(session.get("x"), None, "{result:?}");
+    }
+    assert_eq!(session.get("x"), Some(json!(2)), "the later call wins, although it ended first");
+    batch.push(call("3", 3, 10));
+    assert!(batch.next().await.is_some());
+    drop(batch);
+    assert_eq!(session.get("x"), Some(json!(3)), "a dropped batch keeps the changes of the results taken");
+}
+
+#[tokio::test]
+async fn a_lost_task_has_its_result_too() {
+    let dispatcher = dispatcher(&Written::default());
+    let other = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let batch = runtime.block_on(async { dispatcher.batch([append_call("1", "a", 60_000)]) });
+        drop(runtime);
+        batch
+    });
+    let results = other.join().unwrap().finish().await;
+    assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Cancelled));
 }

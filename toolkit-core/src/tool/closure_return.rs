@@ -1,34 +1,34 @@
-//! What a closure gives back to be a tool: a value, or a future of one.
+//! The return values of closures that become tools: a value, or a future of it.
 
 use super::ToolFuture;
 use crate::output::IntoOutcome;
 
-/// What a closure gives back to be a tool: something that is [`IntoOutcome`], or a future of it.
+/// The return value of a closure that becomes a tool: an [`IntoOutcome`] value, or a future of it.
 ///
-/// `When` is [`Immediate`] or [`Deferred`]; the compiler finds out which.
+/// `Kind` is [`Value`] or [`Awaited`]; the compiler infers it.
 #[diagnostic::on_unimplemented(
     message = "a closure that returns `{Self}` cannot be a tool",
     label = "this has no form for the model",
     note = "return `Json(value)` for a type that is `serde::Serialize`, or text, a number, a list, `ToolOutput`",
     note = "or a `Result<T, E>` of these, where `E` needs `Display`; or a future of any of them that is `Send`"
 )]
-pub trait ToolAnswer<When> {
+pub trait ClosureReturn<Kind> {
     /// Whether the closure is asynchronous.
     const IS_ASYNC: bool;
 
-    /// The started call.
+    /// Starts the call.
     fn into_call(self) -> ToolFuture<'static>;
 }
 
-/// The answer is there when the closure returns.
+/// Marks a closure that returns its value.
 #[derive(Debug, Clone, Copy)]
-pub struct Immediate;
+pub struct Value;
 
-/// The answer is there when the future is done that the closure returns.
+/// Marks a closure that returns a future of its value.
 #[derive(Debug, Clone, Copy)]
-pub struct Deferred;
+pub struct Awaited;
 
-impl<T: IntoOutcome> ToolAnswer<Immediate> for T {
+impl<T: IntoOutcome> ClosureReturn<Value> for T {
     const IS_ASYNC: bool = false;
 
     fn into_call(self) -> ToolFuture<'static> {
@@ -36,7 +36,7 @@ impl<T: IntoOutcome> ToolAnswer<Immediate> for T {
     }
 }
 
-impl<F> ToolAnswer<Deferred> for F
+impl<F> ClosureReturn<Awaited> for F
 where
     F: Future<Output: IntoOutcome> + Send + 'static,
 {

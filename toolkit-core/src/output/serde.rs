@@ -1,16 +1,16 @@
-//! How contents and outputs are written as JSON, to be kept or sent.
+//! Serde forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits themselves: what does becomes output by being
-//! written as JSON, and these are output already. The modules here are for `#[serde(with = "…")]`.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits: a type that does is converted to output as JSON,
+//! and these are output already.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
-use serde::{Deserialize, Deserializer, Serialize};
+use ::serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// A [`Content`] as it is written.
+/// The serialized form of a [`Content`].
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum StoredContent {
+enum ContentForm {
     Text {
         text: String,
     },
@@ -18,9 +18,9 @@ enum StoredContent {
     Json {
         json: String,
     },
-    Image(StoredMedia),
-    Audio(StoredMedia),
-    File(StoredMedia),
+    Image(MediaForm),
+    Audio(MediaForm),
+    File(MediaForm),
     Resource {
         uri: String,
         name: String,
@@ -30,24 +30,24 @@ enum StoredContent {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredMedia {
+struct MediaForm {
     media_type: String,
     #[serde(flatten)]
-    data: StoredData,
+    data: DataForm,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum StoredData {
+enum DataForm {
     Base64(String),
     Url(String),
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredOutput {
-    content: Vec<StoredContent>,
+struct OutputForm {
+    content: Vec<ContentForm>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     structured: Option<Value>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -56,31 +56,31 @@ struct StoredOutput {
     brief: String,
 }
 
-/// A value that is `null` is still one.
+/// A `null` is a value, not an absence.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-impl From<StoredContent> for Content {
-    fn from(stored: StoredContent) -> Self {
-        match stored {
-            StoredContent::Text { text } => Self::Text(text),
-            // What somebody has written by hand may be no JSON; then it is text.
-            StoredContent::Json { json } => match serde_json::from_str::<serde::de::IgnoredAny>(&json) {
+impl From<ContentForm> for Content {
+    fn from(form: ContentForm) -> Self {
+        match form {
+            ContentForm::Text { text } => Self::Text(text),
+            // A document edited by hand may hold invalid JSON, which is kept as text.
+            ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
                 Ok(_) => Self::Json(JsonText(json)),
                 Err(_) => Self::Text(json),
             },
-            StoredContent::Image(media) => Self::Image(Box::new(media.into())),
-            StoredContent::Audio(media) => Self::Audio(Box::new(media.into())),
-            StoredContent::File(media) => Self::File(Box::new(media.into())),
-            StoredContent::Resource { uri, name, media_type } => {
+            ContentForm::Image(media) => Self::Image(Box::new(media.into())),
+            ContentForm::Audio(media) => Self::Audio(Box::new(media.into())),
+            ContentForm::File(media) => Self::File(Box::new(media.into())),
+            ContentForm::Resource { uri, name, media_type } => {
                 Self::Resource(Box::new(Resource { uri, name, media_type }))
             }
         }
     }
 }
 
-impl From<&Content> for StoredContent {
+impl From<&Content> for ContentForm {
     fn from(content: &Content) -> Self {
         match content {
             Content::Text(text) => Self::Text { text: text.clone() },
@@ -96,76 +96,75 @@ impl From<&Content> for StoredContent {
     }
 }
 
-impl From<StoredMedia> for Media {
-    fn from(StoredMedia { media_type, data, name }: StoredMedia) -> Self {
+impl From<MediaForm> for Media {
+    fn from(MediaForm { media_type, data, name }: MediaForm) -> Self {
         let data = match data {
-            StoredData::Base64(bytes) => MediaData::Base64(bytes),
-            StoredData::Url(url) => MediaData::Url(url),
+            DataForm::Base64(bytes) => MediaData::Base64(bytes),
+            DataForm::Url(url) => MediaData::Url(url),
         };
         Self { media_type, data, name }
     }
 }
 
-impl From<&Media> for StoredMedia {
+impl From<&Media> for MediaForm {
     fn from(media: &Media) -> Self {
         let Media { media_type, data, name } = media.clone();
         let data = match data {
-            MediaData::Base64(bytes) => StoredData::Base64(bytes),
-            MediaData::Url(url) => StoredData::Url(url),
+            MediaData::Base64(bytes) => DataForm::Base64(bytes),
+            MediaData::Url(url) => DataForm::Url(url),
         };
         Self { media_type, data, name }
     }
 }
 
-/// A list of [`Content`]: objects whose `type` says what they are, as in `{"type": "text", "text": "hi"}`.
+/// The form of a list of [`Content`]: objects tagged by `type`, as in `{"type": "text", "text": "hi"}`.
 pub mod contents {
-    use super::{Content, StoredContent};
-    use serde::{Deserialize, Deserializer, Serializer};
+    use super::{Content, ContentForm};
+    use ::serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes the contents.
+    /// Serializes the contents.
     ///
     /// # Errors
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(contents: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(contents.iter().map(StoredContent::from))
+        serializer.collect_seq(contents.iter().map(ContentForm::from))
     }
 
-    /// Reads contents.
+    /// Deserializes contents.
     ///
     /// # Errors
     /// Those of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
-        let stored = Vec::<StoredContent>::deserialize(deserializer)?;
-        Ok(stored.into_iter().map(Content::from).collect())
+        let forms = Vec::<ContentForm>::deserialize(deserializer)?;
+        Ok(forms.into_iter().map(Content::from).collect())
     }
 }
 
-/// A [`ToolOutput`]: its `content`, and its `structured` value, `message` and `brief` where it has them.
+/// The form of a [`ToolOutput`]: `content`, and `structured`, `message` and `brief` where they are set.
 pub mod tool_output {
-    use super::{Content, StoredContent, StoredOutput, ToolOutput};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use super::{Content, ContentForm, OutputForm, ToolOutput};
+    use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes the output.
+    /// Serializes the output.
     ///
     /// # Errors
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(output: &ToolOutput, serializer: S) -> Result<S::Ok, S::Error> {
-        let stored = StoredOutput {
-            content: output.content().iter().map(StoredContent::from).collect(),
+        let form = OutputForm {
+            content: output.content().iter().map(ContentForm::from).collect(),
             structured: output.structured().cloned(),
             message: output.message().to_owned(),
             brief: output.brief().to_owned(),
         };
-        stored.serialize(serializer)
+        form.serialize(serializer)
     }
 
-    /// Reads an output.
+    /// Deserializes an output.
     ///
     /// # Errors
     /// Those of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolOutput, D::Error> {
-        let StoredOutput { mut content, structured, message, brief } =
-            StoredOutput::deserialize(deserializer)?;
+        let OutputForm { mut content, structured, message, brief } = OutputForm::deserialize(deserializer)?;
         let mut output = match content.pop() {
             Some(only) if content.is_empty() => Content::from(only).into(),
             last => ToolOutput::new(content.into_iter().chain(last).map(Content::from).collect()),
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_read_as_they_were_written() {
+    fn outputs_round_trip() {
         check(&ToolOutput::default(), &json!({"content": []}));
         check(&ToolOutput::text("hi"), &json!({"content": [{"type": "text", "text": "hi"}]}));
         let number = ToolOutput::json(&u128::MAX).unwrap().with_structured(json!(null));
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_text() {
+    fn invalid_json_becomes_text() {
         let written = json!([{"type": "json", "json": "{oops"}]);
         assert_eq!(contents::deserialize(written).unwrap(), [Content::Text("{oops".to_owned())]);
     }
