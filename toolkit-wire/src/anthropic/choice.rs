@@ -1,7 +1,7 @@
 //! The `tool_choice` of a request, which also says how many calls there may be at once.
 
-use super::Fields;
 use crate::WireError;
+use crate::call::Fields;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -1,7 +1,8 @@
 //! The `tools` of a request.
 
-use super::{FORMAT, Fields};
+use super::FORMAT;
 use crate::WireError;
+use crate::call::Fields;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Map, Value};

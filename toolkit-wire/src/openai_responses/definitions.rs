@@ -1,6 +1,6 @@
 //! The `tools` of a request.
 
-use super::response::kind;
+use super::call::kind;
 use crate::WireError;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::{element, field};
