@@ -20,7 +20,25 @@ use toolkit_schema::SchemaDialect;
 ///
 /// Required methods read or write one value; loops over messages, ids and names are written once, in
 /// [`reading`](crate::reading) and [`HistoryWriter`](crate::HistoryWriter).
-pub(crate) trait Codec: fmt::Debug + Sync {
+pub(crate) trait Codec:
+    DefinitionCodec + ChoiceCodec + ResponseCodec + HistoryCodec + ResultCodec + RepairCodec + fmt::Debug + Sync
+{
+}
+
+impl<C> Codec for C where
+    C: DefinitionCodec
+        + ChoiceCodec
+        + ResponseCodec
+        + HistoryCodec
+        + ResultCodec
+        + RepairCodec
+        + fmt::Debug
+        + Sync
+{
+}
+
+/// The `tools` of a request.
+pub(crate) trait DefinitionCodec {
     /// The text before and after the definitions in the list of tools.
     fn frame(&self) -> (&'static str, &'static str) {
         ("[", "]")
@@ -39,7 +57,10 @@ pub(crate) trait Codec: fmt::Debug + Sync {
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError>;
 
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
+}
 
+/// The fields of a request that say how tools may be called.
+pub(crate) trait ChoiceCodec {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
 
     fn parse_tool_config(
@@ -47,7 +68,10 @@ pub(crate) trait Codec: fmt::Debug + Sync {
         request: &Map<String, Value>,
         names: &WireNames,
     ) -> Result<ToolConfig, WireError>;
+}
 
+/// Responses, whole and streamed.
+pub(crate) trait ResponseCodec {
     /// Joins a payload of several response bodies into one.
     fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
         Ok(Cow::Borrowed(payload))
@@ -59,6 +83,11 @@ pub(crate) trait Codec: fmt::Debug + Sync {
     /// Sets everything of a response except its calls and native messages.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response);
 
+    fn stream(&self) -> Box<dyn StreamDecoder>;
+}
+
+/// Messages for the next request, received or made.
+pub(crate) trait HistoryCodec {
     /// The rule for call ids in requests. `None` where ids are optional.
     fn id_rule(&self) -> Option<IdRule>;
 
@@ -77,15 +106,19 @@ pub(crate) trait Codec: fmt::Debug + Sync {
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value>;
 
     fn encode_user(&self, contents: &[Content]) -> Value;
+}
 
+/// Tool results, both ways.
+pub(crate) trait ResultCodec {
     /// Encodes the results of a turn, with the ids of their calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
+}
 
+/// Histories in which every call has its result.
+pub(crate) trait RepairCodec {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
-
-    fn stream(&self) -> Box<dyn StreamDecoder>;
 }
 
 /// The ids that requests accept.

@@ -128,6 +128,20 @@ impl Usage {
         Self { input_tokens, output_tokens, ..Self::default() }
     }
 
+    /// Sets how many of the tokens read came from a cache.
+    #[must_use]
+    pub fn with_cached_input(mut self, tokens: u64) -> Self {
+        self.cached_input_tokens = tokens;
+        self
+    }
+
+    /// Sets how many of the tokens written were reasoning.
+    #[must_use]
+    pub fn with_reasoning(mut self, tokens: u64) -> Self {
+        self.reasoning_tokens = tokens;
+        self
+    }
+
     /// Reads the counts at four JSON pointers: input, output, cached input, reasoning.
     pub(crate) fn read(payload: &Value, pointers: [&str; 4]) -> Self {
         let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] =

@@ -1,6 +1,6 @@
 //! Contents of results as content blocks, and back.
 
-use super::is_blank;
+use super::history::is_blank;
 use crate::call::Fields;
 use crate::media::base64;
 use crate::results::{json_content, unsendable};

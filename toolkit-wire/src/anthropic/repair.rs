@@ -1,33 +1,37 @@
 //! Histories whose calls and results fit together.
 
-use super::is_blank;
+use super::Anthropic;
+use super::history::is_blank;
 use super::media::text_block;
 use crate::call::text;
+use crate::codec::RepairCodec;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair, parts, without_results};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The service wants the results of all calls of a message in the next one, before anything else, and no
-/// results without a call. It reads neighbouring messages of the user as one.
-pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
-    let turns: Vec<Turn> = pair(&history, entries).into_iter().map(Turn::new).collect();
-    let mut repaired = Vec::with_capacity(history.len());
-    let mut messages = history.into_iter().zip(turns).peekable();
-    while let Some((message, turn)) = messages.next() {
-        let mut replies = Vec::new();
-        match is_from(&message, "user") {
-            true => replies.push(message),
-            false => repaired.push(message),
+impl RepairCodec for Anthropic {
+    /// The service wants the results of all calls of a message in the next one, before anything else, and no
+    /// results without a call. It reads neighbouring messages of the user as one.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let turns: Vec<Turn> = pair(&history, entries).into_iter().map(Turn::new).collect();
+        let mut repaired = Vec::with_capacity(history.len());
+        let mut messages = history.into_iter().zip(turns).peekable();
+        while let Some((message, turn)) = messages.next() {
+            let mut replies = Vec::new();
+            match is_from(&message, "user") {
+                true => replies.push(message),
+                false => repaired.push(message),
+            }
+            while let Some((reply, _)) = messages.next_if(|(next, _)| is_from(next, "user")) {
+                replies.push(reply);
+            }
+            match turn.is_answered(&replies) {
+                true => repaired.extend(replies),
+                false => repaired.extend(turn.answer(replies)),
+            }
         }
-        while let Some((reply, _)) = messages.next_if(|(next, _)| is_from(next, "user")) {
-            replies.push(reply);
-        }
-        match turn.is_answered(&replies) {
-            true => repaired.extend(replies),
-            false => repaired.extend(turn.answer(replies)),
-        }
+        repaired
     }
-    repaired
 }
 
 /// The ids of a message's calls, and a result for each.

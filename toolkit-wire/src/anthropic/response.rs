@@ -1,23 +1,57 @@
 //! The content of a response, and what stands beside its calls.
 
+use super::Anthropic;
 use super::call;
+use super::stream::MessageStream;
 use crate::WireError;
 use crate::call::{Fields, text};
+use crate::codec::ResponseCodec;
 use crate::error::{check_role, reported_error};
 use crate::path::{element, field};
 use crate::reading::{Message, Part, Reading};
 use crate::response::{FinishReason, Response, Usage};
+use crate::stream::decode::StreamDecoder;
 use serde_json::Value;
 
-/// Finds the content of a response body or of a message, or the blocks themselves: a list, or one.
-pub(super) fn read(payload: &Value) -> Result<Reading<'_>, WireError> {
-    let message = match payload {
-        Value::Array(blocks) => content(blocks, "", false)?,
-        Value::Object(_) if is_block(payload) => content(std::slice::from_ref(payload), "", false)?,
-        Value::Object(fields) => message(fields, payload)?,
-        _ => return Err(WireError::new("", "a response, a message or a content block")),
-    };
-    Ok(Reading::new(payload, vec![message]))
+impl ResponseCodec for Anthropic {
+    /// Finds the content of a response body or of a message, or the blocks themselves: a list, or one.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let message = match payload {
+            Value::Array(blocks) => content(blocks, "", false)?,
+            Value::Object(_) if is_block(payload) => content(std::slice::from_ref(payload), "", false)?,
+            Value::Object(fields) => message(fields, payload)?,
+            _ => return Err(WireError::new("", "a response, a message or a content block")),
+        };
+        Ok(Reading::new(payload, vec![message]))
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        response.text = text(reading.payload, "content").to_owned();
+        for block in reading.other_parts() {
+            match text(block, "type") {
+                "text" => response.text.push_str(text(block, "text")),
+                "thinking" => response.reasoning.push_str(text(block, "thinking")),
+                _ => {}
+            }
+        }
+        response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usage/input_tokens",
+                "/usage/output_tokens",
+                "/usage/cache_read_input_tokens",
+                "/usage/output_tokens_details/reasoning_tokens",
+            ],
+        );
+        // What was read from the cache or written into it is counted apart from the input.
+        let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
+        response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<MessageStream>::default()
+    }
 }
 
 /// Reads a message. Those of other roles and other APIs look much alike; finding no calls in them would
@@ -68,28 +102,4 @@ pub(super) fn is_block(value: &Value) -> bool {
         Some(kind) => kind.ends_with("tool_use") || kind.ends_with("tool_result"),
         None => value.get("name").is_some_and(Value::is_string) && value.get("input").is_some(),
     }
-}
-
-pub(super) fn describe(reading: &Reading<'_>, response: &mut Response) {
-    response.text = text(reading.payload, "content").to_owned();
-    for block in reading.other_parts() {
-        match text(block, "type") {
-            "text" => response.text.push_str(text(block, "text")),
-            "thinking" => response.reasoning.push_str(text(block, "thinking")),
-            _ => {}
-        }
-    }
-    response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
-    response.usage = Usage::read(
-        reading.payload,
-        [
-            "/usage/input_tokens",
-            "/usage/output_tokens",
-            "/usage/cache_read_input_tokens",
-            "/usage/output_tokens_details/reasoning_tokens",
-        ],
-    );
-    // What was read from the cache or written into it is counted apart from the input.
-    let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
-    response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
 }

@@ -1,17 +1,57 @@
 //! Results as content blocks.
 
+use super::Anthropic;
+use super::history::is_blank;
 use super::media::{self, blocks, text_block};
 use super::response::is_block;
-use super::{FORMAT, call, is_blank};
+use super::{FORMAT, call};
 use crate::WireError;
 use crate::call::{Fields, text};
-use crate::pairing::parts;
+use crate::codec::ResultCodec;
+use crate::pairing::{parts, user_message};
 use crate::path::{element, field};
 use crate::results::listed;
 use serde_json::Value;
 use std::collections::HashMap;
+use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
+
+impl ResultCodec for Anthropic {
+    /// One message with all results: the service refuses calls that the very next message does not answer.
+    /// Nothing else stands in it, as results of calls from code execution require.
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
+        let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
+        user_message("content", blocks.collect())
+    }
+
+    /// Parses the results of a message, of one block, or of a list of either. Their names are those of the
+    /// calls before them.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let items = listed(payload, "a message with results, a result, or a list of them")?;
+        let mut results = Vec::new();
+        let mut names = HashMap::new();
+        for (path, item) in items {
+            for (path, block) in listed_blocks(item, path)? {
+                match text(block, "type") {
+                    "tool_use" => {
+                        let call = call::read(block, false);
+                        names.extend(call.id.map(|id| (id.into_owned(), call.name)));
+                    }
+                    "tool_result" => {
+                        let mut result = parse_result(block, &path)?;
+                        result.position = results.len();
+                        let name = names.get(result.call_id.as_str()).copied();
+                        result.name = name.unwrap_or_default().to_owned();
+                        results.push(result);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(results)
+    }
+}
 
 pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut block = Fields::new();
@@ -52,33 +92,6 @@ fn content(output: &ToolOutput) -> Value {
 
 fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
-}
-
-/// Parses the results of a message, of one block, or of a list of either. Their names are those of the
-/// calls before them.
-pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-    let items = listed(payload, "a message with results, a result, or a list of them")?;
-    let mut results = Vec::new();
-    let mut names = HashMap::new();
-    for (path, item) in items {
-        for (path, block) in listed_blocks(item, path)? {
-            match text(block, "type") {
-                "tool_use" => {
-                    let call = call::read(block, false);
-                    names.extend(call.id.map(|id| (id.into_owned(), call.name)));
-                }
-                "tool_result" => {
-                    let mut result = parse_result(block, &path)?;
-                    result.position = results.len();
-                    let name = names.get(result.call_id.as_str()).copied();
-                    result.name = name.unwrap_or_default().to_owned();
-                    results.push(result);
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(results)
 }
 
 /// The blocks of a message, or the block itself.

@@ -1,33 +1,37 @@
 //! Histories in which the content after one with calls answers all of them, in their order.
 
+use super::Gemini;
 use super::call::read as read_call;
 use super::results::WireResult;
 use super::spelling::Fields;
 use crate::call::text;
+use crate::codec::RepairCodec;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair, parts, user_message, without_results};
 use serde_json::{Value, json};
 
-/// Moves results to the content after their calls, adds missing ones, and removes those without a call.
-pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
-    let turns: Vec<Turn> = pair(&history, entries).into_iter().map(Turn::new).collect();
-    let mut repaired = Vec::with_capacity(history.len());
-    let mut contents = history.into_iter().zip(turns).peekable();
-    while let Some((content, turn)) = contents.next() {
-        let mut replies = Vec::new();
-        match is_models(&content) {
-            true if turn.0.is_empty() => repaired.extend(without_results(content, "parts", is_result).0),
-            true => repaired.push(content),
-            false => replies.push(content),
+impl RepairCodec for Gemini {
+    /// Moves results to the content after their calls, adds missing ones, and removes those without a call.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let turns: Vec<Turn> = pair(&history, entries).into_iter().map(Turn::new).collect();
+        let mut repaired = Vec::with_capacity(history.len());
+        let mut contents = history.into_iter().zip(turns).peekable();
+        while let Some((content, turn)) = contents.next() {
+            let mut replies = Vec::new();
+            match is_models(&content) {
+                true if turn.0.is_empty() => repaired.extend(without_results(content, "parts", is_result).0),
+                true => repaired.push(content),
+                false => replies.push(content),
+            }
+            while let Some((reply, _)) = contents.next_if(|(next, _)| !is_models(next)) {
+                replies.push(reply);
+            }
+            match turn.is_answered(&replies) {
+                true => repaired.extend(replies),
+                false => repaired.extend(turn.answer(replies)),
+            }
         }
-        while let Some((reply, _)) = contents.next_if(|(next, _)| !is_models(next)) {
-            replies.push(reply);
-        }
-        match turn.is_answered(&replies) {
-            true => repaired.extend(replies),
-            false => repaired.extend(turn.answer(replies)),
-        }
+        repaired
     }
-    repaired
 }
 
 /// The results of a content's calls, in their order.

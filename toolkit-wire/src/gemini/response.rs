@@ -1,10 +1,12 @@
 //! The contents of a response, and why it may hold none.
 
+use super::Gemini;
 use super::call::{read as read_call, says_something};
 use super::spelling::{Fields, get, list};
 use super::stream::Stream;
 use crate::WireError;
 use crate::call::text;
+use crate::codec::ResponseCodec;
 use crate::error::{check_role, error_text};
 use crate::path::{element, field};
 use crate::reading::{Message, Part, Reading};
@@ -13,40 +15,67 @@ use crate::stream::decode::StreamDecoder;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Joins the bodies of a streamed response: without `alt=sse` the service sends a stream as one list.
-pub(super) fn join(payload: &Value) -> Result<Cow<'_, Value>, WireError> {
-    let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
-        return Ok(Cow::Borrowed(payload));
-    };
-    let mut stream = Stream::default();
-    let mut events = Vec::new();
-    for body in bodies {
-        stream.push(body, &mut events)?;
+impl ResponseCodec for Gemini {
+    /// Joins the bodies of a streamed response: without `alt=sse` the service sends a stream as one list.
+    fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+        let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
+            return Ok(Cow::Borrowed(payload));
+        };
+        let mut stream = Stream::default();
+        let mut events = Vec::new();
+        for body in bodies {
+            stream.push(body, &mut events)?;
+        }
+        Ok(Cow::Owned(stream.finish(&mut events)))
     }
-    Ok(Cow::Owned(stream.finish(&mut events)))
+
+    /// Finds contents in a response body (one for each candidate), one candidate, one content, or parts
+    /// without one.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let messages = match payload {
+            Value::Array(parts) => bare_parts(parts)?,
+            Value::Object(body) if body.contains_key("candidates") => candidates(body)?,
+            Value::Object(content) if content.contains_key("parts") => vec![lone_content(content)?],
+            Value::Object(content) if text(payload, "role") == "model" => vec![lone_content(content)?],
+            Value::Object(_) if read_call(payload, false).is_some() => {
+                vec![message(None, std::slice::from_ref(payload), false)]
+            }
+            Value::Object(one) if is_candidate(one) => vec![candidate(one, "")?],
+            Value::Object(body) => return Err(no_content("candidates[0].content", reported_error(body))),
+            _ => return Err(WireError::new("", "a response, a content or a part")),
+        };
+        Ok(Reading::new(payload, messages))
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        for part in reading.other_parts() {
+            let is_thought = part.get("thought").is_some_and(|thought| thought == true);
+            let said = if is_thought { &mut response.reasoning } else { &mut response.text };
+            said.push_str(text(part, "text"));
+        }
+        let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
+        response.finish = candidate.map(finish).unwrap_or_default();
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usageMetadata/promptTokenCount",
+                "/usageMetadata/candidatesTokenCount",
+                "/usageMetadata/cachedContentTokenCount",
+                "/usageMetadata/thoughtsTokenCount",
+            ],
+        );
+        // Thoughts are counted apart from the answer.
+        response.usage.output_tokens += response.usage.reasoning_tokens;
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
 }
 
 fn is_body(value: &Value) -> bool {
     let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
     value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
-}
-
-/// Finds contents in a response body (one for each candidate), one candidate, one content, or parts
-/// without one.
-pub(super) fn read(payload: &Value) -> Result<Reading<'_>, WireError> {
-    let messages = match payload {
-        Value::Array(parts) => bare_parts(parts)?,
-        Value::Object(body) if body.contains_key("candidates") => candidates(body)?,
-        Value::Object(content) if content.contains_key("parts") => vec![lone_content(content)?],
-        Value::Object(content) if text(payload, "role") == "model" => vec![lone_content(content)?],
-        Value::Object(_) if read_call(payload, false).is_some() => {
-            vec![message(None, std::slice::from_ref(payload), false)]
-        }
-        Value::Object(one) if is_candidate(one) => vec![candidate(one, "")?],
-        Value::Object(body) => return Err(no_content("candidates[0].content", reported_error(body))),
-        _ => return Err(WireError::new("", "a response, a content or a part")),
-    };
-    Ok(Reading::new(payload, messages))
 }
 
 /// The last part that says something is the one at which a cut model was stopped.
@@ -135,27 +164,6 @@ fn finish(candidate: &Fields) -> FinishReason {
 
 pub(super) fn is_cut(candidate: &Fields) -> bool {
     finish(candidate).is_cut()
-}
-
-pub(super) fn describe(reading: &Reading<'_>, response: &mut Response) {
-    for part in reading.other_parts() {
-        let is_thought = part.get("thought").is_some_and(|thought| thought == true);
-        let said = if is_thought { &mut response.reasoning } else { &mut response.text };
-        said.push_str(text(part, "text"));
-    }
-    let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
-    response.finish = candidate.map(finish).unwrap_or_default();
-    response.usage = Usage::read(
-        reading.payload,
-        [
-            "/usageMetadata/promptTokenCount",
-            "/usageMetadata/candidatesTokenCount",
-            "/usageMetadata/cachedContentTokenCount",
-            "/usageMetadata/thoughtsTokenCount",
-        ],
-    );
-    // Thoughts are counted apart from the answer.
-    response.usage.output_tokens += response.usage.reasoning_tokens;
 }
 
 /// Why a candidate is no answer. A model that failed to write a call must not look as if it had asked

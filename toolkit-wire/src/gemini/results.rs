@@ -1,16 +1,32 @@
 //! Results as parts of a content.
 
+use super::Gemini;
 use super::call::{legal_name, sendable_id};
 use super::spelling::Fields;
+use crate::WireError;
+use crate::codec::ResultCodec;
+use crate::pairing::user_message;
 use crate::results::output_text;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 
-pub(super) use parse::{WireResult, parse_results};
+pub(super) use parse::WireResult;
 
 mod parse;
+
+impl ResultCodec for Gemini {
+    /// One content for all results: the service wants as many as there were calls, in their order, and
+    /// finds the call of a result without an id by its position.
+    fn encode_results(&self, results: &[ToolResult], _ids: &[String], names: &WireNames) -> Vec<Value> {
+        user_message("parts", results.iter().map(|result| encode_result(result, names)).collect())
+    }
+
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        parse::parse_results(payload)
+    }
+}
 
 pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     let mut answer = Fields::new();

@@ -1,33 +1,52 @@
 //! The `tools` of a request.
 
+use super::OpenAiChat;
 use crate::WireError;
+use crate::codec::DefinitionCodec;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::field;
 use serde_json::{Map, Value, json};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
-use toolkit_schema::SchemaLoss;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-    fields.insert("description".to_owned(), definition.description.as_str().into());
-    let (kind, mut losses) = match &definition.kind {
-        ToolKind::Custom(format) => {
-            fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
-            ("custom", Vec::new())
-        }
-        _ => {
-            let (parameters, losses) = how.parameters(definition);
-            fields.insert("parameters".to_owned(), parameters);
-            // `false` is what leaving it out means; some servers do not know the field.
-            if how.strict || definition.metadata.strict == Some(false) {
-                fields.insert("strict".to_owned(), how.strict.into());
+impl DefinitionCodec for OpenAiChat {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
+        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
+    }
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
+        fields.insert("description".to_owned(), definition.description.as_str().into());
+        let (kind, mut losses) = match &definition.kind {
+            ToolKind::Custom(format) => {
+                fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
+                ("custom", Vec::new())
             }
-            ("function", losses)
-        }
-    };
-    losses.extend(unsaid(definition, how));
-    EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
+            _ => {
+                let (parameters, losses) = how.parameters(definition);
+                fields.insert("parameters".to_owned(), parameters);
+                // `false` is what leaving it out means; some servers do not know the field.
+                if how.strict || definition.metadata.strict == Some(false) {
+                    fields.insert("strict".to_owned(), how.strict.into());
+                }
+                ("function", losses)
+            }
+        };
+        losses.extend(unsaid(definition, how));
+        EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
+    }
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        let tools = listed_tools(payload, is_tool, "messages")?;
+        let tools = tools.into_iter().filter(|(_, tool)| !is_hosted(tool));
+        tools.map(|(path, tool)| parse_tool(tool, &path)).collect()
+    }
+
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        let tools = listed_tools(payload, is_tool, "messages")?;
+        Ok(tools.into_iter().filter(|(_, tool)| is_hosted(tool)).map(|(_, tool)| tool.clone()).collect())
+    }
 }
 
 /// The format of a custom tool's text; any text is what leaving it out means.
@@ -51,17 +70,6 @@ fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
     ];
     let said = fields.into_iter().filter(|(is_there, ..)| *is_there);
     said.map(|(_, field, reason)| SchemaLoss::new(format!("/{field}"), field, reason)).collect()
-}
-
-pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-    let tools = listed_tools(payload, is_tool, "messages")?;
-    let tools = tools.into_iter().filter(|(_, tool)| !is_hosted(tool));
-    tools.map(|(path, tool)| parse_tool(tool, &path)).collect()
-}
-
-pub(super) fn hosted_tools(payload: &Value) -> Result<Vec<Value>, WireError> {
-    let tools = listed_tools(payload, is_tool, "messages")?;
-    Ok(tools.into_iter().filter(|(_, tool)| is_hosted(tool)).map(|(_, tool)| tool.clone()).collect())
 }
 
 fn is_tool(fields: &Map<String, Value>) -> bool {

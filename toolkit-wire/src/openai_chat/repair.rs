@@ -1,21 +1,25 @@
 //! Histories in which every call has its result, directly after it.
 
+use super::OpenAiChat;
 use crate::call::text;
+use crate::codec::RepairCodec;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Moves results directly after their calls, where the service wants them, and adds those that are missing.
-pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
-    let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
-    let mut repaired = Vec::with_capacity(history.len());
-    for (message, results) in history.into_iter().zip(results) {
-        if !is_result(&message) {
-            repaired.push(message);
+impl RepairCodec for OpenAiChat {
+    /// Moves results directly after their calls, where the service wants them, and adds those that are missing.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
+        let mut repaired = Vec::with_capacity(history.len());
+        for (message, results) in history.into_iter().zip(results) {
+            if !is_result(&message) {
+                repaired.push(message);
+            }
+            repaired.extend(results);
         }
-        repaired.extend(results);
+        repaired
     }
-    repaired
 }
 
 /// The results of one message's calls: those that are missing, then the others in their order.
@@ -84,8 +88,8 @@ mod tests {
 
     #[track_caller]
     fn check(history: &[Value], repaired: &[Value]) {
-        assert_eq!(repair_history(history.to_vec()), repaired);
-        assert_eq!(repair_history(repaired.to_vec()), repaired, "repairing twice");
+        assert_eq!(OpenAiChat.repair_history(history.to_vec()), repaired);
+        assert_eq!(OpenAiChat.repair_history(repaired.to_vec()), repaired, "repairing twice");
     }
 
     #[test]

@@ -1,28 +1,61 @@
 //! The messages of a response, and what stands beside their calls.
 
+use super::OpenAiChat;
 use super::call;
+use super::stream::Stream;
 use crate::WireError;
 use crate::call::{Fields, WireCall, text};
+use crate::codec::ResponseCodec;
 use crate::error::{check_role, error_text};
 use crate::path::{element, field};
 use crate::reading::{Message, Part, Reading};
 use crate::response::{FinishReason, Response, Usage};
+use crate::stream::decode::StreamDecoder;
 use serde_json::Value;
 
-/// Finds messages in a response body (one for each choice), one choice, one message, or calls without one.
-pub(super) fn read(payload: &Value) -> Result<Reading<'_>, WireError> {
-    let messages = match payload {
-        Value::Array(calls) => bare_calls(calls)?,
-        Value::Object(fields) if fields.contains_key("choices") => body(fields)?,
-        Value::Object(fields) if is_message(fields) => vec![lone_message(fields)?],
-        Value::Object(_) if call::is_call(payload) => vec![of_calls(std::slice::from_ref(payload))],
-        Value::Object(choice) => match choice.get("message") {
-            Some(Value::Object(fields)) => vec![message(fields, is_cut(payload), "message")?],
-            _ => return Err(no_message(choice)),
-        },
-        _ => return Err(WireError::new("", "a response, a message or a call")),
-    };
-    Ok(Reading::new(payload, messages))
+impl ResponseCodec for OpenAiChat {
+    /// Finds messages in a response body (one for each choice), one choice, one message, or calls without one.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let messages = match payload {
+            Value::Array(calls) => bare_calls(calls)?,
+            Value::Object(fields) if fields.contains_key("choices") => body(fields)?,
+            Value::Object(fields) if is_message(fields) => vec![lone_message(fields)?],
+            Value::Object(_) if call::is_call(payload) => vec![of_calls(std::slice::from_ref(payload))],
+            Value::Object(choice) => match choice.get("message") {
+                Some(Value::Object(fields)) => vec![message(fields, is_cut(payload), "message")?],
+                _ => return Err(no_message(choice)),
+            },
+            _ => return Err(WireError::new("", "a response, a message or a call")),
+        };
+        Ok(Reading::new(payload, messages))
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
+            for piece in text_pieces(fields) {
+                match piece {
+                    TextPiece::Text(text) => response.text.push_str(text),
+                    TextPiece::Reasoning(text) => response.reasoning.push_str(text),
+                }
+            }
+            response.refusal = fields.get("refusal").and_then(Value::as_str).unwrap_or_default().to_owned();
+        }
+        let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
+        response.finish = FinishReason::parse(text(choice, "finish_reason"));
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usage/prompt_tokens",
+                "/usage/completion_tokens",
+                "/usage/prompt_tokens_details/cached_tokens",
+                "/usage/completion_tokens_details/reasoning_tokens",
+            ],
+        );
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
 }
 
 fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
@@ -122,29 +155,6 @@ pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
     crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
-}
-
-pub(super) fn describe(reading: &Reading<'_>, response: &mut Response) {
-    if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
-        for piece in text_pieces(fields) {
-            match piece {
-                TextPiece::Text(text) => response.text.push_str(text),
-                TextPiece::Reasoning(text) => response.reasoning.push_str(text),
-            }
-        }
-        response.refusal = fields.get("refusal").and_then(Value::as_str).unwrap_or_default().to_owned();
-    }
-    let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
-    response.finish = FinishReason::parse(text(choice, "finish_reason"));
-    response.usage = Usage::read(
-        reading.payload,
-        [
-            "/usage/prompt_tokens",
-            "/usage/completion_tokens",
-            "/usage/prompt_tokens_details/cached_tokens",
-            "/usage/completion_tokens_details/reasoning_tokens",
-        ],
-    );
 }
 
 /// A piece of what a message, or a delta of one, says.

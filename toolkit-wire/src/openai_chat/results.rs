@@ -1,7 +1,9 @@
-//! Tool messages, and the user's contents, which share their media.
+//! Results as tool messages.
 
 use super::NAMES;
+use super::OpenAiChat;
 use crate::call::text;
+use crate::codec::ResultCodec;
 use crate::media::{address, base64, file_name, media};
 use crate::path::field;
 use crate::results::{json_content, listed, output_text, unsendable};
@@ -12,31 +14,29 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
-/// Encodes the user's contents: plain text where text is all there is, because many servers take nothing
-/// else.
-pub(super) fn encode_user(contents: &[Content]) -> Value {
-    let text_part = |content| json!({"type": "text", "text": content_text(content)});
-    let content = match contents {
-        [only] if part(only).is_none() => content_text(only).into(),
-        _ => contents
-            .iter()
-            .map(|content| part(content).unwrap_or_else(|| text_part(content)))
-            .collect::<Value>(),
-    };
-    json!({"role": "user", "content": content})
-}
-
-/// Encodes one `tool` message for each result. They hold text only and must follow the calls without
-/// anything between, so all media come after them, in one message of the user.
-pub(super) fn encode_results(results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
-    let mut messages: Vec<Value> =
-        results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
-    let attachments: Vec<Value> =
-        results.iter().zip(ids).flat_map(|(result, id)| attachments(result, id, names)).collect();
-    if !attachments.is_empty() {
-        messages.push(json!({"role": "user", "content": attachments}));
+impl ResultCodec for OpenAiChat {
+    /// Encodes one `tool` message for each result. They hold text only and must follow the calls without
+    /// anything between, so all media come after them, in one message of the user.
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
+        let mut messages: Vec<Value> =
+            results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
+        let attachments: Vec<Value> =
+            results.iter().zip(ids).flat_map(|(result, id)| attachments(result, id, names)).collect();
+        if !attachments.is_empty() {
+            messages.push(json!({"role": "user", "content": attachments}));
+        }
+        messages
     }
-    messages
+
+    /// Parses the `tool` messages of a history, or one of them.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let messages = listed(payload, "a message or a list of messages")?;
+        let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
+        messages
+            .enumerate()
+            .map(|(position, (path, message))| Ok(parse_result(message, path)?.with_position(position)))
+            .collect()
+    }
 }
 
 fn tool_message(result: &ToolResult, id: &str) -> Value {
@@ -47,7 +47,7 @@ fn tool_message(result: &ToolResult, id: &str) -> Value {
     json!({"role": "tool", "tool_call_id": id, "content": text})
 }
 
-fn content_text(content: &Content) -> Cow<'_, str> {
+pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
     if part(content).is_some() {
         let text = content.to_text();
         return Cow::Owned(format!("{text} follows in the user message after the tool results"));
@@ -93,16 +93,6 @@ fn audio_format(media_type: &str) -> Option<&'static str> {
         "audio/mpeg" | "audio/mp3" => Some("mp3"),
         _ => None,
     }
-}
-
-/// Parses the `tool` messages of a history, or one of them.
-pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-    let messages = listed(payload, "a message or a list of messages")?;
-    let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
-    messages
-        .enumerate()
-        .map(|(position, (path, message))| Ok(parse_result(message, path)?.with_position(position)))
-        .collect()
 }
 
 /// The API marks no errors, so every result is an output. Some servers repeat the tool's name.

@@ -1,37 +1,41 @@
 //! Histories in which every call has its result.
 
+use super::OpenAiResponses;
 use super::call::{self, CUSTOM, FUNCTION, copy};
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT};
 use crate::call::{Fields, WireCall, text};
+use crate::codec::RepairCodec;
 use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Removes results without a call, and adds missing ones after the calls beside theirs, so that calls
-/// made at once stay together. Results stay where they are.
-pub(super) fn repair_history(mut history: Vec<Value>) -> Vec<Value> {
-    let pairs = pair(&history);
-    identify(&mut history, &pairs);
-    let results: HashMap<usize, usize> =
-        pairs.iter().filter_map(|(call, result)| result.map(|result| (result, *call))).collect();
-    let is_missing: HashMap<usize, bool> =
-        pairs.into_iter().map(|(call, result)| (call, result.is_none())).collect();
-    let mut repaired = Vec::with_capacity(history.len());
-    let mut due = Vec::new();
-    for (index, item) in history.into_iter().enumerate() {
-        if is_result(&item) && !results.contains_key(&index) {
-            continue;
+impl RepairCodec for OpenAiResponses {
+    /// Removes results without a call, and adds missing ones after the calls beside theirs, so that calls
+    /// made at once stay together. Results stay where they are.
+    fn repair_history(&self, mut history: Vec<Value>) -> Vec<Value> {
+        let pairs = pair(&history);
+        identify(&mut history, &pairs);
+        let results: HashMap<usize, usize> =
+            pairs.iter().filter_map(|(call, result)| result.map(|result| (result, *call))).collect();
+        let is_missing: HashMap<usize, bool> =
+            pairs.into_iter().map(|(call, result)| (call, result.is_none())).collect();
+        let mut repaired = Vec::with_capacity(history.len());
+        let mut due = Vec::new();
+        for (index, item) in history.into_iter().enumerate() {
+            if is_result(&item) && !results.contains_key(&index) {
+                continue;
+            }
+            match is_missing.get(&index) {
+                Some(true) => due.extend(no_output(&item)),
+                Some(false) => {}
+                None => repaired.append(&mut due),
+            }
+            repaired.push(item);
         }
-        match is_missing.get(&index) {
-            Some(true) => due.extend(no_output(&item)),
-            Some(false) => {}
-            None => repaired.append(&mut due),
-        }
-        repaired.push(item);
+        repaired.append(&mut due);
+        repaired
     }
-    repaired.append(&mut due);
-    repaired
 }
 
 /// The indices of calls and of their results. Neighbouring calls were made in one turn.

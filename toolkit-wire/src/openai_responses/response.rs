@@ -1,28 +1,66 @@
 //! The items of a response, and what stands beside its calls.
 
+use super::OpenAiResponses;
 use super::call::{self, kind};
+use super::stream::Stream;
 use crate::WireError;
 use crate::call::{Fields, text};
+use crate::codec::ResponseCodec;
 use crate::error::{check_role, reported_error};
 use crate::pairing::parts;
 use crate::reading::{Message, Part, Reading};
 use crate::response::{FinishReason, Response, Usage};
+use crate::stream::decode::StreamDecoder;
 use serde_json::Value;
 
-/// Finds the items of a response body, of a list, or the one item that the payload is.
-pub(super) fn read(payload: &Value) -> Result<Reading<'_>, WireError> {
-    let message = match payload {
-        // One item that can be recognised vouches for the strange ones beside it.
-        Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
-        Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
-        Value::Object(fields) if is_item(payload) => {
-            check_role(fields, "assistant", "messages")?;
-            message(std::slice::from_ref(payload), false)
+impl ResponseCodec for OpenAiResponses {
+    /// Finds the items of a response body, of a list, or the one item that the payload is.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let message = match payload {
+            // One item that can be recognised vouches for the strange ones beside it.
+            Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
+            Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
+            Value::Object(fields) if is_item(payload) => {
+                check_role(fields, "assistant", "messages")?;
+                message(std::slice::from_ref(payload), false)
+            }
+            Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
+            _ => return Err(WireError::new("", "a response, an item or a list of items")),
+        };
+        Ok(Reading::new(payload, vec![message]))
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        for item in reading.other_parts() {
+            for part in parts(item, "summary").iter().chain(parts(item, "content")) {
+                let said = match text(item, "type") {
+                    "reasoning" => &mut response.reasoning,
+                    "message" => &mut response.text,
+                    _ => continue,
+                };
+                said.push_str(text(part, "text"));
+                response.refusal.push_str(text(part, "refusal"));
+            }
         }
-        Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
-        _ => return Err(WireError::new("", "a response, an item or a list of items")),
-    };
-    Ok(Reading::new(payload, vec![message]))
+        let status = match text(reading.payload, "status") {
+            "incomplete" => reading.payload.pointer("/incomplete_details/reason").and_then(Value::as_str),
+            status => Some(status),
+        };
+        response.finish = FinishReason::parse(status.unwrap_or_default());
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usage/input_tokens",
+                "/usage/output_tokens",
+                "/usage/input_tokens_details/cached_tokens",
+                "/usage/output_tokens_details/reasoning_tokens",
+            ],
+        );
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
 }
 
 /// An incomplete response ends with the item at which the model was stopped.
@@ -66,34 +104,6 @@ fn is_item(value: &Value) -> bool {
         Some(kind) => kind.ends_with("_call") || kind.ends_with("_output"),
         None => call::read(value, false).is_some(),
     }
-}
-
-pub(super) fn describe(reading: &Reading<'_>, response: &mut Response) {
-    for item in reading.other_parts() {
-        for part in parts(item, "summary").iter().chain(parts(item, "content")) {
-            let said = match text(item, "type") {
-                "reasoning" => &mut response.reasoning,
-                "message" => &mut response.text,
-                _ => continue,
-            };
-            said.push_str(text(part, "text"));
-            response.refusal.push_str(text(part, "refusal"));
-        }
-    }
-    let status = match text(reading.payload, "status") {
-        "incomplete" => reading.payload.pointer("/incomplete_details/reason").and_then(Value::as_str),
-        status => Some(status),
-    };
-    response.finish = FinishReason::parse(status.unwrap_or_default());
-    response.usage = Usage::read(
-        reading.payload,
-        [
-            "/usage/input_tokens",
-            "/usage/output_tokens",
-            "/usage/input_tokens_details/cached_tokens",
-            "/usage/output_tokens_details/reasoning_tokens",
-        ],
-    );
 }
 
 /// Removes fields that the service sends, or an SDK adds, and a request refuses ("Unknown parameter",

@@ -1,9 +1,11 @@
 //! Results as items.
 
 use super::FORMAT;
+use super::OpenAiResponses;
 use super::call::{CUSTOM, copy, is_custom};
 use crate::WireError;
 use crate::call::{Fields, text};
+use crate::codec::ResultCodec;
 use crate::media::{address, file_name, media};
 use crate::path::field;
 use crate::results::{json_content, listed, output_text, unsendable};
@@ -11,6 +13,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
+use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
@@ -18,6 +21,27 @@ pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
 /// Fields that the result of a function repeats of its call.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
+
+impl ResultCodec for OpenAiResponses {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
+        results.iter().zip(ids).map(|(result, id)| encode_result(result, id)).collect()
+    }
+
+    /// Parses the results of a list of items, or of one. Their names are those of the calls beside them.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let items = listed(payload, "an item or a list of items")?;
+        let named = items
+            .iter()
+            .filter_map(|(_, item)| Some((item.get("call_id")?.as_str()?, item.get("name")?.as_str()?)));
+        let names: HashMap<&str, &str> = named.collect();
+        let results =
+            items.iter().filter(|(_, item)| matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT));
+        results
+            .enumerate()
+            .map(|(position, (path, item))| Ok(parse_result(item, path, &names)?.with_position(position)))
+            .collect()
+    }
+}
 
 /// Encodes a result.
 ///
@@ -75,21 +99,6 @@ fn media_part(content: &Content) -> Option<Value> {
         }),
         _ => None,
     }
-}
-
-/// Parses the results of a list of items, or of one. Their names are those of the calls beside them.
-pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-    let items = listed(payload, "an item or a list of items")?;
-    let named = items
-        .iter()
-        .filter_map(|(_, item)| Some((item.get("call_id")?.as_str()?, item.get("name")?.as_str()?)));
-    let names: HashMap<&str, &str> = named.collect();
-    let results =
-        items.iter().filter(|(_, item)| matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT));
-    results
-        .enumerate()
-        .map(|(position, (path, item))| Ok(parse_result(item, path, &names)?.with_position(position)))
-        .collect()
 }
 
 fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {
