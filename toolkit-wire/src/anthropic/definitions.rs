@@ -190,7 +190,7 @@ mod tests {
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames, strict: bool) -> EncodedDefinition {
-        encode_definition(
+        Anthropic.encode_definition(
             definition,
             &Spelling { names, strict, outputs: true, dialect: SchemaDialect::Anthropic },
         )
@@ -210,15 +210,15 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &Value, names: &[&str], hosted: &[Value]) {
-        let parsed = parse_definitions(payload).unwrap();
+        let parsed = Anthropic.parse_definitions(payload).unwrap();
         let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
         assert_eq!(parsed, names);
-        assert_eq!(hosted_tools(payload).unwrap(), hosted);
+        assert_eq!(Anthropic.hosted_tools(payload).unwrap(), hosted);
     }
 
     #[track_caller]
     fn refuse(payload: &Value, path: &str, expected: &str) {
-        let error = parse_definitions(payload).unwrap_err();
+        let error = Anthropic.parse_definitions(payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -232,7 +232,7 @@ mod tests {
         full["cache_control"] = json!({"type": "ephemeral"});
         full["eager_input_streaming"] = true.into();
         for tool in [weather(), full] {
-            let parsed = parse_definitions(&tool).unwrap();
+            let parsed = Anthropic.parse_definitions(&tool).unwrap();
             let strict = parsed[0].metadata.strict == Some(true);
             let encoded = encode(&parsed[0], &WireNames::default(), strict);
             assert_eq!(encoded.json, tool);
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_missing_schema_is_one_without_parameters() {
         for tool in [json!({"name": "now"}), json!({"name": "now", "input_schema": null, "strict": null})] {
-            let parsed = parse_definitions(&json!([tool])).unwrap();
+            let parsed = Anthropic.parse_definitions(&json!([tool])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!((parsed[0].description.as_str(), parsed[0].metadata.strict), ("", None));
         }

@@ -138,7 +138,7 @@ mod tests {
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
-        encode_definition(
+        OpenAiChat.encode_definition(
             definition,
             &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
         )
@@ -155,20 +155,20 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &Value, names: &[&str]) {
-        let parsed = parse_definitions(payload).unwrap();
+        let parsed = OpenAiChat.parse_definitions(payload).unwrap();
         let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
         assert_eq!(parsed, names);
     }
 
     #[track_caller]
     fn refuse(payload: &Value, path: &str, expected: &str) {
-        let error = parse_definitions(payload).unwrap_err();
+        let error = OpenAiChat.parse_definitions(payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
     #[test]
     fn definitions_come_back_as_they_went() {
-        let parsed = parse_definitions(&weather()).unwrap();
+        let parsed = OpenAiChat.parse_definitions(&weather()).unwrap();
         let names = WireNames::default();
         let encoded: Vec<Value> = parsed.iter().map(|tool| encode(tool, &names)).collect();
         assert_eq!(encoded, [weather()]);
@@ -178,10 +178,10 @@ mod tests {
     fn tools_of_the_service_are_not_ours() {
         let search = json!({"type": "web_search", "user_location": {"type": "approximate"}});
         let tools = json!({"tools": [weather(), search, {"type": "custom", "custom": {"name": "x"}}]});
-        assert_eq!(hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
-        assert_eq!(hosted_tools(&search).unwrap(), [search]);
-        assert!(hosted_tools(&json!({"messages": []})).unwrap().is_empty());
-        assert_eq!(hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
+        assert_eq!(OpenAiChat.hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
+        assert_eq!(OpenAiChat.hosted_tools(&search).unwrap(), [search]);
+        assert!(OpenAiChat.hosted_tools(&json!({"messages": []})).unwrap().is_empty());
+        assert_eq!(OpenAiChat.hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
     }
 
     /// The definition goes out as `wire` and comes back as it was.
@@ -189,23 +189,23 @@ mod tests {
     fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
         let names = WireNames::default();
         let how = Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi };
-        let encoded = encode_definition(definition, &how);
+        let encoded = OpenAiChat.encode_definition(definition, &how);
         assert_eq!((&encoded.json, encoded.losses.as_slice()), (wire, &[][..]));
-        assert_eq!(parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
+        assert_eq!(OpenAiChat.parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
     }
 
     #[test]
     fn strictness_goes_both_ways() {
         let mut wire = weather();
         wire["function"]["strict"] = json!(true);
-        let strict = parse_definitions(&wire).unwrap().remove(0);
+        let strict = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
         assert_eq!(strict.metadata.strict, Some(true));
         both_ways(&strict, true, &wire);
         wire["function"]["strict"] = json!(false);
-        let lax = parse_definitions(&wire).unwrap().remove(0);
+        let lax = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
         both_ways(&lax, false, &wire);
         wire["function"]["strict"] = Value::Null;
-        assert_eq!(parse_definitions(&wire).unwrap()[0].metadata.strict, None);
+        assert_eq!(OpenAiChat.parse_definitions(&wire).unwrap()[0].metadata.strict, None);
     }
 
     #[test]
@@ -233,11 +233,11 @@ mod tests {
             .with_input_examples([json!({"city": "Paris"})])
             .with_allowed_callers(["direct"])
             .with_defer(true);
-        let definition = parse_definitions(&weather()).unwrap().remove(0);
+        let definition = OpenAiChat.parse_definitions(&weather()).unwrap().remove(0);
         let definition = definition.with_metadata(metadata).with_output_schema(json!({"type": "string"}));
         let names = WireNames::default();
         let how = Spelling { names: &names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi };
-        let encoded = encode_definition(&definition, &how);
+        let encoded = OpenAiChat.encode_definition(&definition, &how);
         assert_eq!(encoded.json, weather());
         let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
         assert_eq!(paths, ["/output_schema", "/input_examples", "/allowed_callers", "/defer"]);
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn missing_parameters_are_none() {
         for function in [json!({"name": "now"}), json!({"name": "now", "parameters": null})] {
-            let parsed = parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
+            let parsed = OpenAiChat.parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!(parsed[0].description, "");
         }
