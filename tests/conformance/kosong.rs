@@ -86,7 +86,7 @@ fn streamed(parts: &Value) -> Result<Answer, String> {
     }
     let end = stream.finish();
     events.extend(end.events);
-    let parsed = match ApiFormat::OpenAiChat.parse_calls(&end.response) {
+    let parsed = match ApiFormat::OpenAiChat.parse_calls(&end.body) {
         Ok(calls) => calls,
         Err(error) => return Ok(Err(error.to_string())),
     };

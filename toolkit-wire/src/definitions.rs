@@ -229,13 +229,13 @@ impl<'a> Renderer<'a> {
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.is_strict(index);
-        let api = self.format.api();
-        let dialect = api.dialect(strict, self.options.json_schema);
-        let mut encoded = api.encode_definition(
+        let codec = self.format.codec();
+        let dialect = codec.dialect(strict, self.options.json_schema);
+        let mut encoded = codec.encode_definition(
             definition,
             &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
         );
-        encoded.losses.extend(unsaid_metadata(definition, api.own_fields()));
+        encoded.losses.extend(unsaid_metadata(definition, codec.own_fields()));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
@@ -254,7 +254,7 @@ impl<'a> Renderer<'a> {
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.format.api().frame();
+            let (before, after) = self.format.codec().frame();
             let fragments: Vec<&str> =
                 fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
             json = format!("{before}{}{after}", fragments.join(","));

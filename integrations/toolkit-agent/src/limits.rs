@@ -163,12 +163,9 @@ impl Budget {
 
     pub(crate) fn usage(&self) -> Usage {
         let read = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
-        Usage {
-            input_tokens: read(&self.input_tokens),
-            output_tokens: read(&self.output_tokens),
-            cached_input_tokens: read(&self.cached_input_tokens),
-            reasoning_tokens: read(&self.reasoning_tokens),
-        }
+        Usage::new(read(&self.input_tokens), read(&self.output_tokens))
+            .with_cached_input(read(&self.cached_input_tokens))
+            .with_reasoning(read(&self.reasoning_tokens))
     }
 
     pub(crate) fn model_calls(&self) -> u32 {

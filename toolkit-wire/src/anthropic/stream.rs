@@ -3,14 +3,14 @@
 mod block;
 
 use self::block::Block;
-use super::Fields;
-use super::call::WireCall;
-use super::response::{is_cut, reported_error};
 use crate::WireError;
-use crate::ids::Generated;
-use crate::stream::{Accumulate, StreamEvent};
+use crate::call::{self, Fields};
+use crate::error::reported_error;
+use crate::ids::CallIds;
+use crate::response::FinishReason;
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::mem;
 use toolkit_core::call::CallId;
 
@@ -28,11 +28,10 @@ pub(super) struct MessageStream {
     /// The calls without arguments that ended last. A model that is cut off ends its call, too, so they
     /// are held back until it goes on or says why it stopped.
     held: Vec<usize>,
-    ids: HashSet<String>,
-    generated: Option<Generated>,
+    ids: Option<CallIds>,
 }
 
-impl Accumulate for MessageStream {
+impl StreamDecoder for MessageStream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         match event {
             Value::Array(list) => list.iter().try_for_each(|event| self.take(event, events)),
@@ -117,7 +116,7 @@ impl MessageStream {
     fn start(&mut self, message: &Fields, events: &mut Vec<StreamEvent>) {
         let rest = message.iter().filter(|(name, _)| *name != "content");
         self.message.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
-        self.generated = Some(Generated::new(&json!(message)));
+        self.ids = Some(CallIds::new(&json!(message)));
         for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
             if let Some(place) = self.start_block(None, Some(block), events) {
                 self.stop_block(place, events);
@@ -233,18 +232,13 @@ impl MessageStream {
 
     /// The id that the call came with, or one that no other call of the message has.
     fn id_of(&mut self, call: &Value) -> CallId {
-        if let Some(id) = WireCall::new(call).id() {
-            self.ids.insert(id.clone().into_owned());
-            return CallId::from(&*id);
-        }
-        let generated = self.generated.get_or_insert_with(|| Generated::new(call));
-        loop {
-            let id = generated.next(&HashSet::new());
-            if self.ids.insert(id.as_str().to_owned()) {
-                return id;
-            }
-        }
+        let ids = self.ids.get_or_insert_with(|| CallIds::new(call));
+        ids.settle(call::id(call.get("id")).as_deref())
     }
+}
+
+fn is_cut(stop_reason: &str) -> bool {
+    FinishReason::parse(stop_reason).is_cut()
 }
 
 fn index(event: &Value) -> Option<u64> {

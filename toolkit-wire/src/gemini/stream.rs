@@ -1,16 +1,16 @@
 //! Streamed responses: each event is a response with the next parts.
 
-use super::part::{WireCall, says_something};
+use super::call::{beside, function, read, says_something};
 use super::partial::PartialArgs;
 use super::response::{failure, is_cut, no_content, reported_error};
 use super::spelling::{Fields, get, key, list};
 use crate::WireError;
-use crate::ids::Generated;
+use crate::call::{WireCall, is_blank};
+use crate::ids::CallIds;
 use crate::path::{element, field};
-use crate::stream::{Accumulate, StreamEvent};
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use toolkit_core::call::CallId;
 
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(super) struct Stream {
     /// What came beside the candidates; of each field the newest value.
     body: Fields,
     candidates: BTreeMap<u64, Candidate>,
-    ids: Ids,
+    ids: Option<CallIds>,
     /// What an event brought before the fault that ended it.
     held: Vec<StreamEvent>,
 }
@@ -58,30 +58,7 @@ struct Open {
     stack: Vec<usize>,
 }
 
-#[derive(Default)]
-struct Ids {
-    taken: HashSet<String>,
-    generated: Option<Generated>,
-}
-
-impl Ids {
-    /// The provider's id, or one that no call so far has.
-    fn id(&mut self, given: Option<Cow<'_, str>>, seed: &Value) -> CallId {
-        if let Some(given) = given {
-            self.taken.insert(given.clone().into_owned());
-            return CallId::from(&*given);
-        }
-        let generated = self.generated.get_or_insert_with(|| Generated::new(seed));
-        loop {
-            let id = generated.next(&HashSet::new());
-            if !self.taken.contains(id.as_str()) {
-                return id;
-            }
-        }
-    }
-}
-
-impl Accumulate for Stream {
+impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let mut brought = std::mem::take(&mut self.held);
         let pushed = match event {
@@ -153,7 +130,7 @@ impl Candidate {
         &mut self,
         fields: &Fields,
         body: &Value,
-        ids: &mut Ids,
+        ids: &mut Option<CallIds>,
         events: &mut Vec<StreamEvent>,
     ) -> Result<(), Fault> {
         for (name, value) in fields.iter().filter(|(name, value)| *name != "content" && !value.is_null()) {
@@ -181,11 +158,17 @@ impl Candidate {
         }
     }
 
-    fn push_part(&mut self, part: &Value, body: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
-        if says_something(part) {
+    fn push_part(
+        &mut self,
+        part: &Value,
+        body: &Value,
+        ids: &mut Option<CallIds>,
+        events: &mut Vec<StreamEvent>,
+    ) {
+        if part.as_object().is_some_and(says_something) {
             self.release(false, events);
         }
-        if let Some(call) = WireCall::of(part) {
+        if let Some(call) = read(part, false) {
             return self.push_call(part, call, body, ids, events);
         }
         match part.get("text").and_then(Value::as_str) {
@@ -222,38 +205,38 @@ impl Candidate {
         part: &Value,
         call: WireCall<'_>,
         body: &Value,
-        ids: &mut Ids,
+        ids: &mut Option<CallIds>,
         events: &mut Vec<StreamEvent>,
     ) {
         self.has_calls = true;
-        let fields = call.call.as_object();
+        let fields = function(part).and_then(Value::as_object);
         let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
         let args = fields.and_then(|fields| get(fields, "args"));
         let goes_on =
             fields.and_then(|fields| get(fields, "willContinue")).is_some_and(|value| value == true);
         let is_whole = args.is_some() && pieces.is_empty() && !goes_on;
-        let place = match self.open_place(call, is_whole) {
+        let place = match self.open_place(&call, is_whole) {
             Some(place) => place,
             None => {
-                let id = ids.id(call.id(), body);
+                let id = ids.get_or_insert_with(|| CallIds::new(body)).settle(call.id.as_deref());
                 events.push(StreamEvent::CallStarted {
                     id: id.as_str().to_owned(),
-                    name: call.name().to_owned(),
+                    name: call.name.to_owned(),
                 });
                 if pieces.is_empty() && !goes_on {
                     self.slots.push(Slot::Part(with_id(part, &id)));
-                    if call.is_blank() {
+                    if is_blank(args) {
                         self.held = Some((self.slots.len() - 1, id));
                     } else {
-                        events.push(StreamEvent::Call(call.to_call(id)));
+                        events.push(StreamEvent::Call(call.into_call(id)));
                     }
                     return;
                 }
-                self.open(call, id)
+                self.open(&call, id)
             }
         };
         let Some(Slot::Call(open)) = self.slots.get_mut(place) else { return };
-        open.beside.extend(call.beside());
+        open.beside.extend(beside(part));
         if let Some(args) = args {
             open.args.merge(args);
         }
@@ -270,16 +253,16 @@ impl Candidate {
         if is_cut {
             set_args(part, "{");
         }
-        events.extend(WireCall::of(part).map(|call| StreamEvent::Call(call.to_call(id))));
+        events.extend(read(part, false).map(|call| StreamEvent::Call(call.into_call(id))));
     }
 
     /// The open call that a part goes on with: that of its id, or of its name, or else the last.
-    fn open_place(&mut self, call: WireCall<'_>, is_whole: bool) -> Option<usize> {
+    fn open_place(&mut self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
         while self.open.stack.last().is_some_and(|&place| !self.is_open(place)) {
             self.open.stack.pop();
         }
-        let place = match (call.id(), call.name()) {
-            (Some(id), name) => match self.open.by_id.get(&*id) {
+        let place = match (&call.id, call.name) {
+            (Some(id), name) => match self.open.by_id.get(&**id) {
                 None if name.is_empty() => self.open.stack.last(),
                 found => found,
             },
@@ -295,12 +278,12 @@ impl Candidate {
         matches!(self.slots.get(place), Some(Slot::Call(_)))
     }
 
-    fn open(&mut self, call: WireCall<'_>, id: CallId) -> usize {
+    fn open(&mut self, call: &WireCall<'_>, id: CallId) -> usize {
         let place = self.slots.len();
-        if let Some(given) = call.id() {
-            self.open.by_id.insert(given.into_owned(), place);
+        if let Some(given) = &call.id {
+            self.open.by_id.insert(given.clone().into_owned(), place);
         }
-        let name = call.name().to_owned();
+        let name = call.name.to_owned();
         self.open.by_name.insert(name.clone(), place);
         self.open.stack.push(place);
         let call = OpenCall { id, name, beside: Fields::new(), args: PartialArgs::default() };
@@ -315,7 +298,7 @@ impl Candidate {
         let call = json!({"id": id.as_str(), "name": name, "args": args.finish(complete)});
         part.insert("functionCall".to_owned(), call);
         let part = Value::Object(part);
-        events.extend(WireCall::of(&part).map(|call| StreamEvent::Call(call.to_call(id))));
+        events.extend(read(&part, false).map(|call| StreamEvent::Call(call.into_call(id))));
         *slot = Slot::Part(part);
     }
 
@@ -336,7 +319,9 @@ impl Candidate {
         // A call whose end was told has no arguments; it must not look as if it had been cut off.
         if is_cut(&self.fields)
             && let Some(last) = parts.last_mut()
-            && WireCall::of(last).is_some_and(WireCall::is_blank)
+            && function(last).is_some_and(|function| {
+                is_blank(function.as_object().and_then(|function| get(function, "args")))
+            })
         {
             set_args(last, "{}");
         }

@@ -20,7 +20,6 @@ use crate::WireError;
 use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 use toolkit_core::call;
 use toolkit_core::name::ToolName;
 use toolkit_core::tool::ToolDefinition;
@@ -137,7 +136,7 @@ pub fn to_calls(calls: &[ToolCall]) -> Vec<call::ToolCall> {
         calls.sort_by_key(|call| call.index);
     }
     let values: Vec<Value> = calls.iter().map(|call| json!(call)).collect();
-    let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()).map(Cow::Borrowed));
+    let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()));
     let ids = ids::complete(values.iter().zip(given));
     let named = calls.iter().zip(ids);
     let ours = named.map(|(call, id)| {
@@ -155,7 +154,7 @@ impl From<ToolCall> for call::ToolCall {
         let index = call.index;
         let id = match &call.id {
             Some(id) if !id.is_empty() => id.as_str().into(),
-            _ => ids::Generated::new(&json!(call)).next_free(|_| false),
+            _ => ids::CallIds::new(&json!(call)).settle(None),
         };
         let ours = Self::new(id, call.name, call.arguments);
         match index {

@@ -3,11 +3,13 @@
 mod call;
 mod calls;
 
-use super::response::{Fields, is_cut, reported_error};
+use super::response::{TextPiece, reported_error, text_pieces};
 use crate::WireError;
+use crate::call::Fields;
 use crate::path::{element, field};
+use crate::response::FinishReason;
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use crate::stream::merge::{join, overlay};
-use crate::stream::{Accumulate, StreamEvent};
 use calls::{Calls, Ids};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -31,7 +33,7 @@ struct Choice {
     calls: Calls,
 }
 
-impl Accumulate for Stream {
+impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         match event {
             Value::Array(chunks) => chunks.iter().try_for_each(|chunk| self.chunk(chunk, events)),
@@ -113,7 +115,7 @@ impl Stream {
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
         let reason = fields.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
-        if is_cut(reason) {
+        if FinishReason::parse(reason).is_cut() {
             choice.calls.cut();
         }
         if !reason.is_empty() {
@@ -209,30 +211,12 @@ fn without_calls(message: &Fields) -> Fields {
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The reasoning and the text of a message or a piece of one. Reasoning has two names; servers that
-/// use both mean the same.
 fn said(message: &Fields) -> Vec<StreamEvent> {
-    let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
-    let mut events: Vec<StreamEvent> =
-        reasoning.map(|text| StreamEvent::Reasoning(text.to_owned())).into_iter().collect();
-    match message.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => events.push(StreamEvent::Text(text.clone())),
-        Some(Value::Array(parts)) => events.extend(parts.iter().flat_map(said_part)),
-        _ => {}
-    }
-    events
-}
-
-/// Parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
-/// [{type: text, text}]}`.
-fn said_part(part: &Value) -> Vec<StreamEvent> {
-    let text = |part: &Value, name: &str| part.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let Some(Value::Array(thoughts)) = part.get("thinking") else {
-        let thought = text(part, "thinking").map(StreamEvent::Reasoning);
-        return text(part, "text").map(StreamEvent::Text).or(thought).into_iter().collect();
+    let event = |piece| match piece {
+        TextPiece::Text(text) => StreamEvent::Text(text.to_owned()),
+        TextPiece::Reasoning(text) => StreamEvent::Reasoning(text.to_owned()),
     };
-    thoughts.iter().filter_map(|thought| text(thought, "text")).map(StreamEvent::Reasoning).collect()
+    text_pieces(message).into_iter().map(event).collect()
 }
 
 /// To find nothing in the events of another API would hide a mistake.

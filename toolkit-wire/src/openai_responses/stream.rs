@@ -6,14 +6,15 @@
 
 mod slot;
 
-use super::call::WireCall;
-use super::response::{Fields, kind, reported_error};
+use super::call::{self, kind};
 use crate::WireError;
-use crate::ids::Generated;
-use crate::stream::{Accumulate, StreamEvent};
+use crate::call::Fields;
+use crate::error::reported_error;
+use crate::ids::CallIds;
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
 use slot::{Key, Part, Slot};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use toolkit_core::call::ToolCall;
 
 #[derive(Debug, Default)]
@@ -27,9 +28,7 @@ pub(super) struct Stream {
     by_item: HashMap<String, usize>,
     by_index: HashMap<u64, usize>,
     by_call: HashMap<String, usize>,
-    /// The ids of calls that were told.
-    taken: HashSet<String>,
-    generated: Option<Generated>,
+    ids: Option<CallIds>,
     /// A call without arguments that ended last. It may have been cut off, so it is held back until the
     /// model goes on or the response ends.
     held: Option<usize>,
@@ -46,7 +45,7 @@ enum Sought {
     Known,
 }
 
-impl Accumulate for Stream {
+impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         match event {
             Value::Array(list) => list.iter().try_for_each(|event| self.push_one(event, events)),
@@ -84,9 +83,7 @@ impl Stream {
                 None => WireError::new("type", "the type of an event"),
             });
         };
-        if self.generated.is_none() {
-            self.generated = Some(Generated::new(event));
-        }
+        self.ids.get_or_insert_with(|| CallIds::new(event));
         let name = kind.strip_prefix("response.").unwrap_or(kind);
         match name {
             // What comes after the end adds nothing to what it told.
@@ -219,7 +216,7 @@ impl Stream {
     fn announce(&mut self, index: usize, events: &mut Vec<StreamEvent>) {
         let slot = &mut self.slots[index];
         if let Some((id, name)) = slot.announcement() {
-            self.taken.insert(id.clone());
+            self.settle_id(Some(&id));
             events.push(StreamEvent::CallStarted { id, name });
         }
     }
@@ -227,20 +224,18 @@ impl Stream {
     /// Yields a call that is complete.
     fn tell(&mut self, index: usize, events: &mut Vec<StreamEvent>) {
         if self.slots[index].needs_id() {
-            let id = self.generate_id();
+            let id = self.settle_id(None);
             self.slots[index].set_id(&id);
         }
         self.announce(index, events);
         if let Some(call) = self.slots[index].tell() {
-            self.taken.insert(call.id.as_str().to_owned());
+            self.settle_id(Some(call.id.as_str()));
             events.push(StreamEvent::Call(call));
         }
     }
 
-    fn generate_id(&mut self) -> String {
-        let generated = self.generated.get_or_insert_with(|| Generated::new(&Value::Null));
-        let id = generated.next_free(|id| self.taken.contains(id));
-        id.as_str().to_owned()
+    fn settle_id(&mut self, given: Option<&str>) -> String {
+        self.ids.get_or_insert_with(|| CallIds::new(&Value::Null)).settle(given).into()
     }
 
     /// The slot of what is known by `key`; a new one if it was not heard of.
@@ -362,7 +357,7 @@ fn failed(path: &str, error: Option<&str>) -> WireError {
 
 /// The call that an item is, with the id that it has.
 fn call_of(item: &Value) -> Option<ToolCall> {
-    let call = WireCall::of(item)?;
-    let id = call.id()?.into_owned();
-    Some(call.to_call(id.into()))
+    let call = call::read(item, false)?;
+    let id = call.id.as_deref()?.into();
+    Some(call.into_call(id))
 }

@@ -2,8 +2,9 @@
 
 use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
-use std::ops::AddAssign;
 use toolkit_core::ToolCall;
+
+pub use toolkit_wire::{FinishReason, Usage};
 
 /// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -44,61 +45,6 @@ impl ModelResponse {
     pub fn with_finish(mut self, finish: FinishReason) -> Self {
         self.finish = finish;
         self
-    }
-}
-
-/// Why a model stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FinishReason {
-    /// It had said all.
-    #[default]
-    Stop,
-    /// It waits for the results of its calls.
-    ToolCalls,
-    /// It came to its limit of tokens.
-    Length,
-    /// The provider, or the model itself, refused to go on.
-    Refused,
-    /// The connection ended before the answer did.
-    Interrupted,
-    /// Something else, in the provider's word.
-    Other(String),
-}
-
-/// What answers cost, in tokens; 0 where the provider does not say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct Usage {
-    /// What was read, cached or not.
-    pub input_tokens: u64,
-    /// What was written, reasoning included.
-    pub output_tokens: u64,
-    /// What of the input came from a cache.
-    pub cached_input_tokens: u64,
-    /// What of the output was reasoning.
-    pub reasoning_tokens: u64,
-}
-
-impl Usage {
-    /// So many tokens read and written.
-    #[must_use]
-    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { input_tokens, output_tokens, ..Self::default() }
-    }
-
-    /// Whether nothing is known.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// All that was read and written.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 
@@ -145,15 +91,5 @@ impl Price {
             (usage.output_tokens, self.output),
         ];
         parts.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
-    }
-}
-
-impl AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        add(&mut self.input_tokens, other.input_tokens);
-        add(&mut self.output_tokens, other.output_tokens);
-        add(&mut self.cached_input_tokens, other.cached_input_tokens);
-        add(&mut self.reasoning_tokens, other.reasoning_tokens);
     }
 }

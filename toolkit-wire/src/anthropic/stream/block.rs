@@ -1,8 +1,8 @@
 //! One content block of a message that comes in pieces.
 
-use crate::anthropic::Fields;
-use crate::anthropic::call::{WireCall, given_input};
-use crate::stream::StreamEvent;
+use crate::anthropic::call::read;
+use crate::call::{self, Fields, is_blank};
+use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::mem;
@@ -80,7 +80,7 @@ impl Block {
     /// Whether it is a call that has not ended, and the other one has its id: then that is not a second
     /// call, but the start of this one again.
     pub(super) fn is_begun_again_by(&self, other: &Self) -> bool {
-        let id = |block: &Self| WireCall::new(block.call()?).id().map(Cow::into_owned);
+        let id = |block: &Self| call::id(block.call()?.get("id")).map(Cow::into_owned);
         self.is_open && id(self).is_some_and(|own| Some(own) == id(other))
     }
 
@@ -97,9 +97,8 @@ impl Block {
     pub(super) fn started(&self) -> Option<StreamEvent> {
         match self.kind {
             Kind::Call => {
-                let call = WireCall::new(&self.json);
-                let id = call.id().unwrap_or_default().into_owned();
-                Some(StreamEvent::CallStarted { id, name: call.name().to_owned() })
+                let id = call::id(self.json.get("id")).unwrap_or_default().into_owned();
+                Some(StreamEvent::CallStarted { id, name: call::text(&self.json, "name").to_owned() })
             }
             _ => self.brought(&self.written),
         }
@@ -149,8 +148,9 @@ impl Block {
             }
             Kind::Whole => {}
         }
-        let call = WireCall::new(self.call()?);
-        Some(call.to_call(call.id().unwrap_or_default().as_ref().into()))
+        let call = read(self.call()?, false);
+        let id = call.id.as_deref().unwrap_or_default().into();
+        Some(call.into_call(id))
     }
 
     /// Whether it is a call whose arguments are empty so far, which may be because the model was cut off.
@@ -158,7 +158,7 @@ impl Block {
         self.is_open
             && self.kind == Kind::Call
             && self.written.trim().is_empty()
-            && given_input(&self.json).is_none()
+            && is_blank(self.json.get("input"))
     }
 
     /// Says that a call has no arguments in a way that does not look as if it had been cut off before them.
@@ -179,7 +179,12 @@ impl Block {
         if written.trim().is_empty() {
             let is_cut = !is_whole && self.kind == Kind::Call;
             let nothing = || if is_cut { json!("{") } else { json!({}) };
-            return given_input(&self.json).cloned().unwrap_or_else(nothing);
+            return self
+                .json
+                .get("input")
+                .filter(|input| !is_blank(Some(input)))
+                .cloned()
+                .unwrap_or_else(nothing);
         }
         match serde_json::from_str(&written) {
             Ok(input @ Value::Object(_)) => input,

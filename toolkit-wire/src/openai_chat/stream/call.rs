@@ -1,7 +1,7 @@
 //! One call that comes in pieces.
 
-use super::super::call::{WireCall, unknown};
-use super::super::response::Fields;
+use crate::call::{self as shared, Fields};
+use crate::openai_chat::call::{self, unknown};
 use crate::stream::merge::overlay;
 use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl<'a> Piece<'a> {
             (None, custom) => Self::read(value.as_object(), custom, true),
             (function, _) => Self::read(value.as_object(), function, false),
         };
-        Self { index: index(value), id: WireCall::new(value).id(), ..piece }
+        Self { index: index(value), id: shared::id(value.get("id")), ..piece }
     }
 
     /// A piece of the older `function_call`, which has neither index nor id.
@@ -171,14 +171,10 @@ impl Partial {
         let mut part = self.part_rest.clone();
         part.insert("name".to_owned(), self.name.as_str().into());
         part.insert(text.to_owned(), self.text.as_str().into());
-        let mut call = self.rest.clone();
-        call.insert("id".to_owned(), self.id.as_deref().into());
-        call.insert("type".to_owned(), kind.into());
-        call.insert(kind.to_owned(), part.into());
-        Value::Object(call)
+        call::whole(self.rest.clone(), self.id.as_deref(), kind, part)
     }
 
     pub(super) fn to_call(&self) -> ToolCall {
-        WireCall::new(&self.to_whole()).to_call(CallId::from(self.id.as_deref().unwrap_or_default()))
+        call::read(&self.to_whole(), false).into_call(CallId::from(self.id.as_deref().unwrap_or_default()))
     }
 }

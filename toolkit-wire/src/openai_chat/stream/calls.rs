@@ -1,11 +1,11 @@
 //! The calls of one choice, and which of them a piece belongs to.
 
-use super::super::response::Fields;
 use super::call::{Partial, Piece};
-use crate::ids::Generated;
-use crate::stream::StreamEvent;
+use crate::call::Fields;
+use crate::ids::CallIds;
+use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The calls of one choice so far.
 #[derive(Default)]
@@ -34,8 +34,7 @@ struct Ordered {
 pub(super) struct Ids {
     /// What tells this response from others.
     response: Option<Value>,
-    generated: Option<Generated>,
-    taken: HashSet<String>,
+    ids: Option<CallIds>,
 }
 
 impl Ids {
@@ -49,16 +48,9 @@ impl Ids {
         if call.id.is_some() {
             return;
         }
-        let id = match call.given() {
-            Some(id) => id.to_owned(),
-            None => {
-                let seed = || json!([self.response, call.to_whole()]);
-                let generated = self.generated.get_or_insert_with(|| Generated::new(&seed()));
-                generated.next_free(|id| self.taken.contains(id)).into()
-            }
-        };
-        self.taken.insert(id.clone());
-        call.id = Some(id);
+        let seed = || CallIds::new(&json!([self.response, call.to_whole()]));
+        let id = self.ids.get_or_insert_with(seed).settle(call.given());
+        call.id = Some(id.into());
     }
 }
 

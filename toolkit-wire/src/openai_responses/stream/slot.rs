@@ -1,9 +1,9 @@
 //! One item of a streamed response while it grows.
 
-use super::super::call::{CUSTOM, FUNCTION, WireCall};
-use super::super::response::{Fields, kind};
 use super::call_of;
-use crate::stream::StreamEvent;
+use crate::call::{Fields, is_blank};
+use crate::openai_responses::call::{self, CUSTOM, FUNCTION, kind};
+use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
@@ -197,8 +197,10 @@ impl Slot {
 
     /// Whether it is a call that has ended, was not told, and has no arguments.
     pub(super) fn is_blank_call(&self) -> bool {
-        let call = self.item.as_ref().filter(|_| self.is_done && self.told.is_none()).and_then(WireCall::of);
-        call.is_some_and(WireCall::is_blank)
+        let item = self.item.as_ref().filter(|_| self.is_done && self.told.is_none());
+        let call =
+            item.and_then(|item| call::read(item, false)).filter(|call| !call::is_custom(&call.extras));
+        call.is_some_and(|call| is_blank(call.json.get("arguments")))
     }
 
     /// Takes note that the model was stopped here, if this is a call without arguments.
@@ -280,19 +282,19 @@ impl Slot {
     /// complete, only a `call_id` is its id for sure.
     pub(super) fn announcement(&mut self) -> Option<(String, String)> {
         let item = self.item.as_ref().filter(|_| !self.is_announced)?;
-        let call = WireCall::of(item)?;
-        let id = if self.is_done { call.id()?.into_owned() } else { text(item.as_object()?, "call_id")? };
-        if call.name().is_empty() && !self.is_done {
+        let call = call::read(item, false)?;
+        let id = if self.is_done { call.id?.into_owned() } else { text(item.as_object()?, "call_id")? };
+        if call.name.is_empty() && !self.is_done {
             return None;
         }
         self.is_announced = true;
-        Some((id, call.name().to_owned()))
+        Some((id, call.name.to_owned()))
     }
 
     /// Whether the item is a complete call without any id.
     pub(super) fn needs_id(&self) -> bool {
-        let call = self.item.as_ref().filter(|_| self.is_done).and_then(WireCall::of);
-        call.is_some_and(|call| call.id().is_none())
+        let call = self.item.as_ref().filter(|_| self.is_done).and_then(|item| call::read(item, false));
+        call.is_some_and(|call| call.id.is_none())
     }
 
     pub(super) fn set_id(&mut self, id: &str) {

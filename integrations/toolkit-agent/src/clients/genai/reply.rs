@@ -113,10 +113,7 @@ fn usage_of(usage: &chat::Usage) -> Usage {
         |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or_default();
     let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
     let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
-    Usage {
-        input_tokens: count(usage.prompt_tokens),
-        output_tokens: count(usage.completion_tokens),
-        cached_input_tokens: count(cached),
-        reasoning_tokens: count(reasoning),
-    }
+    Usage::new(count(usage.prompt_tokens), count(usage.completion_tokens))
+        .with_cached_input(count(cached))
+        .with_reasoning(count(reasoning))
 }

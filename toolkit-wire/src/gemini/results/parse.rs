@@ -1,33 +1,36 @@
 //! Results read back out of a history.
 
-use super::part::WireCall;
-use super::spelling::{Fields, get, list};
-use crate::WireError;
-use crate::ids;
-use crate::path::{element, field};
+use crate::gemini::call::read as read_call;
+use crate::gemini::spelling::{Fields, get, list};
+use crate::pairing::{Key, Pairing};
+use crate::path::field;
+use crate::results::listed;
+use crate::{WireError, ids};
 use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::collections::VecDeque;
-use toolkit_core::ToolResult;
 use toolkit_core::call::CallId;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
-use toolkit_core::{ErrorKind, ToolError};
+use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 /// A result as it stands in a part: `{functionResponse: {id?, name, response, parts?}}`.
 #[derive(Clone, Copy)]
-pub(super) struct WireAnswer<'a>(&'a Fields);
+pub(in crate::gemini) struct WireResult<'a>(&'a Fields);
 
-impl<'a> WireAnswer<'a> {
+impl<'a> WireResult<'a> {
     /// `None` if the part holds something else.
-    pub(super) fn of(part: &'a Value) -> Option<Self> {
+    pub(in crate::gemini) fn of(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    pub(super) fn id(self) -> Option<&'a str> {
+    /// How the result's call is known.
+    pub(in crate::gemini) fn key(self) -> Key<'a> {
+        Key { id: self.id().map(Into::into), name: Some(self.name()) }
+    }
+
+    fn id(self) -> Option<&'a str> {
         get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty())
     }
 
-    pub(super) fn name(self) -> &'a str {
+    fn name(self) -> &'a str {
         get(self.0, "name").and_then(Value::as_str).unwrap_or_default()
     }
 
@@ -67,8 +70,8 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// The text without the lines that [`encode_results`](super::results::encode_results) writes for the
-/// media, which tell the names of files. `None` if there are no others.
+/// The text without the lines that [`encode_result`](super::encode_result) writes for the media,
+/// which tell the names of files. `None` if there are no others.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();
     let mut lines = Vec::new();
@@ -112,71 +115,46 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// What stands in a history, in order.
-enum Entry<'a> {
-    Calls(Vec<WireCall<'a>>),
-    Answer(WireAnswer<'a>),
-}
-
-pub(super) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-    let mut entries = Vec::new();
-    match payload {
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                read(item, &element("", index), &mut entries)?;
-            }
+/// Parses the results of a history, of one content or of one part.
+///
+/// A result without an id gets the one that [`parse_calls`](crate::ApiFormat::parse_calls) gives its call.
+/// If the call is not there, it gets one of its own.
+pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+    let mut pairing = Pairing::default();
+    let mut call_ids: Vec<CallId> = Vec::new();
+    let mut found: Vec<(WireResult<'_>, Option<CallId>)> = Vec::new();
+    let listed = listed(payload, "a content, or a part with `functionResponse`")?;
+    for (path, item) in &listed {
+        let parts = parts(item, path)?;
+        let calls: Vec<_> = parts.iter().filter_map(|part| read_call(part, false)).collect();
+        call_ids.extend(ids::complete(calls.iter().map(|call| (call.json, call.id.as_deref()))));
+        pairing.begin_turn();
+        for call in calls {
+            pairing.call(Key { id: call.id, name: Some(call.name) });
         }
-        _ => read(payload, "", &mut entries)?,
-    }
-    Ok(results(&entries))
-}
-
-fn read<'a>(item: &'a Value, path: &str, entries: &mut Vec<Entry<'a>>) -> Result<(), WireError> {
-    let expected = "a content, or a part with `functionResponse`";
-    let Some(fields) = item.as_object() else { return Err(WireError::new(path, expected)) };
-    let parts = match fields.get("parts") {
-        Some(Value::Array(parts)) => parts.as_slice(),
-        Some(_) => return Err(WireError::new(field(path, "parts"), "a list of parts")),
-        None if ["role", "content", "type"].iter().any(|name| fields.contains_key(*name)) => {
-            return Err(WireError::new(field(path, "parts"), "a list of parts"));
-        }
-        None => std::slice::from_ref(item),
-    };
-    let calls: Vec<WireCall<'a>> = parts.iter().filter_map(WireCall::of).collect();
-    if !calls.is_empty() {
-        entries.push(Entry::Calls(calls));
-    }
-    entries.extend(parts.iter().filter_map(WireAnswer::of).map(Entry::Answer));
-    Ok(())
-}
-
-/// A result without an id belongs to the first call of its name before it that has no result yet, and
-/// gets the id that [`parse_calls`](super::calls::parse_calls) gives that call. If the calls are not
-/// there, it gets one of its own.
-fn results(entries: &[Entry<'_>]) -> Vec<ToolResult> {
-    let mut open: VecDeque<(CallId, &str)> = VecDeque::new();
-    let mut found: Vec<(WireAnswer<'_>, Option<CallId>)> = Vec::new();
-    for entry in entries {
-        match entry {
-            Entry::Calls(calls) => {
-                let ids = ids::complete(calls.iter().map(|call| (call.call, call.id())));
-                open = ids.into_iter().zip(calls.iter().map(|call| call.name())).collect();
-            }
-            Entry::Answer(answer) => {
-                let at = open.iter().position(|(id, name)| match answer.id() {
-                    Some(given) => id.as_str() == given,
-                    None => *name == answer.name(),
-                });
-                let call = at.and_then(|at| open.remove(at)).map(|(id, _)| id);
-                found.push((*answer, answer.id().map(CallId::from).or(call)));
-            }
+        for result in parts.iter().filter_map(WireResult::of) {
+            let call = pairing.result(result.key()).and_then(|number| call_ids.get(number));
+            found.push((result, result.id().map(CallId::from).or_else(|| call.cloned())));
         }
     }
-    let seeds: Vec<Value> = found.iter().map(|(answer, _)| json!(answer.0)).collect();
-    let given = found.iter().map(|(_, id)| id.as_ref().map(|id| Cow::Borrowed(id.as_str())));
+    let seeds: Vec<Value> = found.iter().map(|(result, _)| json!(result.0)).collect();
+    let given = found.iter().map(|(_, id)| id.as_ref().map(CallId::as_str));
     let ids = ids::complete(seeds.iter().zip(given));
-    let results = found.iter().zip(ids).enumerate().map(|(position, ((answer, _), id))| {
-        ToolResult::new(id, answer.name(), answer.outcome()).with_position(position)
+    let results = found.iter().zip(ids).enumerate().map(|(position, ((result, _), id))| {
+        ToolResult::new(id, result.name(), result.outcome()).with_position(position)
     });
-    results.collect()
+    Ok(results.collect())
+}
+
+fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {
+    let Some(fields) = item.as_object() else {
+        return Err(WireError::new(path, "a content, or a part with `functionResponse`"));
+    };
+    match fields.get("parts") {
+        Some(Value::Array(parts)) => Ok(parts),
+        None if !["role", "content", "type"].iter().any(|name| fields.contains_key(*name)) => {
+            Ok(std::slice::from_ref(item))
+        }
+        _ => Err(WireError::new(field(path, "parts"), "a list of parts")),
+    }
 }
