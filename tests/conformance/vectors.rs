@@ -24,7 +24,7 @@ impl<T, E: Display> Context<T> for Result<T, E> {
 }
 
 /// The folders with vector files: the one of this repository, and that of all rows. The second one may be absent
-/// where nobody asks for it and no CI runs.
+/// where it is not asked for and no CI runs.
 pub(crate) fn folders() -> Result<Vec<PathBuf>, String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let asked = env::var_os("TOOLKIT_VECTORS");
