@@ -1,4 +1,4 @@
-//! Tools that a person has to allow: rules decide, and where they do not, somebody is asked.
+//! Permissions: rules allow or deny calls, and a human approves the rest.
 //!
 //! Run with `cargo run --example approval`.
 
@@ -21,7 +21,7 @@ fn delete(path: String) -> String {
     format!("{path} is gone")
 }
 
-/// A program with a window would show a dialogue here, and wait.
+/// Decides on the request; a desktop program would show a dialogue and wait.
 async fn ask_the_user(question: ApprovalRequest) -> Approval {
     println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
     match question.arguments["path"].as_str() {

@@ -1,4 +1,4 @@
-//! One tool, documented in five styles: the model sees the same.
+//! One tool, documented in five styles: the model sees the same definition.
 //! Run with `cargo run --example docstyles`.
 #![allow(clippy::print_stdout, unused_variables)]
 use toolkit::prelude::*;

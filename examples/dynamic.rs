@@ -1,4 +1,4 @@
-//! Tools that are known only at run time: their schemas come from text, as from a remote server or a file.
+//! Tools known only at run time: their schemas come from text, as from a server or a file.
 //!
 //! Run with `cargo run --example dynamic --features jsonschema`. It needs no network and no key.
 
@@ -15,7 +15,7 @@ const LISTED: &str = r#"[
     {"name": "sum", "description": "Sums numbers.", "schema": {"type": "array", "items": {"type": "number"}}}
 ]"#;
 
-/// The arguments of a tool that is a closure.
+/// The arguments of a closure tool.
 #[derive(ToolParams)]
 struct Add {
     a: i64,

@@ -1,4 +1,4 @@
-//! Tools that come, go and are switched off while calls run.
+//! A live registry: tools are added, enabled and disabled while calls run.
 //!
 //! Run with `cargo run --example live_registry`.
 
@@ -6,7 +6,7 @@
 
 use toolkit::LiveRegistry;
 use toolkit::prelude::*;
-use toolkit::registry::Admission;
+use toolkit::registry::CheckOutcome;
 
 /// Search the web.
 #[tool(tags("network"))]
@@ -24,10 +24,10 @@ fn delete_file(path: String) -> String {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let live = LiveRegistry::new(ToolRegistry::from_tools(tools![search_web])?)?;
     live.add_check(|tool, _| match tool.metadata.destructive {
-        Some(true) => Admission::Disable("a person must enable it first".to_owned()),
-        _ => Admission::Accept,
+        Some(true) => CheckOutcome::Disable("an operator must enable it first".to_owned()),
+        _ => CheckOutcome::Accept,
     });
-    let dispatcher = Dispatcher::new(&live)?; // Each batch gets the tools that are there when it starts.
+    let dispatcher = Dispatcher::new(&live)?; // Each batch gets a snapshot of the tools.
     let mut changes = live.subscribe();
 
     let ask = async move |title: &str| {

@@ -1,4 +1,4 @@
-//! What stands between a call and its tool: a closure that measures, callbacks, retries, and duplicates that run once.
+//! Middleware: a timing closure, callbacks, retries, and deduplication.
 //!
 //! Run with `cargo run --example middleware`.
 
@@ -11,7 +11,7 @@ use toolkit::prelude::*;
 
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
 
-/// Look up the weather. The line breaks down now and then.
+/// Look up the weather. The connection fails now and then.
 #[tool(read_only, retries = 2)]
 async fn weather(city: String) -> Result<String, String> {
     match ATTEMPTS.fetch_add(1, Ordering::Relaxed) % 2 {

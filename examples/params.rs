@@ -1,4 +1,4 @@
-//! Parameters of your own types: nested, with constraints, and what the model reads after a mistake.
+//! Parameters of your own types: nested, with constraints, and the error for a wrong call.
 //!
 //! Run with `cargo run --example params`.
 

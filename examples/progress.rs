@@ -1,4 +1,4 @@
-//! Tools that say how far they are, remember, and hand over to another agent.
+//! Tools with progress reports, session state, and hand-over to another agent.
 //!
 //! Run with `cargo run --example progress`.
 

@@ -1,4 +1,4 @@
-//! One registry, four providers: what each is asked, what it answers, and what it is told then.
+//! One registry, four providers: the request, the response and the answer of each.
 //!
 //! Run with `cargo run --example providers`.
 
@@ -18,7 +18,7 @@ async fn get_weather(city: String, #[param(range = 1..=7)] days: Option<u8>) -> 
     format!("{city}: clear, 21 °C for {} days", days.unwrap_or(1))
 }
 
-/// What each provider answers. Names with dots are spelled so that it takes them.
+/// Returns the response of each provider. Names with dots have the provider's spelling.
 fn response(format: ApiFormat) -> Value {
     let arguments = json!({"city": "Beijing", "days": 3});
     let text = arguments.to_string();
@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // A call of a stream runs while the model still writes.
+    // A streamed call runs while the model still writes.
     let mut stream = ApiFormat::Anthropic.accumulator();
     let body = r#"data: {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_2", "name": "weather_get", "input": {}}}
 

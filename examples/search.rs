@@ -1,4 +1,4 @@
-//! Many tools, of which the model sees few: it searches for the others.
+//! Tool search: the model sees few tools and searches for the others.
 //!
 //! Run with `cargo run --example search`.
 
@@ -37,9 +37,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tools = tools![read_file, get_weather, convert_money, send_mail];
     let registry = ToolRegistry::from_tools(tools)?.with_tool_search();
 
-    println!("The model is told of:");
-    let told = registry.definitions(ApiFormat::Anthropic).to_value();
-    for tool in told.as_array().into_iter().flatten() {
+    println!("Published to the model:");
+    let published = registry.definitions(ApiFormat::Anthropic).to_value();
+    for tool in published.as_array().into_iter().flatten() {
         println!("  {}", tool["name"].as_str().unwrap_or_default());
     }
 
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    println!("\nA model searches, and calls what it has found:");
+    println!("\nA model searches and calls its findings:");
     let dispatcher = Dispatcher::new(registry)?;
     let calls = [
         ("discover_tools", r#"{"query": "weather of a city"}"#),

@@ -1,7 +1,7 @@
-//! A million calls, many of them faulty, through one dispatcher: every call is answered, and memory does not grow.
+//! A million calls, many of them faulty, through one dispatcher: each gets a result, and memory does not grow.
 //!
 //! `cargo run --release --example soak [CALLS]`; without a number, a debug build makes fewer calls. The exit status is 1 if
-//! a call has no answer or no last event, or memory grew after the first tenth.
+//! a call has no result or no last event, or memory grew after the first tenth.
 
 #![allow(clippy::panic, clippy::print_stdout, reason = "the tools panic on purpose")]
 
@@ -13,10 +13,10 @@ use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventK
 use toolkit::middleware::Retry;
 use toolkit::prelude::*;
 
-/// So many tasks dispatch at the same time.
+/// The number of concurrently dispatching tasks.
 const TASKS: u64 = 16;
 
-/// How much the allocator may take without being said to leak, and how much more with every call.
+/// The tolerated growth of memory: in total, and per call.
 const TOLERATED_BYTES: (u64, u64) = (1_536 << 10, 4);
 
 #[tool]
@@ -66,12 +66,12 @@ fn blocks() -> u8 {
     1
 }
 
-/// The same number for the same `n`, and any other for the next.
+/// Returns a pseudo-random number for `n`.
 fn mixed(n: u64) -> u64 {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
-/// The call number `n` of the run. One in four is no plain success.
+/// Returns call number `n` of the run. One in four is not a plain success.
 fn call(n: u64) -> ToolCall {
     let (tool, arguments) = match mixed(n) % 128 {
         0..2 => ("ad", r#"{"a": 1, "b": 2}"#),
@@ -92,8 +92,8 @@ fn call(n: u64) -> ToolCall {
     ToolCall::new(format!("call_{n}"), tool, arguments)
 }
 
-/// Dispatches calls in batches of all sizes, some of which are cancelled or given up, and returns how many
-/// calls have no answer.
+/// Dispatches calls in batches of all sizes, cancels or drops some, and returns the number of calls without a
+/// result.
 async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
     let (mut next, mut unanswered) = (calls.start, 0);
     while next < calls.end {
@@ -109,7 +109,7 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
                 batch.finish().await.len()
             }
             1 => {
-                // Nobody waits for the answers any more; there is a last event all the same.
+                // The batch is dropped; the last event still comes.
                 drop(tokio::time::timeout(Duration::from_millis(1), dispatcher.dispatch(batch)).await);
                 usize::try_from(size).unwrap_or_default()
             }
@@ -128,7 +128,7 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
     unanswered
 }
 
-/// What was told of calls: how many there are, and how many ended how.
+/// Counts of emitted events: open calls, and ended ones by status.
 #[derive(Debug, Default, Clone)]
 struct Tally(Arc<Mutex<(u64, BTreeMap<CallStatus, u64>)>>);
 
@@ -142,14 +142,14 @@ impl Tally {
         }
     }
 
-    /// How many calls have not ended, and how many ended how.
+    /// Returns the number of open calls, and of ended ones by status.
     fn so_far(&self) -> (u64, BTreeMap<CallStatus, u64>) {
         let (called, ended) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (called - ended.values().sum::<u64>(), ended)
     }
 }
 
-/// The resident memory of this process; `None` where the system does not tell.
+/// Returns the resident memory of this process; `None` if the system does not report it.
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())
@@ -159,7 +159,7 @@ fn resident_kib() -> Option<u64> {
 async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let default = if cfg!(debug_assertions) { 150_000 } else { 1_000_000 };
     let calls = std::env::args().nth(1).map_or(Ok(default), |calls| calls.parse::<u64>())?;
-    // The tools' panics are part of the plan.
+    // The tools panic on purpose.
     std::panic::set_hook(Box::new(|_| {}));
 
     let log = ExecutionLog::new(1_000);

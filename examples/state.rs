@@ -1,4 +1,4 @@
-//! What the program lends to its tools: by type, and never seen by the model.
+//! State for tools: found by type, never seen by the model.
 //!
 //! Run with `cargo run --example state`.
 
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use toolkit::prelude::*;
 
-/// Read by many calls at once, so it needs no lock.
+/// Only read, so it needs no lock.
 struct Prices(BTreeMap<&'static str, u32>);
 
-/// Changed by calls, so it has one.
+/// Changed by calls, so it has a lock.
 type Basket = Mutex<Vec<String>>;
 
 /// Put something into the basket.

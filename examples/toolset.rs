@@ -1,4 +1,4 @@
-//! Methods as tools, and two values of one type beside each other, each in its namespace.
+//! Methods as tools: two values of one type, each in its own namespace.
 //!
 //! Run with `cargo run --example toolset`.
 

@@ -1,4 +1,4 @@
-//! A sink that stores the full texts of results as files of a directory of limited size.
+//! [`DirectorySink`]: full texts of truncated results, in files of a bounded directory.
 
 use std::error::Error;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -103,7 +103,7 @@ impl DirectorySink {
     fn write(&self, full: &FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
         let length = u64::try_from(full.text.len())?;
         if length > self.max_bytes {
-            return Err("the text is longer than all files may be together".into());
+            return Err("the text exceeds the size limit of the directory".into());
         }
         private_folder().create(&self.folder)?;
         self.make_room(length)?;

@@ -1,4 +1,4 @@
-//! Turns plain functions into tools that any LLM can call.
+//! Turns plain functions into tools for any LLM.
 //!
 //! ```
 //! use toolkit::prelude::*;
@@ -20,25 +20,35 @@
 //! # }).unwrap();
 //! ```
 //!
-//! # The way of a call
+//! # Life of a call
 //!
 //! | step | with |
 //! | --- | --- |
-//! | a function becomes a tool | [`#[tool]`](macro@tool) makes a [`FunctionTool`], [`ClosureTool::new`] takes a closure, `DynamicTool` (feature `jsonschema`) a schema known only at run time; anything else that implements [`Tool`] is one too |
-//! | tools are collected | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`] |
-//! | tools of others join | a [`ToolProvider`] answers calls of tools that something else has; [`AdaptedTool`] and [`RegistryView`] show tools under other names and with other arguments |
-//! | the model is told | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`] |
-//! | it need not be told of all | [`ToolRegistry::with_tool_search`] leaves tools marked `defer` out, and has the model search for them |
-//! | the model asks | [`ApiFormat::parse_calls`] reads [`ToolCall`]s out of its response |
-//! | the calls run | [`Dispatcher::dispatch`] gives one [`ToolResult`] for each, in their order; [`Middleware`] stands in between: [`Permissions`], [`Retry`], [`Deduplicate`], [`RateLimit`], [`AttemptLimit`], [`Callbacks`], `Cache` (feature `cache`), layers of `tower` (feature `tower`), closures |
-//! | the model is answered | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] make the messages |
+//! | Define tools | [`#[tool]`](macro@tool) on functions, [`#[toolset]`](macro@toolset) on methods, [`ClosureTool`] for closures, `DynamicTool` (feature `jsonschema`) for schemas known at run time, or any type with [`Tool`] |
+//! | Collect them | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`]; [`LiveRegistry`] changes at run time |
+//! | Integrate foreign tools | [`ToolProvider`] for those of a server; [`AdaptedTool`] and [`RegistryView`] for other names and arguments |
+//! | Publish them | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`]; [`ToolRegistry::with_tool_search`] lets the model search for deferred tools |
+//! | Parse calls | [`ApiFormat::parse_calls`] reads [`ToolCall`]s from a response |
+//! | Run them | [`Dispatcher::dispatch`] returns one [`ToolResult`] per call, in order; [`middleware`] adds permissions, retries, limits and caching |
+//! | Answer the model | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] write the messages |
 //!
-//! # Who reads which error
+//! # Errors
 //!
-//! - [`ToolError`] is for the **model**: the result of a call that failed, with a text that says what to do.
-//! - [`BuildError`] is for the **programmer**: two tools of one name, a name that is not legal. It comes before
-//!   the program serves.
-//! - [`WireError`] is for the **program**: a provider's payload that is not what its format says.
+//! - [`ToolError`] is for the **model**: the failed result of a call, with advice.
+//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and the like, found before the program
+//!   serves calls.
+//! - [`WireError`] is for the **program**: a provider's payload that violates its format.
+//!
+//! # Features
+//!
+//! All are off by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time |
+//! | `cache` | `middleware::Cache`: answers repeated calls from memory |
+//! | `tower` | module `tower`: dispatchers as services, layers as middleware |
+//! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
 
 mod directory;
 pub mod testing;
@@ -64,7 +74,7 @@ pub use toolkit_schema as schema;
 pub use toolkit_wire as wire;
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 
-/// What tools give back: content, long results, and where they are kept.
+/// Tool output: content, truncation, and sinks for full results.
 pub mod output {
     pub use crate::directory::DirectorySink;
     pub use toolkit_core::output::*;
@@ -82,7 +92,7 @@ pub use toolkit_macros::toolset;
 #[doc(hidden)]
 pub use toolkit_core::__private;
 
-/// What nearly every program with tools needs.
+/// The names for nearly every program with tools.
 pub mod prelude {
     pub use crate::{
         ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams,
@@ -90,7 +100,7 @@ pub mod prelude {
     };
 }
 
-/// The code of the README, compiled and run with the tests.
+/// Compiles and runs the code of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -1,15 +1,15 @@
-//! For a program's own tests: a file that shows every change of its tools in a review.
+//! Snapshot tests of a program's tools: a file to show every change in a review.
 //!
 //! ```no_run
 //! #[test]
-//! fn the_tools_are_as_they_were() {
+//! fn tools_are_unchanged() {
 //!     toolkit::testing::assert_tools_unchanged("tests/tools.json");
 //! }
 //! ```
 //!
-//! The first run writes the file, to be committed. After that the test fails when a tool is gone or new, or when its
-//! description, its parameters or its result have changed, and says of each change whether it breaks calls that were
-//! right before. With `TOOLKIT_UPDATE=1` in the environment the file is written anew.
+//! The first run writes the file; commit it. Later runs fail on added and removed tools, and on changes of
+//! descriptions, parameters and results, and report which changes break existing calls. `TOOLKIT_UPDATE=1` in the
+//! environment writes the file anew.
 
 use crate::{BuildError, ToolRegistry};
 use std::path::{Path, PathBuf};
@@ -17,31 +17,31 @@ use std::{env, fmt, fs, io};
 
 pub use toolkit_core::testing::{ToolChange, ToolChanges, changes, record};
 
-/// The variable that asks for the file to be written anew.
+/// The environment variable for updates of the file.
 const UPDATE: &str = "TOOLKIT_UPDATE";
 
-/// Compares all [discovered](ToolRegistry::discover) tools with the record in a file, and writes it if it is
-/// not there. A relative path begins at the package, where `cargo test` runs.
+/// Compares all [discovered](ToolRegistry::discover) tools with the record in a file, or creates the file. A relative
+/// path starts at the package, where `cargo test` runs.
 ///
 /// # Panics
-/// If the tools are not as recorded, if two have one name, or if the file cannot be read or written.
+/// The tools differ from the record, two have the same name, or the file cannot be read or written.
 #[track_caller]
 pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
     let check = || check(&ToolRegistry::discover().map_err(Problem::Build)?, path.as_ref(), must_update());
     fail_unless_ok(check());
 }
 
-/// Like [`assert_tools_unchanged`], for the tools of a registry.
+/// Compares the tools of a registry with the record in a file, see [`assert_tools_unchanged`].
 ///
 /// # Panics
-/// If the tools are not as recorded, or if the file cannot be read or written.
+/// The tools differ from the record, or the file cannot be read or written.
 #[track_caller]
 pub fn assert_registry_unchanged(registry: &ToolRegistry, path: impl AsRef<Path>) {
     fail_unless_ok(check(registry, path.as_ref(), must_update()));
 }
 
 #[track_caller]
-#[expect(clippy::panic, reason = "that is how a test fails")]
+#[expect(clippy::panic, reason = "tests fail by panicking")]
 fn fail_unless_ok(result: Result<(), Problem>) {
     if let Err(problem) = result {
         panic!("{problem}");
@@ -68,7 +68,7 @@ fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Probl
     if changes.is_empty() { Ok(()) } else { Err(Problem::Changed(path.to_owned(), changes)) }
 }
 
-/// Why a test fails.
+/// The reason of a failed test.
 enum Problem {
     Build(BuildError),
     File(PathBuf, io::Error),
@@ -84,7 +84,7 @@ impl fmt::Display for Problem {
                 let path = path.display();
                 write!(
                     f,
-                    "the tools are not as `{path}` says:\n{changes}\nif that is meant, run once more with {UPDATE}=1"
+                    "the tools differ from `{path}`:\n{changes}\nto accept the changes, run again with {UPDATE}=1"
                 )
             }
         }

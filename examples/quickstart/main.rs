@@ -1,6 +1,6 @@
-//! Real answers of a model, with parallel tool calls, answered by plain functions.
+//! Recorded responses of a model with parallel tool calls, answered by plain functions.
 //!
-//! Run with `cargo run --example quickstart`. It needs no network and no key: the answers were recorded.
+//! Run with `cargo run --example quickstart`. It needs no network and no key.
 
 mod report;
 

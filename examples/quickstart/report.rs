@@ -1,4 +1,4 @@
-//! Printing for people: the definitions, the calls, the results, the messages.
+//! Readable output of definitions, calls, results and messages.
 
 #![allow(clippy::print_stdout)]
 
@@ -8,7 +8,7 @@ use toolkit::serde_json::{self, Value};
 use toolkit::wire::Definitions;
 use toolkit::{ToolCall, ToolResult};
 
-/// The recorded responses in the order of their names, each with a title.
+/// Returns the recorded responses with titles, sorted by name.
 pub(crate) fn recorded_responses() -> Result<Vec<(String, Value)>, Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/data");
     let mut files = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
@@ -37,7 +37,7 @@ pub(crate) fn definitions(definitions: &Definitions) {
     println!("\nOne of them as JSON:\n  {}", tools.first().unwrap_or(&Value::Null));
 }
 
-/// The members of an object schema, one a line, nested ones further in.
+/// Prints the members of an object schema, one a line, nested ones indented.
 fn members(schema: &Value, depth: usize) {
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {

@@ -1,17 +1,17 @@
-//! A conversation with calls, written for each provider.
+//! A conversation with tool calls, encoded for each provider.
 
 use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::{ApiFormat, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult};
 
-/// What the user asks, what the model calls, what the tools answer.
+/// A user message, the model's calls, and the tools' results.
 pub(crate) struct Turn {
     pub(crate) asks: String,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// Turns, and the tools that they use.
+/// Turns with their tools.
 #[derive(Default)]
 pub(crate) struct Conversation {
     pub(crate) tools: Vec<ToolDefinition>,
@@ -19,7 +19,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// One section for each format, with the fields that its requests have.
+    /// Returns a section per format, with the fields of its requests.
     pub(crate) fn to_json(&self, options: &DefinitionOptions) -> Value {
         let sections = ApiFormat::ALL.into_iter().map(|format| {
             let name = if format == ApiFormat::Gemini { "gemini" } else { format.name() };

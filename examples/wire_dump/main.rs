@@ -1,4 +1,4 @@
-//! The JSON that the library writes for each provider, for checks against the providers' own types.
+//! The JSON encoded for each provider, for checks against the providers' own types.
 //!
 //! `cargo run --example wire_dump` prints one document: definitions, choice and history of some tools in
 //! all four formats. `cargo run --example wire_dump -- [--strict] [--json-schema] FILE.jsonl FOLDER` reads
@@ -19,7 +19,7 @@ use toolkit::serde_json::{self, Value};
 use toolkit::wire::{StrictTools, interop};
 use toolkit::{DefinitionOptions, ToolCall, ToolDefinition, ToolOutput, ToolResult};
 
-/// The most tools in one document; providers take 128.
+/// The maximum number of tools in one document; providers accept 128.
 const MOST_TOOLS: usize = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes one document for as many lines as have tools of different names.
+/// Writes a document for consecutive lines with distinct tool names.
 fn dump(file: &Path, folder: &Path, options: &DefinitionOptions) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -72,7 +72,7 @@ fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
     names.len() + tools.len() <= MOST_TOOLS && !tools.iter().any(|tool| names.contains(tool.name.as_str()))
 }
 
-/// The tools and calls of one line; `None` if a name is not legal.
+/// Returns the tools and calls of one line; `None` if a name is illegal.
 fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let list = |name: &str| line[name].as_array().into_iter().flatten();
     let tools = list("tools").map(|tool| interop::definition_from_neutral(tool).ok());

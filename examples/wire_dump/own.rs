@@ -1,4 +1,4 @@
-//! Tools of every shape, and results of every kind.
+//! Tools with every kind of parameter, and results of every kind.
 
 use crate::conversation::{Conversation, Turn};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ fn now() -> &'static str {
     "12:00"
 }
 
-/// Turns in which each kind of content comes back.
+/// Returns turns with results of each kind of content.
 pub(crate) fn conversation() -> Conversation {
     let mut tools: Vec<ToolDefinition> =
         tools![add, search_web, measure, now].iter().map(|tool| tool.definition().clone()).collect();
@@ -92,7 +92,7 @@ pub(crate) fn conversation() -> Conversation {
     Conversation { tools, turns: vec![turn(0, outcomes), single_turn()] }
 }
 
-/// As many parallel calls as there are outcomes.
+/// Returns parallel calls, one per outcome.
 fn turn(number: usize, outcomes: Vec<Result<ToolOutput, ToolError>>) -> Turn {
     let calls: Vec<ToolCall> = (0..outcomes.len())
         .map(|index| ToolCall::new(format!("call_{number}_{index}"), "add", r#"{"a": 1, "b": 2}"#))
@@ -101,7 +101,7 @@ fn turn(number: usize, outcomes: Vec<Result<ToolOutput, ToolError>>) -> Turn {
     Turn { asks: "What is 1 + 2?".to_owned(), calls, results }
 }
 
-/// A call whose arguments were cut off, with an id that another provider made.
+/// Returns a call with truncated arguments and another provider's id.
 fn single_turn() -> Turn {
     let call = ToolCall::new("toolu:01/ü", "web.search", r#"{"query": "ru"#);
     let results = vec![ToolResult::of(&call, Err(ToolError::failed("the arguments are no JSON")))];

@@ -1,7 +1,8 @@
 //! Python values as `repr` writes them, with the JSON that their counterparts in Rust are written as.
 
 use serde::{Serialize, Serializer};
-use toolkit_core::output::{Base64, IntoOutcome};
+use toolkit_core::IntoToolOutput;
+use toolkit_core::output::Base64;
 use toolkit_core::{Json, ToolError, ToolOutput};
 
 use std::collections::BTreeSet;
@@ -28,19 +29,19 @@ impl Python {
     /// What a tool gives back that returns this value's counterpart.
     pub(crate) fn returned(self) -> Result<ToolOutput, ToolError> {
         match self {
-            Self::None => ().into_outcome(),
-            Self::Bool(value) => value.into_outcome(),
-            Self::Int(value) => value.into_outcome(),
-            Self::Float(value) => value.into_outcome(),
-            Self::Text(text) => text.into_outcome(),
-            Self::Bytes(bytes) => Base64(bytes).into_outcome(),
-            Self::Path(path) => PathBuf::from(path).into_outcome(),
+            Self::None => ().into_tool_output(),
+            Self::Bool(value) => value.into_tool_output(),
+            Self::Int(value) => value.into_tool_output(),
+            Self::Float(value) => value.into_tool_output(),
+            Self::Text(text) => text.into_tool_output(),
+            Self::Bytes(bytes) => Base64(bytes).into_tool_output(),
+            Self::Path(path) => PathBuf::from(path).into_tool_output(),
             Self::Set(items) if items.iter().all(|item| matches!(item, Self::Int(_))) => {
                 let number = |item: &Self| if let Self::Int(number) = item { Some(*number) } else { None };
-                items.iter().filter_map(number).collect::<BTreeSet<i128>>().into_outcome()
+                items.iter().filter_map(number).collect::<BTreeSet<i128>>().into_tool_output()
             }
-            Self::List(items) => items.into_outcome(),
-            other => Json(other).into_outcome(),
+            Self::List(items) => items.into_tool_output(),
+            other => Json(other).into_tool_output(),
         }
     }
 }

@@ -145,12 +145,9 @@ async fn what_is_hidden_cannot_be_given_and_messages_use_the_names_that_the_mode
         ),
         (
             r#"{"query": "a", "key": "mine", "limit": 0}"#,
-            vec!["`key`: there is no such parameter; there is `limit` or `place` or `query`", "`limit`"],
+            vec!["`key`: there is no such parameter; use `limit` or `place` or `query`", "`limit`"],
         ),
-        (
-            r#"{"q": "a"}"#,
-            vec!["`q`: there is no such parameter; there is", "`query`: required, but missing"],
-        ),
+        (r#"{"q": "a"}"#, vec!["`q`: there is no such parameter; use", "`query`: required, but missing"]),
         (r#"{"words": "a", "query": "b"}"#, vec!["`words`: there is no such parameter"]),
         (
             r#"{"querry": "a"}"#,
@@ -249,10 +246,8 @@ fn what_cannot_be_is_refused_when_the_view_is_made() {
         .with_arguments([Argument::of("key").fixed(json!({"top": "secret"}))])
         .expect_err("it is a text");
     let text = error.to_string();
-    assert!(
-        text.starts_with("argument `key` of tool `search` cannot be changed so: the tool does not take"),
-        "{text}"
-    );
+    assert!(text.starts_with("argument `key` of tool `search` (defined at "), "{text}");
+    assert!(text.contains(") cannot be transformed: the tool does not take"), "{text}");
     assert!(!text.contains("secret"), "{text}");
     // Names may be exchanged.
     view([Argument::of("q").with_name("key"), Argument::of("key").with_name("q")]);

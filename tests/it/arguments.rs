@@ -1,4 +1,4 @@
-//! What a model reads when its arguments are wrong, and what is understood all the same.
+//! Argument errors for the model, and coercion of near misses.
 
 use std::collections::HashMap;
 use toolkit::ErrorKind;
@@ -93,7 +93,7 @@ async fn one_violation_is_one_line() {
 }
 
 #[tokio::test]
-async fn text_that_is_not_json_is_reported_with_its_position() {
+async fn invalid_json_fails_with_its_position() {
     check_message(
         call("find_rows", r#"{"table": "t", "filters": [}"#).await,
         ErrorKind::InvalidJson,
@@ -107,7 +107,7 @@ async fn text_that_is_not_json_is_reported_with_its_position() {
 }
 
 #[tokio::test]
-async fn json_that_is_not_an_object_is_refused() {
+async fn json_other_than_an_object_is_refused() {
     for (arguments, found) in
         [("[1, 2]", "array [1, 2]"), ("5", "number 5"), ("true", "boolean true"), (r#""x""#, r#"string "x""#)]
     {
@@ -127,7 +127,7 @@ async fn no_arguments_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn what_can_be_meant_is_understood() {
+async fn near_misses_are_coerced() {
     let expected = r#"t ["a<5"] Some(Ascending) 7 Some({"w": 1.5})"#;
     for arguments in [
         r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": 7, "weights": {"w": 1.5}}"#,
@@ -145,7 +145,7 @@ async fn what_can_be_meant_is_understood() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused() {
+async fn other_mismatches_are_refused() {
     for arguments in [
         r#"{"table": "t", "filters": [], "limit": 7.5}"#,
         r#"{"table": "t", "filters": [], "limit": "seven"}"#,
@@ -160,7 +160,7 @@ async fn what_cannot_be_meant_is_refused() {
 }
 
 #[tokio::test]
-async fn a_message_is_bounded_whatever_the_model_writes() {
+async fn messages_are_bounded_for_any_arguments() {
     let long = "x".repeat(100_000);
     let many: String = (0..5_000).map(|index| format!(r#""{index}": "{long:.50}", "#)).collect();
     let arguments = format!(r#"{{{many} "{long}": 1, "table": ["{long}"], "filters": []}}"#);
@@ -193,7 +193,7 @@ async fn call_numbers(arguments: &str) -> Result<String, ToolError> {
 }
 
 #[tokio::test]
-async fn whole_numbers_are_integers_and_nothing_is_rounded() {
+async fn whole_numbers_become_integers_without_rounding() {
     for (arguments, expected) in [
         (r#"{"whole": -0}"#, "Some(0) None None None"),
         (r#"{"whole": "-0.0"}"#, "Some(0) None None None"),
@@ -222,7 +222,7 @@ async fn whole_numbers_are_integers_and_nothing_is_rounded() {
 }
 
 #[tokio::test]
-async fn the_fault_is_named_where_it_is() {
+async fn a_violation_names_its_path() {
     for (arguments, message) in [
         (r#"{"keyed": {"1": "x"}}"#, "`keyed.1`: expected boolean, got string \"x\""),
         (

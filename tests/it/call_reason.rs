@@ -99,7 +99,7 @@ fn a_parameter_of_that_name_is_reported_where_it_would_be_lost() {
     let error = Dispatcher::new(tools().with_call_reason(true)).unwrap_err();
     assert!(matches!(error.problems(), [BuildProblem::ReservedParameter { .. }]), "{error}");
     let text = error.to_string();
-    assert!(text.starts_with("tool `explain` must not have a parameter `call_reason`"), "{text}");
+    assert!(text.starts_with("tool `explain` (defined at "), "{text}");
 }
 
 #[tokio::test]

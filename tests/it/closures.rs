@@ -1,4 +1,4 @@
-//! Closures as tools, with arguments of a type.
+//! Closure tools with typed arguments.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -54,7 +54,7 @@ fn refused(outcome: Result<String, String>, lines: &[&str]) {
 }
 
 #[test]
-fn the_schema_is_that_of_the_type_and_forbids_what_it_would_ignore() {
+fn the_schema_of_the_type_forbids_ignored_names() {
     assert_eq!(
         search().definition().parameters,
         json!({
@@ -76,7 +76,7 @@ fn the_schema_is_that_of_the_type_and_forbids_what_it_would_ignore() {
 }
 
 #[tokio::test]
-async fn what_is_right_or_can_be_meant_is_taken() {
+async fn valid_arguments_and_near_misses_are_accepted() {
     let tool = search();
     for (arguments, text) in [
         (r#"{"query": "rust"}"#, "rust None [] None"),
@@ -92,7 +92,7 @@ async fn what_is_right_or_can_be_meant_is_taken() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_said_at_once() {
+async fn all_violations_are_reported_at_once() {
     let tool = search();
     refused(
         call(&tool, r#"{"querry": 1, "max_results": "many", "filter": {"min": "x"}, "tags": [1, "a", 2]}"#)
@@ -117,7 +117,7 @@ async fn all_that_is_wrong_is_said_at_once() {
     );
     refused(
         call(&tool, r#"{"query": "a", "sort": 1}"#).await,
-        &["arguments: `sort`: there is no such parameter; there is `query` or `max_results`"],
+        &["arguments: `sort`: there is no such parameter; use `query` or `max_results`"],
     );
     refused(call(&tool, r#"{"query": "a", "query": "b"}"#).await, &["arguments: `query`: given twice"]);
     refused(call(&tool, "").await, &["arguments: `query`: required, but missing; expected string"]);
@@ -162,7 +162,7 @@ struct Derived {
 }
 
 #[tokio::test]
-async fn other_types_that_are_written_as_objects() {
+async fn maps_and_enums_serve_as_arguments() {
     let area = ClosureTool::new("area", "", |shape: Shape| match shape {
         Shape::Circle { radius } => 3.0 * radius * radius,
         Shape::Square { side } => side * side,
@@ -203,7 +203,7 @@ async fn other_types_that_are_written_as_objects() {
 }
 
 #[tokio::test]
-async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
+async fn every_kind_of_return_value() -> Result<(), Box<dyn Error>> {
     let calls = Arc::new(AtomicU32::new(0));
     let counted = calls.clone();
     let tools = [
@@ -234,9 +234,9 @@ async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
             r#"{"a":1}"#,
             "Error running tool: it is closed",
             "0",
-            "Tool 'denies' was denied: no",
-            "Tool 'panics' panicked",
-            "Tool 'waits' timed out after 0.005s",
+            "Tool `denies` was denied: no",
+            "Tool `panics` panicked",
+            "Tool `waits` timed out after 0.005s",
             "asks",
         ]
     );
@@ -246,7 +246,7 @@ async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn what_cannot_be_a_tool_is_refused_with_the_place() {
+fn an_impossible_tool_is_refused_with_its_location() {
     let error = ClosureTool::new("a b", "", |_: Nothing| ()).unwrap_err();
     assert!(matches!(error.problems(), [BuildProblem::IllegalName { .. }]));
     assert!(error.to_string().contains("closures.rs:"), "{error}");

@@ -38,7 +38,7 @@ async fn call(arguments: Value) -> Result<ToolOutput, ToolError> {
 }
 
 #[test]
-fn constraints_stand_in_the_schema() {
+fn constraints_are_published_in_the_schema() {
     for (name, schema) in [
         ("count", json!({"type": "integer", "minimum": 1, "maximum": 50, "default": 5})),
         ("share", json!({"type": "number", "minimum": 0.0, "exclusiveMaximum": 1.0})),
@@ -95,7 +95,7 @@ async fn constraints_are_checked_at_the_call() {
 }
 
 #[tokio::test]
-async fn what_keeps_to_the_constraints_is_taken() {
+async fn conforming_arguments_are_accepted() {
     let arguments = json!({
         "count": 50, "share": 0.0, "offset": -5, "step": -10, "code": "日本", "slug": "abc", "mail": "a.b@example.com",
         "color": "GREEN", "digits": [0, 9], "table": {"a": "b"}, "old": "x",
@@ -138,7 +138,7 @@ fn search_whole(#[param(flatten)] query: Query) -> String {
 }
 
 #[tokio::test]
-async fn constraints_hold_under_every_name_of_a_field() {
+async fn constraints_apply_under_every_alias() {
     let by_closure =
         toolkit::ClosureTool::new("by-closure", "", |query: Query| search(query)).expect("a legal name");
     let mut registry = ToolRegistry::from_tools(tools![search, search_whole]).expect("two tools");
@@ -169,7 +169,7 @@ async fn constraints_hold_under_every_name_of_a_field() {
 }
 
 #[test]
-fn other_names_are_not_shown_to_the_model() {
+fn aliases_are_not_published() {
     let schema = search::tool().definition().parameters.to_string();
     assert!(!schema.contains("alias") && !schema.contains(r#""q""#), "{schema}");
     assert!(!toolkit::schema::schema_of::<Query>().to_string().contains("alias"));
@@ -187,7 +187,7 @@ fn exact(
 }
 
 #[tokio::test]
-async fn numbers_are_compared_as_they_are_and_sets_by_what_they_hold() {
+async fn numbers_compare_exactly_and_sets_by_their_items() {
     let registry = ToolRegistry::from_tools(tools![exact]).expect("one tool");
     for (arguments, fits) in [
         (r#"{"large": 9007199254740993}"#, true),

@@ -104,8 +104,8 @@ async fn results_come_in_the_order_of_the_calls() {
             "Error parsing JSON arguments: EOF while parsing an object at line 1 column 1; the arguments must be one JSON object",
             "Error validating JSON arguments: `n`: expected integer, got string \"x\"",
             "Error running tool: no luck",
-            "Tool 'batch-panics' panicked",
-            "Tool 'batch-panics_later' panicked",
+            "Tool `batch-panics` panicked",
+            "Tool `batch-panics_later` panicked",
             "9",
         ]
     );
@@ -189,7 +189,7 @@ async fn the_nearest_time_limit_holds() {
         }
         let sleepers = [call("1", "sleep", r#"{"ms": 60000}"#), call("2", "sleep", r#"{"ms": 1}"#)];
         let results = dispatcher.dispatch(sleepers).await;
-        assert_eq!(text(&results[0]), format!("Tool 'batch-sleep' timed out after {expected}"));
+        assert_eq!(text(&results[0]), format!("Tool `batch-sleep` timed out after {expected}"));
         assert_eq!(results[0].outcome.as_ref().expect_err("it is too slow").kind(), ErrorKind::TimedOut);
         assert_eq!(text(&results[1]), "1");
     }
@@ -212,8 +212,8 @@ async fn a_cancelled_batch_still_has_every_result() {
         texts,
         [
             "1",
-            "Tool 'batch-waits' was cancelled before it finished",
-            "Tool 'batch-sleep' was cancelled before it finished"
+            "Tool `batch-waits` was cancelled before it finished",
+            "Tool `batch-sleep` was cancelled before it finished"
         ]
     );
     let after = dispatcher.dispatch_with([call("4", "echo", r#"{"n": 1}"#)], token).await;

@@ -1,4 +1,4 @@
-//! Failures in the words of the program, and tools that ask for another try.
+//! Failures: messages, details, and requests for another call.
 
 use toolkit::prelude::*;
 use toolkit::{ClosureTool, ErrorKind};
@@ -66,13 +66,13 @@ async fn texts(dispatcher: &Dispatcher) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_model_reads_hints_and_no_causes() {
+async fn messages_carry_hints_and_no_causes() {
     assert_eq!(
         texts(&dispatcher()).await,
         [
             "Try again: the year must be 2000 or later",
             "Error running tool: the database cannot be reached",
-            "Tool 'panics' panicked",
+            "Tool `panics` panicked",
             "Tool `bok` not found; did you mean `book`?",
         ]
     );
@@ -81,14 +81,14 @@ async fn the_model_reads_hints_and_no_causes() {
 }
 
 #[tokio::test]
-async fn the_program_knows_the_causes() {
+async fn details_carry_causes() {
     let results = dispatcher().dispatch([ToolCall::new("1", "fetch", "")]).await;
     let details = results[0].error().and_then(ToolError::details).unwrap();
     assert!(details.ends_with("refused the password hunter2"), "{details}");
 }
 
 #[tokio::test]
-async fn what_is_for_the_programmer_is_kept_from_the_model() {
+async fn debug_output_is_hidden_from_the_model() {
     let nothing = |_: Nothing| Err::<(), _>(Chain);
     let boxed = |_: Nothing| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         Err(Unreachable(std::io::Error::other("the password is hunter2")).into())
@@ -101,7 +101,7 @@ async fn what_is_for_the_programmer_is_kept_from_the_model() {
     for (tool, text) in [
         ("chain", "Error running tool: no connection"),
         ("boxed", "Error running tool: the database cannot be reached"),
-        ("panics", "Tool 'panics' panicked"),
+        ("panics", "Tool `panics` panicked"),
     ] {
         let results = dispatcher.dispatch([ToolCall::new("1", tool, "{}")]).await;
         let error = results[0].error().unwrap();
@@ -112,7 +112,7 @@ async fn what_is_for_the_programmer_is_kept_from_the_model() {
 }
 
 #[tokio::test]
-async fn the_program_may_choose_the_words() {
+async fn the_program_can_replace_the_message() {
     let kinds = dispatcher().with_failure_text(|tool, error| format!("{tool}: {:?}", error.kind()));
     assert_eq!(texts(&kinds).await, ["book: Retry", "fetch: Failed", "panics: Panicked", "bok: NotFound"]);
     let open = dispatcher().with_failure_text(|_, error| format!("{error:#}"));

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
 use toolkit::events::Lagged;
 use toolkit::prelude::*;
-use toolkit::registry::{Admission, RegistryChange};
+use toolkit::registry::{CheckOutcome, RegistryChange};
 use toolkit::schema::Compatibility;
 use toolkit::{AdaptedTool, LiveRegistry, ToolName};
 
-/// Says when it has begun, and waits until it may go on.
+/// Signals its start and waits for a permit.
 #[tool(namespace = "live")]
 async fn hold(#[state] gate: &Gate) -> &'static str {
     gate.begun.notify_one();
@@ -49,7 +49,7 @@ fn name(name: &str) -> ToolName {
     ToolName::new(name).expect("legal")
 }
 
-/// What comes next, in words.
+/// Returns the next event as text.
 async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
     match events.next().await.expect("the registry is there").expect("none was missed").change {
         RegistryChange::Registered { tool } => format!("registered {tool}"),
@@ -64,7 +64,7 @@ async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
 }
 
 #[tokio::test]
-async fn a_batch_keeps_the_tools_that_were_there_when_it_started() {
+async fn a_batch_keeps_its_snapshot() {
     let gate = Arc::new(Gate::default());
     let registry = ToolRegistry::from_tools(tools![hold]).expect("one tool").with_shared_state(gate.clone());
     let live = LiveRegistry::new(registry).expect("complete");
@@ -91,14 +91,14 @@ async fn a_batch_keeps_the_tools_that_were_there_when_it_started() {
 }
 
 #[test]
-fn a_change_is_published_as_a_whole_or_not_at_all() {
+fn a_change_is_atomic() {
     let live = live();
     let before = live.snapshot();
     let refused = live.change(|registry| {
         registry.register(grow::tool())?;
         registry.disable("nothing", "")
     });
-    assert_eq!(refused.expect_err("there is no such tool").to_string(), "there is no tool `nothing`");
+    assert_eq!(refused.expect_err("there is no such tool").to_string(), "tool `nothing` not found");
     assert!(Arc::ptr_eq(&before, &live.snapshot()));
     assert_eq!(live.version(), 0);
 
@@ -117,10 +117,10 @@ fn a_change_is_published_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_tool_that_lacks_its_state_is_refused() {
+fn a_tool_without_its_state_is_refused() {
     let live = LiveRegistry::new(ToolRegistry::new()).expect("complete");
     let error = live.change(|registry| registry.register(hold::tool())).expect_err("there is no gate");
-    assert!(error.to_string().contains("needs a state of type"), "{error}");
+    assert!(error.to_string().contains("needs state of type"), "{error}");
     live.change(|registry| {
         registry.register(hold::tool())?;
         *registry = std::mem::take(registry).with_state(Gate::default());
@@ -132,7 +132,7 @@ fn a_tool_that_lacks_its_state_is_refused() {
 }
 
 #[tokio::test]
-async fn every_change_is_told() {
+async fn every_change_is_emitted() {
     let live = live();
     let (snapshot, mut events) = live.watch();
     assert_eq!(snapshot.names().collect::<Vec<_>>(), ["live-hold"]);
@@ -163,7 +163,7 @@ async fn every_change_is_told() {
 }
 
 #[tokio::test]
-async fn a_slow_listener_learns_how_much_it_missed() {
+async fn a_slow_listener_gets_the_number_of_missed_changes() {
     let live = live();
     let mut events = live.subscribe();
     for turn in 0..300 {
@@ -180,15 +180,15 @@ async fn a_slow_listener_learns_how_much_it_missed() {
 }
 
 #[test]
-fn checks_see_every_tool_that_comes_and_may_disable_or_refuse_it() {
+fn checks_accept_disable_or_refuse_new_tools() {
     let live = live();
     live.add_check(|tool, registry| {
         assert!(registry.get_any(tool.name.as_str()).is_some(), "the tool is in the registry already");
         assert_ne!(tool.name.as_str(), "live-hold", "it was there before");
         match tool.description.as_str() {
-            "Adds." => Admission::Accept,
-            "Adds otherwise." => Admission::Disable("not reviewed".to_owned()),
-            _ => Admission::Refuse("nobody knows it".to_owned()),
+            "Adds." => CheckOutcome::Accept,
+            "Adds otherwise." => CheckOutcome::Disable("not reviewed".to_owned()),
+            _ => CheckOutcome::Refuse("not known".to_owned()),
         }
     });
     live.change(|registry| registry.register(grow::tool())).expect("it is accepted");
@@ -197,15 +197,13 @@ fn checks_see_every_tool_that_comes_and_may_disable_or_refuse_it() {
 
     let unknown = AdaptedTool::new(grow::tool()).with_name(name("unknown")).with_description("?");
     let error = live.change(|registry| registry.register(unknown)).expect_err("it is refused");
-    assert!(
-        error.to_string().starts_with("tool `unknown` was refused: nobody knows it (defined at "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("tool `unknown` (defined at "), "{error}");
+    assert!(error.to_string().ends_with(") was refused: not known"), "{error}");
     assert!(live.snapshot().get_any("unknown").is_none());
 }
 
 #[test]
-fn readers_go_on_while_a_change_is_made() {
+fn readers_do_not_wait_for_a_change() {
     let live = live();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -221,7 +219,7 @@ fn readers_go_on_while_a_change_is_made() {
         for _ in 0..200 {
             live.change(|registry| {
                 registry.register(grow::tool())?;
-                // A reader that had to wait for this would never let the change end.
+                // A waiting reader would deadlock the change.
                 let _ = live.snapshot();
                 registry.register(grow_text::tool())
             })

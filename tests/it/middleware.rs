@@ -164,8 +164,8 @@ async fn whatever_a_middleware_does_every_call_has_its_result() {
         token.cancel();
     };
     let (results, ()) = tokio::join!(batch, cancel);
-    let panicked = "Tool 'mw-double' panicked";
-    let cancelled = "Tool 'mw-double' was cancelled before it finished";
+    let panicked = "Tool `mw-double` panicked";
+    let cancelled = "Tool `mw-double` was cancelled before it finished";
     assert_eq!(texts(&results), [panicked, panicked, cancelled, "2", "2"]);
     assert_eq!(script.taken().len(), 3);
     assert_eq!(only(&dispatcher, call("panics", "double", "{}")).await, panicked);
@@ -244,7 +244,7 @@ async fn callbacks_have_an_order_and_cut_short() {
     for (arguments, text, log) in [
         (r#"{"n": 5}"#, "10 audited", "first second double 5 after later"),
         (r#"{"n": 0}"#, "0", "first"),
-        (r#"{"n": 1}"#, "Tool 'mw-double' was denied: too easy", "first second"),
+        (r#"{"n": 1}"#, "Tool `mw-double` was denied: too easy", "first second"),
         (r#"{"n": 2}"#, "40 audited", "first second double 20 after later"),
         (r#"{"n": 13}"#, "Error running tool: unlucky", "first second double 13 after later"),
         ("{}", "nothing to double", "first second error"),
@@ -344,7 +344,7 @@ async fn a_cancelled_call_is_not_the_answer_to_its_twin() {
         first.cancel();
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
-    assert_eq!(texts(&results), ["Tool 'mw-wait' was cancelled before it finished", "a"]);
+    assert_eq!(texts(&results), ["Tool `mw-wait` was cancelled before it finished", "a"]);
     assert_eq!(script.taken(), ["begin a", "begin a", "end a"]);
 }
 
@@ -378,7 +378,7 @@ async fn rules_decide_in_their_order() {
     assert_eq!(permissions.decide(&definition, &json!({"n": 1})), &Permission::Allow);
     let dispatcher = dispatcher.with_max_concurrency(1).with_middleware(permissions);
     let wait = |key: &str| call("1", "wait", json!({"key": key, "ms": 1}));
-    let denied = |tool: &str, reason: &str| format!("Tool 'mw-{tool}' was denied: {reason}");
+    let denied = |tool: &str, reason: &str| format!("Tool `mw-{tool}` was denied: {reason}");
     for (call, text, log) in [
         (call("1", "double", r#"{"n": 4}"#), "8".to_owned(), "double 4"),
         (call("1", "double", r#"{"n": 100}"#), denied("double", "too large"), ""),
@@ -407,7 +407,7 @@ async fn rules_decide_in_their_order() {
 async fn without_somebody_to_ask_the_answer_is_no() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
-    let unanswered = "Tool 'mw-double' was denied: nobody answered the request for permission";
+    let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";
     assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", "{}")).await, unanswered);
     let value: Value = json!(null);
     let rule = PermissionRule::allow().for_tool("mw-double").for_tag("network");

@@ -108,7 +108,7 @@ async fn when_the_one_that_runs_is_cancelled_another_runs() {
         first.cancel();
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
-    assert_eq!(texts(&results), ["Tool 'look' was cancelled before it finished", "a 2", "a 2"]);
+    assert_eq!(texts(&results), ["Tool `look` was cancelled before it finished", "a 2", "a 2"]);
     // Also if nobody is left to say so.
     let dropped = tokio::time::timeout(Duration::from_millis(500), setup.dispatch(&[("look", "b")]));
     assert!(dropped.await.is_err());

@@ -79,7 +79,7 @@ async fn who_would_wait_too_long_reads_when_to_come_back() {
     let limit = RateLimit::new().for_tool("*-search", 1, 10 * SECOND).with_patience(15 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
     let results = dispatcher.dispatch(searches(4)).await;
-    let later = "Tool 'rate-search' is called too often; call it again in 20 seconds";
+    let later = "Tool `rate-search` is called too often; call it again in 20 seconds";
     assert_eq!(texts(&results), ["0", "10000", later, later]);
     assert_eq!(results[2].error().map(ToolError::kind), Some(ErrorKind::RateLimited));
     // Those that were refused have used nothing up.
@@ -87,7 +87,7 @@ async fn who_would_wait_too_long_reads_when_to_come_back() {
     assert_eq!(texts(&dispatcher.dispatch(searches(1)).await), ["20000"]);
     let impatient = RateLimit::new().for_all(1, SECOND).with_patience(Duration::ZERO);
     let results = self::dispatcher().with_middleware(impatient).dispatch(searches(2)).await;
-    assert_eq!(texts(&results)[1], "Tool 'rate-search' is called too often; call it again in 1 second");
+    assert_eq!(texts(&results)[1], "Tool `rate-search` is called too often; call it again in 1 second");
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn who_waits_for_its_time_can_be_cancelled() {
     };
     let started = Instant::now();
     let (results, ()) = tokio::join!(batch, cancel);
-    assert_eq!(texts(&results), ["0", "Tool 'rate-search' was cancelled before it finished"]);
+    assert_eq!(texts(&results), ["0", "Tool `rate-search` was cancelled before it finished"]);
     assert_eq!(started.elapsed(), SECOND);
 }
 
@@ -147,11 +147,11 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     assert_eq!(kind, ErrorKind::Exhausted);
     assert_eq!(
         text,
-        "Tool 'rate-book' was called wrongly 3 times in a row; stop calling it. The last time: the year must be 2000 or later"
+        "Tool `rate-book` failed 3 times in a row; stop calling it. Last error: the year must be 2000 or later"
     );
     let (kind, text) = only(&dispatcher, call("book", "{")).await;
     assert_eq!(kind, ErrorKind::Exhausted);
-    assert!(text.contains("4 times in a row; stop calling it. The last time: Error parsing JSON"), "{text}");
+    assert!(text.contains("4 times in a row; stop calling it. Last error: Error parsing JSON"), "{text}");
     // A right call is welcome, and ends the row.
     assert_eq!(texts(&dispatcher.dispatch([call("book", LATE)]).await), ["2026"]);
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);

@@ -1,4 +1,4 @@
-//! Names that collide or are not legal, and names that a provider does not accept.
+//! Names: collisions, legality, spellings for providers.
 
 use toolkit::prelude::*;
 use toolkit::serde_json::Value;
@@ -30,7 +30,7 @@ fn sent_names(registry: &ToolRegistry) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_provider_gets_a_name_it_accepts_and_its_calls_find_the_tool() {
+async fn a_provider_gets_accepted_names_and_its_calls_find_the_tool() {
     let long = format!("files.{}", "n".repeat(100));
     let names = ["fs.read", "fs.write", "fs_write", &long];
     let registry = ToolRegistry::from_tools(names.map(Named::new)).expect("no collisions");
@@ -52,7 +52,7 @@ async fn a_provider_gets_a_name_it_accepts_and_its_calls_find_the_tool() {
 }
 
 #[test]
-fn tools_of_one_name_are_refused_with_both_places() {
+fn a_collision_is_refused_with_both_locations() {
     mod one {
         /// One.
         #[toolkit::tool]
@@ -67,7 +67,7 @@ fn tools_of_one_name_are_refused_with_both_places() {
     let rival = other::twin::tool().with_name(ToolName::new("twin").expect("a legal name"));
     let error = registry.register(rival).expect_err("the name is taken");
     let text = error.to_string();
-    assert!(text.starts_with("two tools are named `twin`: one defined at "), "{text}");
+    assert!(text.starts_with("tool `twin` is defined twice: at "), "{text}");
     assert_eq!(text.matches(file!()).count(), 2, "{text}");
     assert!(text.ends_with("rename one or put it into a namespace"), "{text}");
     assert_eq!(registry.len(), 1);
@@ -79,21 +79,21 @@ fn all_collisions_are_reported_at_once() {
         ToolRegistry::from_tools(["a", "b", "a", "b", "c"].map(Named::new)).expect_err("two names are taken");
     assert_eq!(error.problems().len(), 2);
     assert!(
-        error.to_string().starts_with("2 problems with the registered tools\n- two tools are named `a`"),
+        error.to_string().starts_with("2 problems with the registered tools\n- tool `a` is defined twice"),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn a_model_reads_the_names_that_it_knows() {
+async fn errors_use_the_spellings_the_model_knows() {
     let registry = ToolRegistry::from_tools(["fs.read", "fs.write"].map(Named::new)).expect("no collisions");
     let dispatcher = Dispatcher::new(registry).expect("no collisions");
     let calls = [ToolCall::new("1", "fs_reed", "{}"), ToolCall::new("2", "nothing like it", "{}")];
     let results = dispatcher.dispatch(calls).await;
     assert_eq!(results[0].to_text(), "Tool `fs_reed` not found; did you mean `fs_read`?");
-    assert_eq!(results[1].to_text(), "Tool `nothing like it` not found; there is `fs_read` or `fs_write`");
+    assert_eq!(results[1].to_text(), "Tool `nothing like it` not found; use `fs_read` or `fs_write`");
     let token = toolkit::CancellationToken::new();
     token.cancel();
     let cancelled = dispatcher.dispatch_with([ToolCall::new("3", "fs_read", "{}")], token).await;
-    assert_eq!(cancelled[0].to_text(), "Tool 'fs_read' was cancelled before it finished");
+    assert_eq!(cancelled[0].to_text(), "Tool `fs_read` was cancelled before it finished");
 }

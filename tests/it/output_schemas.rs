@@ -1,4 +1,4 @@
-//! The schemas of what tools return: which types have one, and that what is returned keeps to it.
+//! Output schemas: their types, and the conformance of outputs.
 
 use proptest::prelude::*;
 use std::borrow::Cow;
@@ -229,7 +229,7 @@ fn all_described() -> [FunctionTool; 19] {
 }
 
 #[tokio::test]
-async fn what_a_tool_returns_keeps_to_its_output_schema() {
+async fn outputs_conform_to_their_schema() {
     for tool in all_described() {
         let name = tool.definition().name.clone();
         let schema = tool.definition().output_schema().unwrap_or_else(|| panic!("{name} has no schema"));
@@ -263,7 +263,7 @@ proptest! {
         let hours = hours.into_iter().map(|(hour, sun)| Hour(hour, sun.map(f64::from))).collect();
         let picture = Base64(picture);
         let weather = Weather { degrees, wind_speed, rain, storm, hours, picture, more, ..weather(true) };
-        // A key of the map may be that of a field, which then stands twice.
+        // A key of the map may equal that of a field and appear twice.
         prop_assume!(weather.more.keys().all(|key| !FIELDS.contains(&key.as_str())));
         let tool = described::structure::tool();
         let schema = tool.definition().output_schema().expect("it has one");
@@ -288,7 +288,7 @@ fn output_schemas_are_tidy() {
 }
 
 #[test]
-fn what_is_text_or_not_described_has_no_schema() {
+fn texts_and_undescribed_types_have_no_output_schema() {
     #[tool(register = false)]
     fn nothing() {}
     #[tool(register = false)]
@@ -398,7 +398,7 @@ fn methods_have_output_schemas_too() {
 }
 
 #[test]
-fn a_schema_given_by_hand_goes_before_that_of_the_type() {
+fn an_explicit_output_schema_goes_before_that_of_the_type() {
     let schema = json!({"type": "number", "minimum": 0});
     let tool = described::number::tool().with_output_schema(schema.clone());
     assert_eq!(tool.definition().output_schema(), Some(&schema));
@@ -421,10 +421,7 @@ fn the_output_schema_of_a_dynamic_tool_is_checked() {
         toolkit::DynamicTool::new("count", "", json!({"type": "object"}), |_: Value| 1).expect("a tool");
     let error = tool.clone().with_output_schema(json!({"type": "numbr"})).expect_err("no such type");
     let text = error.to_string();
-    assert!(
-        text.contains("the schema of tool `count` is wrong at `#/type`: in the output schema, "),
-        "{text}"
-    );
+    assert!(text.contains(") has an invalid schema at `#/type`: in the output schema, "), "{text}");
     let tool = tool.with_output_schema(json!({"type": "number"})).expect("a schema");
     assert_eq!(tool.definition().output_schema(), Some(&json!({"type": "number"})));
 }

@@ -1,4 +1,4 @@
-//! What becomes of the value that a function returns.
+//! Conversion of return values into output.
 
 use std::fmt;
 use toolkit::output::MediaData;
@@ -31,7 +31,7 @@ impl fmt::Display for Refused {
 
 type Outcome<T> = Result<T, Refused>;
 
-/// One tool for each kind of value.
+/// A tool for each kind of value.
 mod kinds {
     use super::{Celsius, Outcome, Point, Refused};
     use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ async fn a_result_is_an_output_or_an_error_through_any_alias() {
         (kinds::if_any::tool(), r#"{"count": 0}"#, ErrorKind::Failed, "Error running tool: refused"),
         (kinds::aliased::tool(), r#"{"fail": true}"#, ErrorKind::Failed, "Error running tool: refused"),
         (kinds::boxed::tool(), "", ErrorKind::Failed, "Error running tool: invalid digit found in string"),
-        (kinds::chosen::tool(), "", ErrorKind::Denied, "Tool 'chosen' was denied: not today"),
+        (kinds::chosen::tool(), "", ErrorKind::Denied, "Tool `chosen` was denied: not today"),
         (
             kinds::unwritable::tool(),
             "",
@@ -174,7 +174,7 @@ async fn a_result_is_an_output_or_an_error_through_any_alias() {
 }
 
 #[tokio::test]
-async fn bytes_with_a_media_type_are_an_image_a_sound_or_a_file() {
+async fn media_become_images_audio_or_files() {
     #[tool(register = false)]
     fn chart() -> Media {
         Media::new("image/png", b"hi").with_name("chart.png")
@@ -226,7 +226,7 @@ impl std::error::Error for Broken {
 }
 
 #[tokio::test]
-async fn causes_are_for_the_program_and_texts_are_texts() {
+async fn causes_of_errors_become_details() {
     #[tool(register = false)]
     fn with_cause() -> Result<(), Broken> {
         Err(Broken("x".parse::<u8>().expect_err("no number")))

@@ -26,7 +26,7 @@ fn names(registry: &ToolRegistry) -> Vec<&str> {
 }
 
 #[test]
-fn tools_are_listed_by_name_whatever_the_order_they_came_in() {
+fn tools_are_listed_sorted_by_name() {
     let one = ToolRegistry::from_tools(tools![plus, minus, divide]).expect("no collisions");
     let other = ToolRegistry::from_tools(tools![divide, plus, minus]).expect("no collisions");
     assert_eq!(names(&one), ["registry-divide", "registry-minus", "registry-plus"]);
@@ -36,7 +36,7 @@ fn tools_are_listed_by_name_whatever_the_order_they_came_in() {
 }
 
 #[test]
-fn a_change_is_seen_in_the_next_listing() {
+fn a_change_shows_in_the_next_listing() {
     let mut registry = ToolRegistry::from_tools(tools![plus]).expect("one tool");
     let before = registry.definitions(ApiFormat::OpenAiChat);
     registry.register(minus::tool()).expect("another name");
@@ -58,7 +58,7 @@ fn registries_are_merged_and_added() {
 }
 
 #[test]
-fn a_collision_found_by_adding_keeps_a_dispatcher_from_being_made() {
+fn a_dispatcher_refuses_a_registry_with_collisions() {
     let left = ToolRegistry::from_tools(tools![plus, minus]).expect("two tools");
     let right = ToolRegistry::from_tools(tools![minus, divide]).expect("two tools");
     let mut merged = left.clone();
@@ -74,11 +74,11 @@ fn a_collision_found_by_adding_keeps_a_dispatcher_from_being_made() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_answered_with_the_nearest_names() {
+async fn an_unknown_tool_fails_with_the_nearest_names() {
     let registry = ToolRegistry::from_tools(tools![plus, minus, divide]).expect("no collisions");
     for (name, message) in [
         ("registry-pluss", "Tool `registry-pluss` not found; did you mean `registry-plus`"),
-        ("x", "Tool `x` not found; there is `registry-divide` or `registry-minus` or `registry-plus`"),
+        ("x", "Tool `x` not found; use `registry-divide` or `registry-minus` or `registry-plus`"),
     ] {
         let error = registry.call(name, "{}").await.expect_err("there is no such tool");
         assert!(error.message().starts_with(message), "{error}");
@@ -87,7 +87,7 @@ async fn an_unknown_tool_is_answered_with_the_nearest_names() {
 }
 
 #[test]
-fn a_change_renders_what_a_new_registry_would() {
+fn a_changed_registry_renders_like_a_new_one() {
     #[derive(ToolParams)]
     struct Nothing {}
     let named =
@@ -95,7 +95,7 @@ fn a_change_renders_what_a_new_registry_would() {
     for format in ApiFormat::ALL {
         let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
         let before = registry.definitions(format).to_value();
-        // The new name takes the spelling that the old one had where dots are refused.
+        // Where dots are refused, the new name takes the spelling of the old one.
         registry.register(named("fs_read")).unwrap();
         let fresh = ToolRegistry::from_tools([named("zip"), named("fs_read"), named("fs.read")]).unwrap();
         assert_eq!(registry.definitions(format).as_json(), fresh.definitions(format).as_json());

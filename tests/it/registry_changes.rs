@@ -1,4 +1,4 @@
-//! The registry at work: switching tools off, replacing them, moving them between namespaces, choosing some.
+//! Registry changes: disabling, replacing, overriding, namespaces, filters.
 
 use toolkit::name::Separator;
 use toolkit::prelude::*;
@@ -63,7 +63,7 @@ fn refused<T>(result: Result<T, BuildError>, message: &str) {
 }
 
 #[tokio::test]
-async fn a_disabled_tool_is_not_listed_and_its_call_tells_the_reason() {
+async fn a_disabled_tool_is_not_listed_and_its_call_fails_with_the_reason() {
     let mut registry = registry();
     registry.disable("math-add", "under maintenance").expect("it is there");
     registry.disable("pause", "").expect("it is there");
@@ -78,9 +78,9 @@ async fn a_disabled_tool_is_not_listed_and_its_call_tells_the_reason() {
     let error = registry.call("math-add", r#"{"a": 1, "b": 2}"#).await.expect_err("it is disabled");
     assert_eq!(
         (error.kind(), error.message()),
-        (ErrorKind::Disabled, "Tool 'math-add' is disabled: under maintenance")
+        (ErrorKind::Disabled, "Tool `math-add` is disabled: under maintenance")
     );
-    assert_eq!(answer(&registry, "pause", "").await, "Tool 'pause' is disabled");
+    assert_eq!(answer(&registry, "pause", "").await, "Tool `pause` is disabled");
     let results = Dispatcher::new(registry.clone())
         .expect("complete")
         .dispatch([
@@ -97,15 +97,15 @@ async fn a_disabled_tool_is_not_listed_and_its_call_tells_the_reason() {
 }
 
 #[tokio::test]
-async fn a_disabled_tool_is_known_under_its_spelling_for_a_provider() {
+async fn a_disabled_tool_is_found_by_its_provider_spelling() {
     let mut registry = registry();
     registry.change_separator(Separator::Dot).expect("no collisions");
     registry.disable("web.fetch", "offline").expect("it is there");
-    assert_eq!(answer(&registry, "web_fetch", "{}").await, "Tool 'web_fetch' is disabled: offline");
+    assert_eq!(answer(&registry, "web_fetch", "{}").await, "Tool `web_fetch` is disabled: offline");
 }
 
 #[test]
-fn what_is_said_of_a_tool_goes_before_its_namespace_and_that_before_tags() {
+fn rules_for_a_tool_go_before_its_namespace_and_that_before_tags() {
     let mut registry = registry();
     registry.disable_namespace("Math", "no sums today").expect("it is there");
     assert_eq!(names(&registry), ["pause", "web-fetch"]);
@@ -126,30 +126,30 @@ fn what_is_said_of_a_tool_goes_before_its_namespace_and_that_before_tags() {
 }
 
 #[test]
-fn all_tags_are_asked_for_or_any() {
+fn tags_match_all_or_any() {
     let mut registry = registry();
     registry.disable_tags(TagMatch::all(["pure", "slow"]), "").expect("known");
     assert_eq!(names(&registry), ["math-add", "pause", "web-fetch"]);
 }
 
 #[test]
-fn unknown_names_are_errors_with_the_nearest() {
+fn unknown_names_fail_with_the_nearest_names() {
     let mut registry = registry();
-    refused(registry.disable("math-ad", ""), "there is no tool `math-ad`; did you mean `math-add`?");
-    refused(registry.enable("zzz"), "there is no tool `zzz`");
-    refused(registry.disable_namespace("maths", ""), "there is no namespace `maths`; did you mean `math`?");
-    refused(registry.enable_namespace("zzz"), "there is no namespace `zzz`");
-    refused(registry.disable_tags(TagMatch::any(["pur"]), ""), "there is no tag `pur`; did you mean `pure`?");
-    refused(registry.unregister("paus"), "there is no tool `paus`; did you mean `pause`?");
-    refused(registry.replace(add_online::tool()), "there is no tool `web-add`");
-    refused(registry.restore("pause"), "tool `pause` must be overridden before it can be restored");
-    refused(registry.spinoff("wbe").map(drop), "there is no namespace `wbe`; did you mean `web`?");
+    refused(registry.disable("math-ad", ""), "tool `math-ad` not found; did you mean `math-add`?");
+    refused(registry.enable("zzz"), "tool `zzz` not found");
+    refused(registry.disable_namespace("maths", ""), "namespace `maths` not found; did you mean `math`?");
+    refused(registry.enable_namespace("zzz"), "namespace `zzz` not found");
+    refused(registry.disable_tags(TagMatch::any(["pur"]), ""), "tag `pur` not found; did you mean `pure`?");
+    refused(registry.unregister("paus"), "tool `paus` not found; did you mean `pause`?");
+    refused(registry.replace(add_online::tool()), "tool `web-add` not found");
+    refused(registry.restore("pause"), "tool `pause` is not overridden; override it before restoring");
+    refused(registry.spinoff("wbe").map(drop), "namespace `wbe` not found; did you mean `web`?");
     registry.disable_tags(TagMatch::any([ToolTag::Privileged]), "").expect("a tag that everybody knows");
     assert_eq!(registry.len(), 4);
 }
 
 #[test]
-fn what_was_disabled_stays_so_when_it_comes_back() {
+fn a_rule_outlives_the_removal_of_its_tool() {
     let mut registry = registry();
     registry.disable("pause", "no").expect("it is there");
     registry.unregister("pause").expect("disabled tools can be taken out");
@@ -190,7 +190,7 @@ async fn tools_are_replaced_overridden_and_restored() {
 }
 
 #[test]
-fn merging_decides_about_names_that_both_have() {
+fn merging_resolves_collisions_by_rule() {
     let other = || {
         let online = AdaptedTool::new(add_online::tool());
         let name = ToolName::qualified("math", "add", Separator::Dash).expect("legal");
@@ -219,7 +219,7 @@ fn merging_decides_about_names_that_both_have() {
 }
 
 #[tokio::test]
-async fn a_namespace_is_spun_off_with_all_that_was_said_about_its_tools() {
+async fn a_namespace_is_spun_off_with_the_rules_of_its_tools() {
     let mut registry = registry().with_state(7_u8);
     registry.disable("math-add", "broken").expect("it is there");
     registry.override_tool("math-divide", add::tool()).expect("it is there");
@@ -248,11 +248,11 @@ fn a_tool_that_leaves_a_disabled_namespace_stays_disabled() {
 }
 
 #[tokio::test]
-async fn names_change_together_or_not_at_all() {
+async fn renaming_is_atomic() {
     let mut registry = ToolRegistry::from_tools(tools![add, add_online, pause]).expect("no collisions");
     assert_eq!(registry.reduce_namespaces(), Ok(false), "there are two");
     let error = registry.update_namespace("all", true, Separator::Dash).expect_err("two are called `add`");
-    assert!(error.to_string().contains("two tools are named `all-add`"), "{error}");
+    assert!(error.to_string().contains("tool `all-add` is defined twice"), "{error}");
     assert_eq!(names(&registry), ["math-add", "pause", "web-add"]);
     assert!(registry.update_namespace("!!", false, Separator::Dash).is_err());
 
@@ -265,7 +265,7 @@ async fn names_change_together_or_not_at_all() {
 }
 
 #[test]
-fn a_filter_chooses_tools_and_the_rest_is_not_there() {
+fn a_filter_hides_all_other_tools() {
     let mut registry = registry();
     registry.disable("math-divide", "broken").expect("it is there");
     let chosen = |filter: ToolFilter| {

@@ -1,11 +1,11 @@
-//! A registry seen otherwise: under other names, with other metadata and arguments, in part; and one that changes.
+//! Views of registries, fixed and live.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit::name::Separator;
 use toolkit::prelude::*;
-use toolkit::registry::{Collision, TagMatch};
-use toolkit::{ArgumentTransform, ErrorKind, LiveRegistry, RegistryView, ToolFilter, ToolTag};
+use toolkit::registry::{Collision, RegistryChange, TagMatch};
+use toolkit::{ArgumentTransform, ErrorKind, LiveRegistry, RegistryView, ToolFilter, ToolName, ToolTag};
 
 /// Reads.
 #[tool(namespace = "files", read_only, register = false)]
@@ -38,7 +38,7 @@ fn dot(namespace: &'static str) -> impl Fn(RegistryView) -> RegistryView {
 }
 
 #[tokio::test]
-async fn steps_are_taken_one_after_another() {
+async fn steps_apply_in_order() {
     let view = RegistryView::new()
         .filter(ToolFilter::new().in_namespaces(["files"]))
         .rename("files-remove", "delete")
@@ -64,21 +64,22 @@ async fn steps_are_taken_one_after_another() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_refused_with_all_reasons() {
+fn an_impossible_view_fails_with_all_reasons() {
     let view = RegistryView::new()
         .rename("files-raed", "x")
         .rename("pause", "files-read")
         .adapt("files-remove", |tool| tool.with_arguments([ArgumentTransform::of("pth").hidden()]))
         .rename_all(|name| match name.as_str() {
-            "files-read" => toolkit::ToolName::new("same"),
+            "files-read" => ToolName::new("same"),
             _ => Ok(name.clone()),
         });
     let error = registry().viewed(&view).expect_err("nothing of it is possible");
     let text = error.to_string();
     for expected in [
-        "there is no tool `files-raed`; did you mean `files-read`",
-        "two tools are named `same`",
-        "argument `pth` of tool `files-remove` cannot be changed so: the tool has no such argument; did you mean `path`",
+        "tool `files-raed` not found; did you mean `files-read`",
+        "tool `same` is defined twice",
+        "argument `pth` of tool `files-remove` (defined at ",
+        "cannot be transformed: the tool has no such argument; did you mean `path`",
     ] {
         assert!(text.contains(expected), "{text}");
     }
@@ -88,7 +89,7 @@ fn what_cannot_be_seen_is_refused_with_all_reasons() {
 }
 
 #[tokio::test]
-async fn disabled_tools_are_disabled_for_whoever_sees_them_and_no_others() {
+async fn disabled_tools_stay_disabled_in_a_view() {
     let mut registry = registry();
     registry.disable_namespace("files", "closed").expect("it is there");
     registry.enable("files-read").expect("it is there");
@@ -132,7 +133,7 @@ async fn a_view_of_a_live_registry_follows_it() {
     assert_eq!(kinds.collect::<Vec<_>>(), [Some(ErrorKind::Disabled), Some(ErrorKind::NotFound)]);
     assert_eq!(names(&first), ["disk.pause", "disk.read"], "a snapshot stays");
 
-    // One more view of the view, and a tool that cannot be seen for a while.
+    // A view of the view, and a tool that cannot be shown for a while.
     let twice = shown
         .viewed(RegistryView::new().rename_all(|name| name.requalify(None, Separator::Dot)))
         .expect("so far");
@@ -147,8 +148,33 @@ async fn a_view_of_a_live_registry_follows_it() {
     assert_eq!((names(&twice.snapshot()), twice.check().is_ok()), (vec!["pause"], true));
 }
 
+#[tokio::test]
+async fn a_live_view_emits_its_own_changes() {
+    let live = LiveRegistry::new(registry()).expect("complete");
+    let shown = live.viewed(dot("disk")(RegistryView::new().rename("pause", "halt"))).expect("possible");
+    let (before, mut events) = shown.watch();
+    assert!(before.contains("disk.halt"));
+    shown
+        .change(|registry| registry.disable("pause", "not now"))
+        .expect("the registry behind it has `pause`");
+    shown.change(|registry| registry.unregister("files-read").map(drop)).expect("it is there");
+    assert_eq!((shown.version(), live.version()), (2, 2));
+
+    let mut changes = Vec::new();
+    for _ in 0..2 {
+        let event = events.next().await.expect("the registry is there").expect("nothing was missed");
+        changes.push(event.change);
+    }
+    changes.sort_by_key(|change| format!("{change:?}"));
+    let tool = |name| ToolName::from_parts(name, Some("disk"), &name[5..]).expect("legal");
+    let disabled = RegistryChange::Disabled { tool: tool("disk.halt"), reason: "not now".to_owned() };
+    assert_eq!(changes, [disabled, RegistryChange::Unregistered { tool: tool("disk.read") }]);
+    drop((shown, live));
+    assert!(events.next().await.is_none());
+}
+
 #[test]
-fn only_tools_that_changed_are_seen_anew() {
+fn only_changed_tools_are_projected_again() {
     let live = LiveRegistry::new(registry()).expect("complete");
     let shown = live.viewed(dot("disk")(RegistryView::new())).expect("possible");
     let before = shown.snapshot();
@@ -159,7 +185,7 @@ fn only_tools_that_changed_are_seen_anew() {
 }
 
 #[test]
-fn the_tools_of_a_namespace_are_replaced_as_a_whole() {
+fn the_tools_of_a_namespace_are_replaced_together() {
     let mut registry = registry();
     registry.disable("files-read", "broken").expect("it is there");
     registry.override_tool("files-remove", pause::tool()).expect("it is there");
@@ -178,7 +204,7 @@ fn the_tools_of_a_namespace_are_replaced_as_a_whole() {
     registry.replace_namespace("files", [pause::tool()], Separator::Dash).expect("possible");
     assert_eq!(names(&registry), ["files-pause", "pause"]);
     assert!(registry.overridden().next().is_none());
-    let dashed = pause::tool().with_name(toolkit::ToolName::new("get-page").expect("legal"));
+    let dashed = pause::tool().with_name(ToolName::new("get-page").expect("legal"));
     registry.replace_namespace("files", [dashed], Separator::Dash).expect("possible");
     assert_eq!(names(&registry), ["files-get-page", "pause"], "a dash is no namespace");
     registry.replace_namespace("files", [pause::tool()], Separator::Dash).expect("possible");

@@ -253,7 +253,7 @@ async fn the_time_limit_counts_from_the_moment_the_tool_runs() {
     let results = dispatcher.dispatch((0..5).map(|n| alone_call(n, 100))).await;
     assert_eq!(texts(&results), ["0", "1", "2", "3", "4"]);
     let late = dispatcher.dispatch([alone_call(0, 200), alone_call(1, 100)]).await;
-    assert_eq!(texts(&late), ["Tool 'jobs-alone' timed out after 0.15s", "1"]);
+    assert_eq!(texts(&late), ["Tool `jobs-alone` timed out after 0.15s", "1"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -277,12 +277,12 @@ async fn no_time_no_limit_and_nothing_said_are_three_things() {
         texts(&dispatcher.dispatch([any_call(7, hour)]).await).remove(0)
     };
     let (zero, none) = (Some(Duration::ZERO), Some(Duration::MAX));
-    assert_eq!(run(None, None, None).await, "Tool 'jobs-any' timed out after 9s");
-    assert_eq!(run(zero, None, None).await, "Tool 'jobs-any' timed out after 0s");
-    assert_eq!(run(None, zero, None).await, "Tool 'jobs-any' timed out after 0s");
+    assert_eq!(run(None, None, None).await, "Tool `jobs-any` timed out after 9s");
+    assert_eq!(run(zero, None, None).await, "Tool `jobs-any` timed out after 0s");
+    assert_eq!(run(None, zero, None).await, "Tool `jobs-any` timed out after 0s");
     assert_eq!(run(none, zero, None).await, "7");
     assert_eq!(run(None, none, None).await, "7");
-    assert_eq!(run(none, None, Some(Duration::from_secs(60))).await, "Tool 'jobs-any' timed out after 60s");
+    assert_eq!(run(none, None, Some(Duration::from_secs(60))).await, "Tool `jobs-any` timed out after 60s");
     /// Takes its time.
     #[tool(namespace = "jobs", timeout = "none")]
     fn patient() {}
@@ -302,7 +302,7 @@ async fn one_call_can_be_cancelled_whatever_it_waits_for() {
         tokens.iter().for_each(CancellationToken::cancel);
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
-    let cancelled = "Tool 'jobs-alone' was cancelled before it finished";
+    let cancelled = "Tool `jobs-alone` was cancelled before it finished";
     assert_eq!(texts(&results), [cancelled, cancelled, "2", cancelled, "4"]);
     assert_eq!(results[3].duration, Duration::ZERO);
     assert_eq!(log.lines(), ["alone 2", "alone 4"]);
@@ -344,7 +344,7 @@ async fn blocking_tools_leave_the_runtime_alone() {
     assert!(free - started < Duration::from_millis(60), "the only worker thread was blocked");
     let texts = texts(&results);
     assert_ne!(texts[0], here);
-    assert_eq!(texts[1..3], ["Tool 'jobs-block_and_panic' panicked", "5"]);
+    assert_eq!(texts[1..3], ["Tool `jobs-block_and_panic` panicked", "5"]);
     assert!(texts[3].contains("missing"), "{}", texts[3]);
     assert!(results[0].duration >= Duration::from_millis(60));
     let one = dispatcher.dispatch([call(1, "block_and_panic", "{}")]).await;
@@ -359,7 +359,7 @@ async fn a_blocking_call_that_is_given_up_is_reported_and_finishes_alone() {
     let deaf = || call(1, "deaf", r#"{"ms": 120}"#);
     let results = dispatcher.dispatch([deaf()]).await;
     assert!(started.elapsed() < Duration::from_millis(120));
-    let text = "Tool 'jobs-deaf' timed out after 0.02s; it cannot be stopped and may still finish";
+    let text = "Tool `jobs-deaf` timed out after 0.02s; it cannot be stopped and may still finish";
     assert_eq!(texts(&results), [text]);
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
     // The next one waits until the thread is through, and its own time begins then.

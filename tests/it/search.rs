@@ -1,4 +1,4 @@
-//! Tools that are searched for: by programs, and by models that do not see all of them.
+//! Tool search: by programs, and by models with deferred tools.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use toolkit::search::{SearchOptions, SearchWeights};
 use toolkit::serde_json::{Value, from_str, json};
 use toolkit::{DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
-/// What happened, in order.
+/// The events, in order.
 #[derive(Default)]
 struct Log(Mutex<Vec<String>>);
 
@@ -91,7 +91,7 @@ fn found(registry: &ToolRegistry, query: &str) -> Vec<String> {
     registry.search(query, 10).iter().map(|found| found.tool.definition().name.to_string()).collect()
 }
 
-/// The names that a provider is told, and those of them that are deferred.
+/// Returns the published names, and the deferred ones among them.
 fn told(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, Vec<String>) {
     let tools = registry.definitions(ApiFormat::Anthropic.with_options(options.clone())).to_value();
     let tools = tools.as_array().unwrap();
@@ -101,7 +101,7 @@ fn told(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, V
 }
 
 #[test]
-fn the_model_is_told_of_the_search_in_the_place_of_deferred_tools() {
+fn search_tools_are_published_in_place_of_deferred_tools() {
     let (usual, listed) =
         (DefinitionOptions::default(), DefinitionOptions::default().with_list_deferred(true));
     let all = ["dawdle", "geo_weather", "read_file", "send_mail", "write_file"].map(str::to_owned).to_vec();
@@ -143,7 +143,7 @@ fn descriptions_list_the_deferred_tools() {
 }
 
 #[tokio::test]
-async fn a_name_gives_the_whole_schema_and_words_that_of_deferred_tools() {
+async fn matches_carry_schemas_of_exact_and_deferred_tools() {
     let registry = registry();
     for query in ["read_file", "Read-File", " READ.FILE "] {
         let found = discover(&registry, query).await;
@@ -166,7 +166,7 @@ async fn a_name_gives_the_whole_schema_and_words_that_of_deferred_tools() {
 }
 
 #[test]
-fn what_is_found_goes_by_the_words() {
+fn matches_follow_the_words_of_the_query() {
     let registry = registry();
     assert_eq!(found(&registry, "persist"), ["write_file"], "its search hint");
     assert_eq!(found(&registry, "邮件"), ["send_mail"]);
@@ -194,7 +194,7 @@ fn options_change_the_ranking() {
 }
 
 #[test]
-fn words_that_all_tools_have_find_all_of_them_if_there_are_no_others() {
+fn a_query_of_common_words_finds_all_tools() {
     let tool = |name: &str| toolkit::ClosureTool::new(name, "Counts crabs.", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools(["a", "b", "c", "lobster"].map(tool)).unwrap();
     assert_eq!(found(&registry, "crabs").len(), 4);
@@ -207,19 +207,19 @@ fn words_that_all_tools_have_find_all_of_them_if_there_are_no_others() {
 struct Nothing {}
 
 #[tokio::test]
-async fn wrong_queries_are_explained() {
+async fn invalid_queries_fail_with_advice() {
     let dispatcher = dispatcher(registry());
-    let empty = "Error validating JSON arguments: `query`: empty query — pass a capability keyword, e.g. 'web search'";
+    let empty = "Error validating JSON arguments: `query`: must not be empty; give words of what you need, as in `web search`";
     let cases = [
         (r#"{"query": ""}"#, empty),
         (r#"{"query": " \n"}"#, empty),
         (
             r#"{"query": "a", "top_k": 0}"#,
-            "Error validating JSON arguments: `top_k`: top_k must be >= 1, got 0",
+            "Error validating JSON arguments: `top_k`: must be at least 1, got 0",
         ),
         (
             r#"{"query": "a", "top_k": -1}"#,
-            "Error validating JSON arguments: `top_k`: top_k must be >= 1, got -1",
+            "Error validating JSON arguments: `top_k`: must be at least 1, got -1",
         ),
     ];
     for (arguments, text) in cases {
@@ -235,11 +235,11 @@ async fn wrong_queries_are_explained() {
 }
 
 #[tokio::test]
-async fn a_deferred_tool_is_called_through_the_other_and_by_its_name() {
+async fn a_deferred_tool_is_called_by_call_deferred_or_by_name() {
     let registry = registry();
     let dispatcher = dispatcher(registry.clone());
     for target in ["geo.weather", "geo_weather", "Geo-Weather"] {
-        // The number has no place in a double: it arrives as it was written.
+        // The number exceeds a double: it must arrive digit by digit.
         let call = format!(r#"{{"city": "Lima", "_target_tool": "{target}", "days": 18446744073709551615}}"#);
         let text = "geo.weather: sun in Lima for 18446744073709551615, no reason";
         let result = one(&dispatcher, "call_deferred", &call).await;
@@ -256,14 +256,14 @@ async fn a_deferred_tool_is_called_through_the_other_and_by_its_name() {
     assert!(!one(&dispatcher, "call_deferred", written).await.is_error(), "an object in a string");
 }
 
-/// Has a parameter of that name.
+/// Has a parameter named `arguments`.
 #[tool(register = false, defer)]
 fn run(arguments: Vec<String>) -> String {
     arguments.join(" ")
 }
 
 #[tokio::test]
-async fn arguments_may_be_written_as_one_object() {
+async fn nested_arguments_are_unwrapped() {
     let registry = registry() + run::tool();
     let dispatcher = dispatcher(registry.with_call_reason(true));
     let of = async |target: &str, arguments: Value| {
@@ -278,14 +278,12 @@ async fn arguments_may_be_written_as_one_object() {
 }
 
 #[tokio::test]
-async fn a_wrong_target_is_explained() {
+async fn an_invalid_target_fails_with_advice() {
     let mut registry = registry();
     registry.disable("send_mail", "the server is down").unwrap();
     let dispatcher = dispatcher(registry);
     let of = |target: &str| json!({"_target_tool": target, "path": "x"}).to_string();
-    let direct = |tool: &str| {
-        format!("'{tool}' is not a deferred tool — call it directly instead of using call_deferred.")
-    };
+    let direct = |tool: &str| format!("Tool `{tool}` is not deferred; call it by its name");
     let cases = [
         (of("read_file"), ErrorKind::InvalidArguments, direct("read_file")),
         (of("discover_tools"), ErrorKind::InvalidArguments, direct("discover_tools")),
@@ -293,14 +291,10 @@ async fn a_wrong_target_is_explained() {
         (
             of("writ_file"),
             ErrorKind::NotFound,
-            "tool 'writ_file' not found in registry. Did you mean: write_file?".into(),
+            "Tool `writ_file` not found; did you mean `write_file`?".into(),
         ),
-        (
-            of("zzz"),
-            ErrorKind::NotFound,
-            "tool 'zzz' not found in registry. Find tools with discover_tools.".into(),
-        ),
-        (of("send_mail"), ErrorKind::Disabled, "Tool 'send_mail' is disabled: the server is down".into()),
+        (of("zzz"), ErrorKind::NotFound, "Tool `zzz` not found; find tools with `discover_tools`".into()),
+        (of("send_mail"), ErrorKind::Disabled, "Tool `send_mail` is disabled: the server is down".into()),
     ];
     for (arguments, kind, text) in cases {
         let result = one(&dispatcher, "call_deferred", &arguments).await;
@@ -323,7 +317,7 @@ async fn a_wrong_target_is_explained() {
 }
 
 #[tokio::test]
-async fn the_rules_of_the_target_hold_for_the_call() {
+async fn the_policies_of_the_target_apply() {
     let log = Arc::new(Log::default());
     let seen = log.clone();
     let watch = move |request: ToolRequest, next: Next| {
@@ -352,11 +346,11 @@ async fn the_rules_of_the_target_hold_for_the_call() {
     );
 
     let late = one(&open, "call_deferred", r#"{"_target_tool": "dawdle"}"#).await;
-    assert_eq!(late.to_text(), "Tool 'dawdle' timed out after 0.01s");
+    assert_eq!(late.to_text(), "Tool `dawdle` timed out after 0.01s");
 }
 
 #[tokio::test]
-async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
+async fn a_deferred_call_keeps_its_reason() {
     let registry = registry().with_call_reason(true);
     let asked = |name: &str| {
         let tools = registry.definitions(ApiFormat::Anthropic).to_value();
@@ -370,7 +364,7 @@ async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
     assert_eq!(result.call_reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
-    // The tool is not to be asked, but the model was.
+    // The tool opted out, but the model was asked.
     let quiet =
         toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_call_reason(false));
     let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
@@ -379,13 +373,13 @@ async fn the_reason_of_a_deferred_call_is_that_of_the_call() {
 }
 
 #[test]
-fn no_tool_may_have_a_name_of_the_search() {
+fn names_of_search_tools_are_reserved() {
     let taken = toolkit::ClosureTool::new("discover_tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([taken]).unwrap();
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
-    assert!(error.to_string().contains("tool `discover_tools` must have another name"), "{error}");
-    // One that is only spelled so gets another spelling.
+    assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
+    // A tool with only the spelling gets another one.
     let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
     let (names, _) = told(&registry, &DefinitionOptions::default());
@@ -394,7 +388,7 @@ fn no_tool_may_have_a_name_of_the_search() {
 }
 
 #[test]
-fn a_registry_that_is_made_of_others_searches_if_one_of_them_does() {
+fn a_merged_registry_keeps_tool_search() {
     let mail = ToolRegistry::from_tools(tools![send_mail]).unwrap();
     let mut both = ToolRegistry::from_tools(tools![read_file]).unwrap().with_tool_search();
     assert_eq!(found(&both, "mail"), [""; 0]);
@@ -408,7 +402,7 @@ fn a_registry_that_is_made_of_others_searches_if_one_of_them_does() {
     assert_eq!(found(&both, "home-send_mail"), ["home-send_mail"]);
 }
 
-/// Waits until it may go on.
+/// Waits for a permit.
 #[tool(register = false)]
 async fn hold(#[state] gate: Arc<(Notify, Notify)>) {
     gate.0.notify_one();
@@ -416,7 +410,7 @@ async fn hold(#[state] gate: Arc<(Notify, Notify)>) {
 }
 
 #[tokio::test]
-async fn the_search_follows_a_live_registry_and_a_batch_keeps_its_snapshot() {
+async fn search_follows_a_live_registry_and_batches_keep_their_snapshot() {
     let gate: Arc<(Notify, Notify)> = Arc::default();
     let registry = ToolRegistry::from_tools(tools![hold]).unwrap().with_tool_search();
     let live = LiveRegistry::new(registry.with_shared_state(gate.clone())).unwrap();
@@ -441,7 +435,7 @@ async fn the_search_follows_a_live_registry_and_a_batch_keeps_its_snapshot() {
     );
 }
 
-/// Counts how often it is looked at.
+/// Counts reads of its definition.
 struct Counted(ToolDefinition, Arc<AtomicUsize>);
 
 impl Tool for Counted {
@@ -463,7 +457,7 @@ fn counted(number: usize, looks: &Arc<AtomicUsize>) -> Counted {
 }
 
 #[test]
-fn registering_deferred_tools_is_linear_and_the_two_are_made_once_for_each_change() {
+fn registering_deferred_tools_is_linear_and_search_tools_are_built_once_per_change() {
     let looks = Arc::new(AtomicUsize::new(0));
     let taken = || looks.swap(0, Ordering::Relaxed);
     let mut registry = ToolRegistry::new().with_tool_search();

@@ -149,7 +149,7 @@ async fn missing_states_are_all_reported_before_the_program_serves() {
     assert_eq!(error.problems().len(), 2, "{text}");
     assert!(text.contains(&format!("tool `stateful-look_up` (defined at {}:", file!())), "{text}");
     assert!(
-        text.contains("needs a state of type `dyn it::state::Store`; give it with `registry.with_state(…)`"),
+        text.contains("needs state of type `dyn it::state::Store`; add it with `registry.with_state(…)`"),
         "{text}"
     );
 }

@@ -1,4 +1,4 @@
-//! What a program's own tests say when its tools have changed.
+//! Snapshot tests of tools.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn later(city: String, country: String) -> Option<Vec<String>> {
     Some(vec![city, country])
 }
 
-/// A file that is gone after the test.
+/// A file deleted after the test.
 struct File(PathBuf);
 
 impl File {
@@ -41,7 +41,7 @@ fn failure(check: impl FnOnce()) -> String {
 }
 
 #[test]
-fn the_first_run_writes_a_file_and_later_ones_tell_what_changed() {
+fn the_first_run_writes_a_file_and_later_runs_report_changes() {
     let file = File::new("first");
     let registry = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
     assert_registry_unchanged(&registry, &file.0);
@@ -54,7 +54,7 @@ fn the_first_run_writes_a_file_and_later_ones_tell_what_changed() {
     let changed = ToolRegistry::from_tools([renamed]).expect("one tool") + later::tool();
     let message = failure(|| assert_registry_unchanged(&changed, &file.0));
     let (first, rest) = message.split_once('\n').expect("there are several lines");
-    assert_eq!(first, format!("the tools are not as `{}` says:", file.0.display()));
+    assert_eq!(first, format!("the tools differ from `{}`:", file.0.display()));
     assert_eq!(
         rest,
         "- tool `forecast`, description: was \"Weather of a place.\"\n  and is \"The weather of a place.\"\n\
@@ -62,7 +62,7 @@ fn the_first_run_writes_a_file_and_later_ones_tell_what_changed() {
          - tool `forecast`, parameters: breaking at `#/properties/country`: a property was added that must be there\n\
          - tool `forecast`, result: breaking at `#`: the type was array and is array or null\n\
          - tool `testing-forecast` is new\n\
-         if that is meant, run once more with TOOLKIT_UPDATE=1"
+         to accept the changes, run again with TOOLKIT_UPDATE=1"
     );
     assert_eq!(fs::read_to_string(&file.0).expect("it is there"), written, "a failure writes nothing");
 }
@@ -74,11 +74,11 @@ fn all_discovered_tools_are_compared() {
     assert_tools_unchanged(&file.0);
     let fewer = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
     let message = failure(|| assert_registry_unchanged(&fewer, &file.0));
-    assert!(message.contains("- tool `testing-forecast` is gone"), "{message}");
+    assert!(message.contains("- tool `testing-forecast` was removed"), "{message}");
 }
 
 #[test]
-fn a_file_that_is_no_record_is_not_overwritten() {
+fn a_file_without_a_record_is_not_overwritten() {
     let file = File::new("broken");
     fs::create_dir_all(file.0.parent().expect("it is in a folder")).expect("a folder is made");
     fs::write(&file.0, "[").expect("a file is written");

@@ -231,7 +231,7 @@ async fn a_time_limit_in_the_attribute_holds() {
     }
     let registry = ToolRegistry::from_tools(tools![slow_tool]).expect("no collisions");
     let error = registry.call("slow_tool", "{}").await.expect_err("it is too slow");
-    assert_eq!(error.message(), "Tool 'slow_tool' timed out after 0.02s");
+    assert_eq!(error.message(), "Tool `slow_tool` timed out after 0.02s");
 }
 
 #[tokio::test]

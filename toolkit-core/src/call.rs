@@ -1,4 +1,4 @@
-//! What the model asks for: one call of a tool, and which tools it may choose.
+//! Tool calls of the model, and the configuration of its choices.
 
 mod choice;
 mod extras;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// The id that a provider gave to a call, kept as it came. Clones are cheap.
+/// The provider's id of a call, unchanged. Clones are cheap.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
 impl CallId {
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -53,12 +53,6 @@ impl PartialEq<&str> for CallId {
     }
 }
 
-impl fmt::Display for RawArguments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -71,15 +65,15 @@ impl fmt::Debug for CallId {
     }
 }
 
-/// The arguments of a call as the model wrote them: text that should be a JSON object.
+/// The arguments of a call as the model wrote them: the text of a JSON object, if all is well.
 ///
-/// It is kept as text until a tool decodes it, so nothing is lost and nothing is parsed twice.
+/// The text is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawArguments(String);
 
 impl RawArguments {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -92,7 +86,13 @@ impl<T: Into<String>> From<T> for RawArguments {
     }
 }
 
-/// One call that the model asks for.
+impl fmt::Display for RawArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One tool call of the model.
 ///
 /// ```
 /// use toolkit::ToolCall;
@@ -103,22 +103,22 @@ impl<T: Into<String>> From<T> for RawArguments {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The provider's id. What goes back to the provider carries the same.
+    /// The provider's id; the result carries it back.
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
-    /// The position of the call in the model's message, if the provider states one.
+    /// The position in the model's message, if the provider states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// What else the provider said about the call and wants back with it.
+    /// Further fields of the provider, to be sent back with the call.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 impl ToolCall {
-    /// A call without a stated position.
+    /// Creates a call without a position.
     #[must_use]
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
@@ -130,14 +130,14 @@ impl ToolCall {
         }
     }
 
-    /// States the position of the call in the model's message.
+    /// Sets the position in the model's message.
     #[must_use]
     pub fn with_index(mut self, index: usize) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// Sets what the provider wants back with the call.
+    /// Sets the fields to be sent back to the provider with the call.
     #[must_use]
     pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
         self.extras = extras;

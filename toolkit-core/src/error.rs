@@ -1,4 +1,4 @@
-//! The three error families, one for each reader: the model, the programmer, the wire.
+//! Errors: [`ToolError`] for the model, [`BuildError`] for the programmer.
 
 mod build;
 mod kind;

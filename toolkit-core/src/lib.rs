@@ -1,22 +1,32 @@
-//! The run-time half of `toolkit-ai`: tools, the registry, middleware, the dispatcher.
+//! The run-time half of `toolkit-ai`: tools, registry, middleware and dispatcher, without IO and without providers.
 //!
-//! This crate does no IO and names no provider. Programs use it through `toolkit-ai`, which adds the `#[tool]`
-//! macro and the formats of providers; crates that integrate the framework elsewhere depend on this one, and on
-//! `toolkit-wire` if they talk to a provider.
+//! Programs use this crate through `toolkit-ai`, with the `#[tool]` macro and the formats of providers. Integrations
+//! depend on it directly, and on `toolkit-wire` if they talk to a provider.
 //!
-//! The everyday types stand at the root, all others in the modules, in reading order:
+//! Everyday types stand at the root, all others in modules, in reading order:
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
-//! | [`name`] | tool names, namespaces, the spellings that providers accept |
+//! | [`name`] | tool names, namespaces, spellings for providers |
 //! | [`error`] | errors for the model and for the programmer |
-//! | [`call`], [`output`] | what comes from the model, what goes back |
-//! | [`context`] | what a tool learns about its call: state, session, progress |
+//! | [`call`], [`output`] | calls of the model, output of tools |
+//! | [`context`] | state, session and progress of a call |
 //! | [`event`] | events of calls, and a log of them |
-//! | [`tool`], [`format`] | tools and their definitions, and the trait that writes them for a provider |
-//! | [`registry`], [`search`] | tools by name, and how models find them |
+//! | [`tool`], [`format`] | tools, their definitions, and the trait that renders these |
+//! | [`search`], [`registry`] | tool search, and tools by name |
 //! | [`middleware`], [`dispatch`] | policies around calls, and the dispatcher that runs them |
 //! | [`testing`] | snapshots of a program's tools |
+//!
+//! # Features
+//!
+//! All are off by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time |
+//! | `cache` | `middleware::Cache`: answers repeated calls from memory |
+//! | `tower` | module `tower`: dispatchers as services, layers as middleware |
+//! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
 
 mod args;
 pub mod call;
@@ -30,17 +40,13 @@ pub mod name;
 pub mod output;
 pub mod registry;
 mod result;
+pub mod search;
 pub mod testing;
 pub mod tool;
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-
-/// Tool search: options and matches of [`ToolRegistry::search`].
-pub mod search {
-    pub use crate::registry::{SearchOptions, SearchWeights, ToolMatch};
-}
 
 /// Dispatchers as `tower` services, and `tower` layers as middleware.
 #[cfg(feature = "tower")]
@@ -68,3 +74,8 @@ pub use tool::{
 pub use tokio_util::sync::CancellationToken;
 pub use toolkit_schema as schema;
 pub use {schemars, serde, serde_json};
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -62,7 +62,7 @@ pub(crate) type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send 
 ///     }
 /// });
 /// let results = dispatcher.dispatch([ToolCall::new("call_1", "reboot", "{}")]).await;
-/// assert_eq!(results[0].to_text(), "Tool 'reboot' was denied: ask the operator");
+/// assert_eq!(results[0].to_text(), "Tool `reboot` was denied: ask the operator");
 /// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```

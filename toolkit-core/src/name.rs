@@ -1,4 +1,4 @@
-//! Tool names: normalising, qualifying with a namespace, and what is legal.
+//! Tool names: legal characters, namespaces, normalisation, and spellings for providers.
 
 mod normalize;
 mod wire;
@@ -11,24 +11,23 @@ pub use wire::{NameRule, WireNames};
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest legal tool name, in characters.
+/// The maximum length of a tool name, in characters.
 ///
-/// The limit of the Model Context Protocol and of Anthropic's Messages API; shorter ones are met
-/// by [`WireNames`].
+/// The Model Context Protocol and Anthropic's Messages API have this limit; [`WireNames`] meets shorter ones.
 pub const MAX_NAME_LENGTH: usize = 128;
 
-/// What stands between a namespace and the method's own name.
+/// The separator between a namespace and the method name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Separator {
-    /// `math-add`. Every provider accepts it, so it is the default.
+    /// `math-add`: accepted by every provider, so the default.
     #[default]
     Dash,
-    /// `math.add`. The Model Context Protocol and Gemini accept it; elsewhere it is mapped.
+    /// `math.add`: accepted by the Model Context Protocol and Gemini, mapped for others.
     Dot,
 }
 
 impl Separator {
-    /// The character itself.
+    /// Returns the character.
     #[must_use]
     pub const fn as_char(self) -> char {
         match self {
@@ -37,7 +36,7 @@ impl Separator {
         }
     }
 
-    /// Reads `-` or `.`.
+    /// Parses `-` or `.`.
     #[must_use]
     pub fn from_char(separator: char) -> Option<Self> {
         match separator {
@@ -48,9 +47,9 @@ impl Separator {
     }
 }
 
-/// The name of a tool: the spelling that is called, the namespace and the method's own name.
+/// The name of a tool: the qualified name, the namespace and the method name.
 ///
-/// A legal name is 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
+/// A legal name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
 ///
 /// ```
 /// use toolkit::ToolName;
@@ -73,48 +72,34 @@ struct Parts {
 }
 
 impl ToolName {
-    /// A name without a namespace, kept as it is written.
+    /// Creates a name without a namespace.
     ///
     /// # Errors
-    /// [`NameError`] if the name is not legal; it shows a legal spelling.
+    /// [`NameError`] with a legal spelling if the name is illegal.
     pub fn new(name: &str) -> Result<Self, NameError> {
         Self::from_parts(name, None, name)
     }
 
-    /// `namespace`, the separator, `method`. The namespace is [normalised](normalize), the method
-    /// is kept as it is written.
+    /// Creates a name of a namespace, the separator and a method name. The namespace is [normalised](normalize).
     ///
     /// # Errors
-    /// [`NameError`] if the qualified name is not legal.
+    /// [`NameError`] if the qualified name is illegal.
     pub fn qualified(namespace: &str, method: &str, separator: Separator) -> Result<Self, NameError> {
         let namespace = normalized_namespace(namespace)?;
         let qualified = join(&namespace, method, separator);
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// A name whose three parts were chosen by somebody else, for instance a remote server that
-    /// shows the method `add` under the name `plus`.
+    /// Creates a name of its three parts, for instance for a remote method `add` shown as `plus`.
     ///
     /// # Errors
-    /// [`NameError`] if `qualified` is not legal.
+    /// [`NameError`] if `qualified` is illegal.
     pub fn from_parts(qualified: &str, namespace: Option<&str>, method: &str) -> Result<Self, NameError> {
         check_name(qualified)?;
-        let namespace = namespace.filter(|namespace| !namespace.is_empty());
-        Ok(Self(Arc::new(Parts {
-            qualified: qualified.into(),
-            namespace: namespace.map(Into::into),
-            method: method.into(),
-        })))
+        Ok(Self::of(qualified, namespace.filter(|namespace| !namespace.is_empty()), method))
     }
 
-    /// The name of a function whose name and namespace the macro has looked at. What it cannot know,
-    /// the length of the whole, the registry checks.
-    pub(crate) fn unchecked(namespace: Option<&str>, method: &str, separator: Separator) -> Self {
-        let namespace = namespace.map(normalize);
-        let qualified = match &namespace {
-            Some(namespace) => join(namespace, method, separator),
-            None => method.to_owned(),
-        };
+    fn of(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
         Self(Arc::new(Parts {
             qualified: qualified.into(),
             namespace: namespace.map(Into::into),
@@ -122,8 +107,17 @@ impl ToolName {
         }))
     }
 
-    /// The name that a function gets when nobody wrote one: function name and namespace are both
-    /// [normalised](normalize).
+    /// Creates a name already checked by the macro; the joint length is left to the registry.
+    pub(crate) fn unchecked(namespace: Option<&str>, method: &str, separator: Separator) -> Self {
+        let namespace = namespace.map(normalize);
+        let qualified = match &namespace {
+            Some(namespace) => join(namespace, method, separator),
+            None => method.to_owned(),
+        };
+        Self::of(&qualified, namespace.as_deref(), method)
+    }
+
+    /// Creates the default name of a function: function name and namespace are both [normalised](normalize).
     ///
     /// ```
     /// use toolkit::ToolName;
@@ -135,7 +129,7 @@ impl ToolName {
     /// ```
     ///
     /// # Errors
-    /// [`NameError`] if what comes out is not legal.
+    /// [`NameError`] if the result is illegal.
     pub fn from_function(
         function: &str,
         namespace: Option<&str>,
@@ -148,44 +142,43 @@ impl ToolName {
         }
     }
 
-    /// The spelling that is called and listed.
+    /// Returns the qualified name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0.qualified
     }
 
-    /// The same as [`as_str`](Self::as_str), under the name that toolregistry gives it.
+    /// Returns the qualified name, as [`as_str`](Self::as_str); this is toolregistry's word.
     #[must_use]
     pub fn qualified_name(&self) -> &str {
         self.as_str()
     }
 
-    /// The namespace, normalised; `None` if the tool has none.
+    /// Returns the normalised namespace, if any.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.namespace.as_deref()
     }
 
-    /// The tool's own name inside its namespace.
+    /// Returns the method name, without the namespace.
     #[must_use]
     pub fn method_name(&self) -> &str {
         &self.0.method
     }
 
-    /// Whether a namespace is set or the name itself holds a separator.
+    /// Returns whether there is a namespace, or a separator in the name.
     #[must_use]
     pub fn is_namespaced(&self) -> bool {
         self.namespace().is_some() || self.as_str().contains(['-', '.'])
     }
 
-    /// Puts the tool into `namespace` (normalised), as toolregistry's `update_namespace`.
+    /// Returns the name in a namespace, as toolregistry's `update_namespace`.
     ///
-    /// A name that is [already in a namespace](Self::is_namespaced) stays as it is, unless `force`
-    /// is set: then everything up to the first separator is replaced. The method's own name is kept.
-    /// An empty namespace changes nothing.
+    /// The namespace is normalised; an empty one changes nothing. A name [in a namespace](Self::is_namespaced) changes
+    /// only with `force`: then everything up to the first separator is replaced. The method name stays.
     ///
     /// # Errors
-    /// [`NameError`] if the new name is not legal.
+    /// [`NameError`] if the new name is illegal.
     pub fn update_namespace(
         &self,
         namespace: &str,
@@ -196,29 +189,26 @@ impl ToolName {
             return Ok(self.clone());
         }
         let namespace = normalized_namespace(namespace)?;
-        let bare = after_separator(self.as_str(), separator);
-        let method = if self.method_name().is_empty() || self.method_name() == self.as_str() {
-            bare
-        } else {
-            self.method_name()
-        };
+        let bare = split(self.as_str(), separator).map_or(self.as_str(), |(_, rest)| rest);
+        let has_own_method = !self.method_name().is_empty() && self.method_name() != self.as_str();
+        let method = if has_own_method { self.method_name() } else { bare };
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Builds the name anew from the method's own name, in `namespace` or in none.
+    /// Returns the method name in another namespace, or in none.
     ///
     /// # Errors
-    /// [`NameError`] if the new name is not legal.
+    /// [`NameError`] if the new name is illegal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
-        let method = self.own_name();
+        let method = self.bare_method();
         match namespace.filter(|namespace| !namespace.is_empty()) {
             Some(namespace) => Self::qualified(namespace, method, separator),
             None => Self::new(method),
         }
     }
 
-    /// The method's own name; where it is the whole name, what is left without the namespace.
-    fn own_name(&self) -> &str {
+    /// Returns the method name; if it equals the qualified name, the part after the namespace.
+    fn bare_method(&self) -> &str {
         let (name, method) = (self.as_str(), self.method_name());
         if !method.is_empty() && method != name {
             return method;
@@ -231,7 +221,7 @@ impl ToolName {
         rest.unwrap_or(name)
     }
 
-    /// Whether the name begins with `namespace` and the separator: `math` holds `math-add`, but not
+    /// Returns whether the name begins with `namespace` and the separator: `math` contains `math-add`, not
     /// `math_ops-add`.
     #[must_use]
     pub fn is_in_namespace(&self, namespace: &str, separator: Separator) -> bool {
@@ -257,7 +247,7 @@ impl AsRef<str> for ToolName {
     }
 }
 
-/// What stands before the first separator of `name`; `None` if it holds none.
+/// Returns the part before the first separator, if there is one.
 ///
 /// ```
 /// use toolkit::name::{namespace_prefix, Separator};
@@ -270,13 +260,13 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
     split(name, separator).map(|(prefix, _)| prefix)
 }
 
-/// Whether `name` begins with `namespace` and the separator.
+/// Returns whether `name` begins with `namespace` and the separator.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()
 }
 
-/// `name` without a leading `namespace` and separator; unchanged if it is in another one.
+/// Returns `name` without a leading `namespace` and separator; names of other namespaces are unchanged.
 #[must_use]
 pub fn strip_namespace<'a>(name: &'a str, namespace: &str, separator: Separator) -> &'a str {
     strip(name, namespace, separator).unwrap_or(name)
@@ -287,10 +277,6 @@ fn strip<'a>(name: &'a str, namespace: &str, separator: Separator) -> Option<&'a
         return None;
     }
     name.strip_prefix(namespace)?.strip_prefix(separator.as_char())
-}
-
-fn after_separator(name: &str, separator: Separator) -> &str {
-    split(name, separator).map_or(name, |(_, rest)| rest)
 }
 
 fn split(name: &str, separator: Separator) -> Option<(&str, &str)> {
@@ -309,10 +295,10 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
     }
 }
 
-/// Checks that a name is 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
+/// Checks a name for 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
 ///
 /// # Errors
-/// [`NameError`] otherwise; it shows a legal spelling.
+/// [`NameError`] with a legal spelling.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     let legal = !name.is_empty()
         && name.len() <= MAX_NAME_LENGTH
@@ -320,7 +306,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     if legal { Ok(()) } else { Err(NameError::name(name)) }
 }
 
-/// A name that no tool may have. Its text shows a legal spelling.
+/// An illegal tool name. `Display` shows a legal spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameError {
     what: &'static str,
@@ -341,13 +327,13 @@ impl NameError {
         }
     }
 
-    /// The name as it was given.
+    /// Returns the illegal name.
     #[must_use]
     pub fn given(&self) -> &str {
         &self.name
     }
 
-    /// A legal name that is close to the given one.
+    /// Returns a similar legal name.
     #[must_use]
     pub fn suggestion(&self) -> &str {
         &self.suggestion
@@ -361,7 +347,7 @@ impl fmt::Display for NameError {
         if length > MAX_NAME_LENGTH {
             return write!(
                 f,
-                "{what} `{suggestion}…` has {length} characters, at most {MAX_NAME_LENGTH} are allowed"
+                "{what} `{suggestion}…` has {length} characters; use at most {MAX_NAME_LENGTH}"
             );
         }
         write!(

@@ -1,10 +1,10 @@
-//! What a tool gives back: content for the model, and how plain values become it.
+//! Tool output: content for the model, and the conversion of return values into it.
 
 mod bytes;
 mod content;
-mod convert;
-mod outcome;
-mod returned;
+mod into;
+pub(crate) mod probes;
+pub(crate) mod schema_probes;
 pub mod serde;
 mod sink;
 mod truncate;
@@ -12,23 +12,19 @@ mod truncate;
 pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
 #[cfg(feature = "tower")]
-pub(crate) use convert::failed;
-pub use convert::{
-    ByConversion, ByDisplay, ByError, BySerialize, Failure, Infallible, Output, Unconvertible,
-};
-pub use convert::{ErrorText, IntoToolOutput, ToolReturn};
-pub use outcome::{IntoOutcome, Json};
-pub use returned::{AlwaysSuccess, Returned, SchemaByConversion, SchemaByType, SchemaFn, Undescribed};
+pub(crate) use into::failed;
+pub use into::{IntoToolOutput, Json};
+pub(crate) use schema_probes::SchemaFn;
 pub use sink::{FullOutput, OutputSink};
 pub use truncate::{Truncation, TruncationStrategy};
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What a tool gives back.
+/// The output of a tool.
 ///
-/// `content` is for the model. Beside it there may be a structured value for the program, a message
-/// that explains the result to the model, and a brief text for the user.
+/// The content is for the model. Optional are a structured value for the program, a message that explains the result
+/// to the model, and a brief text for the user.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -43,7 +39,7 @@ pub struct ToolOutput {
     notes: Option<Box<Notes>>,
 }
 
-/// One content is by far the most common, and needs no allocation of its own.
+/// A single content, the common case, needs no list.
 #[derive(Debug, Clone, PartialEq)]
 enum ContentList {
     One(Content),
@@ -64,28 +60,27 @@ struct Notes {
 }
 
 impl ToolOutput {
-    /// Output of several contents; none is an empty output.
+    /// Creates output of several contents; an empty list is empty output.
     #[must_use]
     pub fn new(content: Vec<Content>) -> Self {
         Self { content: ContentList::Many(content), notes: None }
     }
 
-    /// Plain text.
+    /// Creates output of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Content::Text(text.into()).into()
     }
 
-    /// A value, written as JSON.
+    /// Creates output of a value, written as JSON.
     ///
     /// # Errors
-    /// What `serde_json` says if the value cannot be written as JSON, for instance a map whose keys
-    /// are not strings.
+    /// The value has no JSON, for instance a map with keys that are not strings.
     pub fn json<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         JsonText::new(value).map(|json| Content::Json(json).into())
     }
 
-    /// Bytes of a media type: an image, a sound or a file, as the media type says.
+    /// Creates output of bytes: an image, audio or a file, by the media type.
     ///
     /// ```
     /// use toolkit::{Content, ToolOutput};
@@ -98,7 +93,7 @@ impl ToolOutput {
         Media::new(media_type, bytes).into()
     }
 
-    /// Adds a content at the end.
+    /// Appends a content.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         let content = content.into();
@@ -112,28 +107,28 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the value for the program, which the model does not see.
+    /// Sets the structured value for the program; the model does not see it.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.notes_mut().structured = Some(value);
         self
     }
 
-    /// Sets a text that explains the result to the model.
+    /// Sets a message to explain the result to the model.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.notes_mut().message = message.into();
         self
     }
 
-    /// Sets the short text for the user.
+    /// Sets the brief text for the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
         self.notes_mut().brief = brief.into();
         self
     }
 
-    /// The contents, in order.
+    /// Returns the contents in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         match &self.content {
@@ -142,25 +137,25 @@ impl ToolOutput {
         }
     }
 
-    /// The value for the program, if the tool gave one.
+    /// Returns the structured value for the program.
     #[must_use]
     pub fn structured(&self) -> Option<&Value> {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// The text that explains the result to the model; often empty.
+    /// Returns the message about the result for the model; often empty.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)
     }
 
-    /// The short text for the user; often empty.
+    /// Returns the brief text for the user; often empty.
     #[must_use]
     pub fn brief(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Every content as text, a line break between two. Media are named, not included.
+    /// Returns the contents as text, one a line. Media are named, not included.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self.content() {
@@ -172,12 +167,12 @@ impl ToolOutput {
         }
     }
 
-    /// How much it is, in bytes: text, and media as they are sent.
+    /// Returns the size in bytes: of text, and of media as sent.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }
 
-    /// Changes each content, or takes it away.
+    /// Replaces or removes each content.
     fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
         let contents = match std::mem::take(&mut self.content) {
             ContentList::One(only) => vec![only],

@@ -1,26 +1,24 @@
-//! The tools of a program, by name.
+//! The registry: a program's tools, by name.
 
 mod call_reason;
 mod change;
-mod discover;
+pub(crate) mod discover;
 mod enable;
 mod filter;
 mod live;
 mod merge;
 mod namespaces;
-mod registry_view;
 mod render;
 mod search;
 mod source;
 mod switches;
+mod view;
 
-pub use discover::Registration;
 pub use filter::{TagMatch, ToolFilter};
-pub use live::{Admission, LiveRegistry, LiveView, RegistryChange, RegistryEvent, RegistryEvents};
+pub use live::{CheckOutcome, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
-pub use registry_view::RegistryView;
-pub use search::{SearchOptions, SearchWeights, ToolMatch};
 pub use source::RegistrySource;
+pub use view::RegistryView;
 
 use crate::call::RawArguments;
 use crate::context::{State, StateNeed, ToolContext};
@@ -28,6 +26,7 @@ use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
+use crate::search::SearchOptions;
 use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
 use enable::Disabled;
 use foldhash::fast::RandomState;
@@ -39,9 +38,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use switches::Switches;
 
-/// The tools of a program, by name. Clones share the tools.
+/// A program's tools, by name. Clones share the tools.
 ///
-/// No two tools have one name: the second is refused with a [`BuildError`] that names both places.
+/// Names are unique: a second tool of a name is refused with a [`BuildError`] that shows both definitions.
 ///
 /// ```
 /// use toolkit::{Tool, ToolRegistry};
@@ -52,36 +51,36 @@ use switches::Switches;
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    /// Those that can be called. Disabled ones are kept apart, so that a call does not pay for them.
+    /// The callable tools. Disabled ones are kept apart, so that look-ups need not check.
     tools: HashMap<Arc<str>, Arc<dyn Tool>, RandomState>,
     disabled: BTreeMap<Arc<str>, Disabled>,
     switches: Switches,
-    /// What stands aside for the tools of these names.
+    /// The original tools behind overrides.
     overridden: BTreeMap<Arc<str>, Arc<dyn Tool>>,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     call_reason: bool,
     search: Option<Arc<SearchOptions>>,
-    /// Collisions found by `+` and `+=`, which cannot return them.
+    /// Collisions of `+` and `+=`: operators cannot return errors.
     problems: Vec<BuildProblem>,
     cache: RenderCache,
 }
 
 impl ToolRegistry {
-    /// A registry without tools.
+    /// Creates an empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A registry of these tools, as listed with [`tools!`](crate::tools).
+    /// Creates a registry of tools, for instance those listed with [`tools!`](crate::tools).
     ///
     /// # Errors
-    /// [`BuildError`] with every name that is not legal or is there twice.
+    /// [`BuildError`] with every illegal or duplicate name.
     pub fn from_tools<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Result<Self, BuildError> {
         let mut registry = Self::new();
         for tool in tools {
-            registry.admit(Arc::new(tool));
+            registry.insert_or_record(Arc::new(tool));
         }
         registry.check().map(|()| registry)
     }
@@ -89,50 +88,51 @@ impl ToolRegistry {
     /// Adds a tool.
     ///
     /// # Errors
-    /// [`BuildError`] if its name is not legal or is taken; the registry is then as before.
+    /// [`BuildError`] if the name is illegal or taken; the registry is then unchanged.
     pub fn register(&mut self, tool: impl Tool + 'static) -> Result<(), BuildError> {
-        self.insert(Arc::new(tool)).map_err(BuildError::from)
+        self.try_insert(Arc::new(tool)).map_err(BuildError::from)
     }
 
-    /// Adds the methods of a value that are tools, see [`Toolset`].
+    /// Adds the tools of a [`Toolset`].
     ///
     /// # Errors
-    /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
+    /// [`BuildError`] with every illegal or taken name; the registry is then unchanged.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
         let mut added = Self::new();
-        toolset.tools().into_iter().for_each(|tool| added.admit(tool));
+        toolset.tools().into_iter().for_each(|tool| added.insert_or_record(tool));
         self.merge(added)
     }
 
-    /// Adds the tools that a [provider](ToolProvider) has now. If these change, register them anew, for instance with
-    /// [`replace_namespace`](Self::replace_namespace).
+    /// Adds the current tools of a [provider](ToolProvider).
+    ///
+    /// When they change, register them again, for instance with [`replace_namespace`](Self::replace_namespace).
     ///
     /// # Errors
-    /// [`BuildError`] with every name that is not legal or is taken; the registry is then as before.
+    /// [`BuildError`] with every illegal or taken name; the registry is then unchanged.
     pub fn register_provider(&mut self, provider: impl ToolProvider) -> Result<(), BuildError> {
         self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
 
-    /// Sets how long a call may run if neither its tool nor the dispatcher says.
+    /// Sets the default time limit of calls. Limits of tools and of the dispatcher go first.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// How long a call may run if neither its tool nor the dispatcher says.
+    /// Returns the default time limit of calls.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Lends a value to the tools: `#[state]` parameters and [`ToolContext::state`] find it by its type.
+    /// Adds state for the tools: `#[state]` parameters and [`ToolContext::state`] find it by type.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
     }
 
-    /// Like [`with_state`](Self::with_state), with a value that is shared already, which may be a trait object.
+    /// Adds shared state, possibly a trait object, see [`with_state`](Self::with_state).
     #[must_use]
     pub fn with_shared_state<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -144,14 +144,14 @@ impl ToolRegistry {
         self.state.as_ref()
     }
 
-    /// Whether the registry can serve: no collisions, and everything there that tools cannot do without.
+    /// Checks for collisions, missing state and reserved names before the registry serves calls.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        for tool in self.every_tool_sorted() {
-            let lacks = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        for tool in self.all_tools_sorted() {
+            let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
             let definition = tool.definition();
             let ToolDefinition { name, metadata, .. } = definition;
-            problems.extend(definition.state_needs().iter().filter(lacks).map(|need| {
+            problems.extend(definition.state_needs().iter().filter(is_missing).map(|need| {
                 BuildProblem::MissingState {
                     tool: name.to_string(),
                     type_name: need.type_name(),
@@ -164,50 +164,47 @@ impl ToolRegistry {
         BuildError::unless_empty(problems)
     }
 
-    /// Whether `+` and `+=` met names that both sides have. The tool that was there first has stayed.
+    /// Checks for collisions of `+` and `+=`. In a collision the earlier tool stays.
     ///
     /// # Errors
-    /// [`BuildError`] with all of them.
+    /// [`BuildError`] with every collision.
     pub fn check(&self) -> Result<(), BuildError> {
         BuildError::unless_empty(self.problems.clone())
     }
 
-    /// How many tools there are that can be called.
+    /// Returns the number of callable tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there is no tool that can be called.
+    /// Returns whether there are no callable tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// The tool of this name, if it is not [disabled](Self::disable). A provider's
-    /// spelling of the name (see [`WireNames`](crate::name::WireNames)) is understood too.
+    /// Returns the callable tool of this name, or of a provider's [spelling](crate::name::WireNames) of it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let by_spelling = || self.tools.get(&*self.cache.original(self, name)?);
         self.tools.get(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
     }
 
-    /// The tools in the order of their names, without [disabled](Self::disabled) ones, as everywhere where nothing
-    /// else is said.
+    /// Returns the callable tools, sorted by name. [Disabled](Self::disabled) ones are left out here and in all other
+    /// methods, unless their docs say otherwise.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.cache.sorted(self).iter()
     }
 
-    /// The definitions of the tools in the order of their names.
+    /// Returns the definitions of the callable tools, sorted by name.
     pub fn iter_definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.iter().map(Tool::definition)
     }
 
-    /// Returns the `tools` of a request for a provider, in the order of the names, with a report of what the
-    /// provider cannot express.
+    /// Renders the `tools` of a request for a provider, sorted by name, with a report of losses.
     ///
-    /// The list is rendered when it is first asked for; after a change of the registry, only what changed is
-    /// rendered again.
+    /// The result is cached; after a change of the registry only changed tools are rendered again.
     ///
     /// ```
     /// use toolkit::wire::{DefinitionOptions, StrictTools};
@@ -222,31 +219,30 @@ impl ToolRegistry {
         self.cache.definitions(self, format)
     }
 
-    /// Returns the spellings of the names that a format accepts, both ways, for requests and histories that the
-    /// program builds itself.
+    /// Returns the spellings of all names for a format, for hand-made requests and histories.
     #[must_use]
     pub fn wire_names(&self, format: &impl ToolFormat) -> WireNames {
         self.cache.names(self, format.name_rule())
     }
 
-    /// The names of the tools in their order.
+    /// Returns the sorted names of the callable tools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter_definitions().map(|definition| definition.name.as_str())
     }
 
-    /// Whether there is a tool of this name.
+    /// Returns whether there is a callable tool of this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Calls one tool with the JSON text of its arguments and waits for it.
+    /// Calls one tool with the JSON text of its arguments and waits for its output.
     ///
-    /// The time limits of the tool and of the registry hold. For calls of a model, which come in
-    /// batches and can be cancelled, use a [`Dispatcher`](crate::Dispatcher).
+    /// The time limits of the tool and of the registry apply. For a model's calls, which come in batches and can be
+    /// cancelled, use a [`Dispatcher`](crate::Dispatcher).
     ///
     /// # Errors
-    /// [`ToolError`]: no such tool, wrong arguments, or whatever the tool did instead of returning.
+    /// [`ToolError`]: there is no such tool, the arguments are wrong, or the tool failed, panicked or timed out.
     pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
         let (tool, arguments) = match self.tools.get(name) {
             Some(tool) => (tool, Cow::Borrowed(arguments)),
@@ -264,10 +260,10 @@ impl ToolRegistry {
         running.await
     }
 
-    /// The tool that a call means, and what it is called with.
+    /// Returns the tool of a call with its arguments.
     ///
     /// # Errors
-    /// What the model reads if there is no such tool.
+    /// There is no such tool.
     #[inline]
     pub(crate) fn resolve(&self, name: &str, arguments: RawArguments) -> Result<Resolved<'_>, ToolError> {
         if let Some(tool) = self.tools.get(name) {
@@ -283,7 +279,7 @@ impl ToolRegistry {
         })
     }
 
-    /// The error for a name that cannot be called: no tool has it, or the tool is disabled.
+    /// Returns the error for a name without a callable tool.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
         let spelled = self.cache.original(self, name);
@@ -291,18 +287,18 @@ impl ToolRegistry {
         if let Some(reason) = self.disabled_reason(own_name) {
             return ToolError::disabled(name, reason);
         }
-        // The model knows the tools under names that every provider accepts.
+        // Suggest spellings that every provider accepts, as the model knows them.
         let names = self.cache.names(self, NameRule::DASHES);
         let own = self.iter_definitions().map(|definition| names.spell(definition.name.as_str()));
         ToolError::not_found(name, own.chain(self.search_names().iter().copied()))
     }
 }
 
-/// What a call means.
+/// A call with its tool.
 pub(crate) struct Resolved<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
     pub(crate) arguments: RawArguments,
-    /// How the model spells the name of the tool, if otherwise.
+    /// The model's spelling, if it is not the tool's name.
     pub(crate) called_as: Option<Box<str>>,
 }
 
@@ -315,8 +311,8 @@ impl fmt::Debug for ToolRegistry {
 
 /// Lists `#[tool]` functions as an array of [`FunctionTool`](crate::FunctionTool)s.
 ///
-/// It is the sure way to register tools: a linker may drop the tools of a crate that nobody names, so
-/// that [`ToolRegistry::discover`] does not see them.
+/// [`ToolRegistry::discover`] may miss tools of a crate that the program names nowhere else, because linkers drop
+/// unused crates; listed tools are always found.
 ///
 /// ```ignore
 /// let registry = ToolRegistry::from_tools(tools![add, search::search_web])?;

@@ -1,7 +1,7 @@
-//! What a program's own tests compare: its tools as they were, and as they are.
+//! Snapshots of a program's tools, for its own tests.
 //!
-//! A model is tuned to the tools that it sees, and callers rely on what these take and return. A test that holds
-//! a record of them shows every change of it in a review. `toolkit::testing` keeps the record in a file.
+//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test with a record of the
+//! definitions shows every change in a review. `toolkit::testing` keeps the record in a file.
 
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// All that others see of a tool.
+/// The published parts of a tool.
 #[derive(Serialize, Deserialize)]
 struct Record {
     name: String,
@@ -32,14 +32,14 @@ impl From<&ToolDefinition> for Record {
     }
 }
 
-/// A record of all tools, disabled ones too: indented JSON, in the order of the names.
+/// Returns a record of all tools, disabled ones too: indented JSON, sorted by name.
 #[must_use]
 pub fn record(registry: &ToolRegistry) -> String {
     let records: Value = records(registry).values().map(|record| json!(record)).collect();
     format!("{records:#}\n")
 }
 
-/// What has changed since a [record](record()) was made.
+/// Returns the changes since a [record](record()) was made.
 ///
 /// ```
 /// use toolkit::{testing, ToolRegistry};
@@ -49,13 +49,13 @@ pub fn record(registry: &ToolRegistry) -> String {
 /// let recorded = r#"[{"name": "add", "description": "Adds.", "parameters": {"type": "object"}}]"#;
 /// let changes = testing::changes(recorded, &registry)?;
 /// assert_eq!(changes.compatibility(), Compatibility::Breaking);
-/// assert_eq!(changes.to_string(), "- tool `add` is gone");
+/// assert_eq!(changes.to_string(), "- tool `add` was removed");
 /// assert!(testing::changes(&testing::record(&registry), &registry)?.is_empty());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
 /// # Errors
-/// If `recorded` is no record.
+/// `recorded` is not a record.
 pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, serde_json::Error> {
     let recorded: Vec<Record> = serde_json::from_str(recorded)?;
     let mut now = records(registry);
@@ -71,7 +71,7 @@ pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, s
 }
 
 fn records(registry: &ToolRegistry) -> BTreeMap<String, Record> {
-    let records = registry.every_definition().map(Record::from);
+    let records = registry.all_definitions().map(Record::from);
     records.map(|record| (record.name.clone(), record)).collect()
 }
 
@@ -85,7 +85,7 @@ fn compare(earlier: Record, now: Record, changes: &mut Vec<ToolChange>) {
     if !parameters.is_empty() {
         changes.push(ToolChange::Parameters { tool: tool(), diff: parameters });
     }
-    // Without a schema anything may be returned.
+    // Without a schema, any value may be returned.
     let [old, new] =
         [&earlier.returns, &now.returns].map(|schema| schema.clone().unwrap_or(Value::Bool(true)));
     let returns = SchemaDiff::of_results(&old, &new);
@@ -94,63 +94,63 @@ fn compare(earlier: Record, now: Record, changes: &mut Vec<ToolChange>) {
     }
 }
 
-/// How tools differ from a record of them. Shown, it has a line for each change.
+/// The changes since a record. `Display` writes a line for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolChanges(Vec<ToolChange>);
 
-/// How one tool differs from its record.
+/// One change of a tool since its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolChange {
-    /// The tool was not there.
+    /// The tool is new.
     Added {
-        /// Its name.
+        /// The tool's name.
         tool: String,
     },
-    /// The tool is not there any more.
+    /// The tool was removed.
     Removed {
-        /// Its name.
+        /// The tool's name.
         tool: String,
     },
-    /// The tool is described otherwise.
+    /// The description changed.
     Description {
-        /// Its name.
+        /// The tool's name.
         tool: String,
-        /// How it was described.
+        /// The recorded description.
         old: String,
-        /// How it is described.
+        /// The current description.
         new: String,
     },
-    /// The tool takes something else.
+    /// The parameters changed.
     Parameters {
-        /// Its name.
+        /// The tool's name.
         tool: String,
-        /// What.
+        /// The changes of the schema.
         diff: SchemaDiff,
     },
-    /// The tool returns something else.
+    /// The result's schema changed.
     Returns {
-        /// Its name.
+        /// The tool's name.
         tool: String,
-        /// What.
+        /// The changes of the schema.
         diff: SchemaDiff,
     },
 }
 
 impl ToolChanges {
-    /// The changes, in the order of the record; new tools come last.
+    /// Returns the changes, in the order of the record; new tools come last.
     #[must_use]
     pub fn changes(&self) -> &[ToolChange] {
         &self.0
     }
 
-    /// Whether nothing has changed.
+    /// Returns whether nothing has changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The worst of all changes.
+    /// Returns the compatibility of the worst change.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.0.iter().map(ToolChange::compatibility).max().unwrap_or_default()
@@ -158,7 +158,7 @@ impl ToolChanges {
 }
 
 impl ToolChange {
-    /// Whether the change is noticed by who knows the earlier tool.
+    /// Returns whether callers of the recorded tool are affected.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         match self {
@@ -173,7 +173,7 @@ impl fmt::Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (tool, what, diff) = match self {
             Self::Added { tool } => return write!(f, "- tool `{tool}` is new"),
-            Self::Removed { tool } => return write!(f, "- tool `{tool}` is gone"),
+            Self::Removed { tool } => return write!(f, "- tool `{tool}` was removed"),
             Self::Description { tool, old, new } => {
                 return write!(f, "- tool `{tool}`, description: was {old:?}\n  and is {new:?}");
             }

@@ -298,7 +298,7 @@ mod tests {
             };
             assert_eq!((said.agent.as_str(), said.calls.len()), ("root", 3));
             let texts: Vec<_> = given.results.iter().map(ToolResult::to_text).collect();
-            assert_eq!(texts, ["first", "Tool 'add' was cancelled before it finished", "third"]);
+            assert_eq!(texts, ["first", "Tool `add` was cancelled before it finished", "third"]);
         }
     }
 

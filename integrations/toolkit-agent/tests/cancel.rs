@@ -132,7 +132,7 @@ async fn results_that_came_before_the_end_count() {
     stop.await.unwrap();
     assert_eq!(ended, Err(AgentError::Cancelled));
     let results = said(conversation.messages()).pop().unwrap();
-    assert_eq!(results, "results: remembered, Tool 'wait' was cancelled before it finished");
+    assert_eq!(results, "results: remembered, Tool `wait` was cancelled before it finished");
     assert_eq!(conversation.session().get("a"), Some("1".into()));
 }
 

@@ -65,7 +65,7 @@ async fn a_run_takes_so_long() {
         let (ended, conversation) = limited(restless("wait", ms), limits.clone()).await;
         assert_eq!((ended, started.elapsed()), (over.clone(), most));
         let last = said(conversation.messages()).pop().unwrap();
-        assert_eq!(last, "results: Tool 'wait' was cancelled before it finished");
+        assert_eq!(last, "results: Tool `wait` was cancelled before it finished");
     }
     // A pause before the next attempt takes no longer, neither.
     let later =

@@ -182,7 +182,7 @@ async fn a_run_goes_on_after_a_crash_in_the_middle_of_a_turn() {
         let expected = [
             "user: go",
             "agent:  calls add, look",
-            "results: 3, Tool 'look' was cancelled before it finished",
+            "results: 3, Tool `look` was cancelled before it finished",
             "agent: I go on.",
         ];
         assert_eq!(said(saved.messages()), expected[..3]);

@@ -86,7 +86,7 @@ async fn it_is_cancelled_with_the_call() {
     assert_eq!(expert.requests().len(), 1);
     assert_eq!(
         said(conversation.messages()).pop().unwrap(),
-        "results: Tool 'expert' was cancelled before it finished"
+        "results: Tool `expert` was cancelled before it finished"
     );
 }
 
@@ -302,7 +302,7 @@ async fn two_agents_of_one_name_are_refused() {
     let problem = BuildProblem::Ambiguous { what: "agent", name: "a".to_owned() };
     assert_eq!(twice.unwrap_err().problems(), std::slice::from_ref(&problem));
     let own = Agent::builder(ScriptedModel::new()).name("a").sub_agent(says("a", "")).build();
-    assert_eq!(own.unwrap_err().to_string(), "two agents are named `a`; give each a name of its own");
+    assert_eq!(own.unwrap_err().to_string(), "agent `a` is defined twice; rename one");
     let team = Agent::from(ParallelAgent::new("team", [says("a", "1"), says("a", "2")])).run("go").await;
     assert!(matches!(team, Err(AgentError::Build(error)) if error.problems() == [problem]));
     // One agent in two places is one agent.

@@ -1,13 +1,13 @@
-//! Arguments as one text that is the same however a model writes them.
+//! The canonical form of arguments: equal arguments have equal text.
 
 use super::members::{Member, members_of, with_members};
 use serde_json::value::RawValue;
 
-/// Values that are nested deeper are refused everywhere else, too.
+/// The depth limit of `serde_json`, too.
 const DEEPEST: usize = 128;
 
-/// The arguments as compact JSON whose members are sorted, and go by the names of the parameters; `None` if they are
-/// not a JSON object. Numbers stay as they are written, because none that differ may become one.
+/// Returns the arguments as compact JSON with sorted members under the parameters' names; `None` if they are not a
+/// JSON object. Numbers keep their digits, so different numbers stay different.
 pub(crate) fn canonical_arguments(text: &str, parameter: impl Fn(&str) -> Option<String>) -> Option<String> {
     let write = |members: &[Member<'_>]| {
         let renamed =
@@ -20,7 +20,7 @@ pub(crate) fn canonical_arguments(text: &str, parameter: impl Fn(&str) -> Option
 }
 
 fn write_object(mut members: Vec<(String, &RawValue)>, written: &mut String, depth: usize) -> Option<()> {
-    // Of two members of one name, the later one may be what counts.
+    // A stable sort: for a repeated name, order can matter.
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     written.push('{');
     for (at, (name, value)) in members.into_iter().enumerate() {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_the_same_is_the_same() {
+    fn equal_arguments_have_equal_text() {
         for (text, expected) in [
             ("", "{}"),
             (" null ", "{}"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_a_digit_differs() {
+    fn different_arguments_have_different_text() {
         for (one, other) in [
             (
                 r#"{"n": 100000000000000000000000000000000000001}"#,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_has_no_form() {
+    fn only_objects_have_a_canonical_form() {
         let deep = format!(r#"{{"n": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
         for text in ["{", "[]", "1", r#"{"n": "\ud800"}"#, &deep] {
             assert_eq!(canonical(text), None);

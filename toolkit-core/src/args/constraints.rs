@@ -1,7 +1,7 @@
-//! How types are written in JSON, as far as a constraint must know it.
+//! Marker traits for the JSON form of a type: number, text, list or map.
 //!
-//! The traits have no methods: they let the compiler refuse a range on a text. A type of your own that
-//! is written as a number or a text implements the one that fits.
+//! They have no methods: with them the compiler refuses, for instance, a range on a text. Implement the matching one
+//! for a type of your own that is written as a number or a text.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A type that is written as a JSON number.
+/// A type written as a JSON number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written as a number",
     label = "`range` and `multiple_of` constrain numbers",
@@ -17,7 +17,7 @@ use std::sync::Arc;
 )]
 pub trait Number {}
 
-/// A type that is written as a JSON string.
+/// A type written as a JSON string.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written as a text",
     label = "`pattern` and `format` constrain texts",
@@ -25,7 +25,7 @@ pub trait Number {}
 )]
 pub trait Text {}
 
-/// A type whose JSON has a length: characters, items or members.
+/// A type with a length in JSON: characters, items or members.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` constrains texts, lists and maps",
@@ -33,13 +33,13 @@ pub trait Text {}
 )]
 pub trait Countable {}
 
-/// A type that is written as a JSON array, or as an object with any members.
+/// A type written as a JSON array, or as an object with any members.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no items",
     label = "`items` constrains what is in a list or a map"
 )]
 pub trait Items {
-    /// What is in it.
+    /// The type of an item or of a member's value.
     type Item;
 }
 
@@ -82,11 +82,11 @@ impl<T: Items> Items for Option<T> {
     type Item = T::Item;
 }
 
-/// Generated code names these functions, and never calls them, to have the compiler look at a type.
+/// Checks a type at compile time; generated code names this function and never calls it.
 pub const fn is_number<T: Number>() {}
-/// See [`is_number`].
+/// Checks a type at compile time, see [`is_number`].
 pub const fn is_text<T: Text>() {}
-/// See [`is_number`].
+/// Checks a type at compile time, see [`is_number`].
 pub const fn is_countable<T: Countable>() {}
-/// See [`is_number`].
+/// Checks a type at compile time, see [`is_number`].
 pub const fn has_items<T: Items>() {}

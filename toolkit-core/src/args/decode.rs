@@ -1,39 +1,16 @@
-//! The fast way: one pass over the text, each value parsed where it stands.
+//! The fast path: one pass over the text, each value parsed in place.
 
 use super::explain;
+use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
-use crate::context::ToolContext;
 use crate::error::ToolError;
-use serde_json::Value;
 
-/// How many parameters can be marked as seen; tools with more are always decoded the slow way.
+/// The size of the set of seen parameters; tools with more take the slow path.
 const MARKS: usize = 64;
-
-/// How the arguments of a tool are judged.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules<'a> {
-    /// The schema of the parameters.
-    pub(crate) schema: &'a Value,
-    /// For each parameter, whether its schema demands more than decoding ensures.
-    pub(crate) demanding: &'a [bool],
-    /// Whether arguments that the tool does not have are refused.
-    pub(crate) refuse_unknown: bool,
-    /// Whether a value that does not fit is tried as what may be meant.
-    pub(crate) coerce: bool,
-    /// The call, if whoever listens to it should know what was taken otherwise than it was written.
-    pub(crate) context: Option<&'a ToolContext>,
-}
-
-impl Rules<'_> {
-    #[inline]
-    pub(super) fn demand_more(&self, index: usize) -> bool {
-        self.demanding.get(index).is_some_and(|demanding| *demanding)
-    }
-}
 
 /// Fills one slot for each parameter from the JSON text of a call.
 ///
-/// After `Ok`, only the slots of parameters with a default may be empty, and every value keeps to the schema.
+/// After `Ok`, only slots of parameters with a default may be empty, and every value conforms to the schema.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
@@ -41,22 +18,21 @@ impl Rules<'_> {
 #[inline]
 pub(crate) fn decode(
     text: &str,
-    params: &[Param],
-    rules: &Rules<'_>,
+    params: &[Param<'_>],
+    options: &DecodeOptions<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
-    match decode_directly(text, params, rules, slots) {
+    match decode_directly(text, params, options, slots) {
         Some(()) => Ok(()),
-        None => explain::decode(text, params, rules, slots),
+        None => explain::decode(text, params, options, slots),
     }
 }
 
-/// `None` as soon as anything is not as it should be; the text is then read again by
-/// [`explain::decode`].
+/// Fills the slots, or returns `None` at the first fault; [`explain::decode`] then reads the text again.
 fn decode_directly(
     text: &str,
-    params: &[Param],
-    rules: &Rules<'_>,
+    params: &[Param<'_>],
+    options: &DecodeOptions<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Option<()> {
     if params.len() > MARKS {
@@ -80,8 +56,8 @@ fn decode_directly(
             cursor.expect(b':')?;
             let value = cursor.rest()?;
             let taken = slots.get_mut(index)?.fill(value).ok()?;
-            if rules.demand_more(index)
-                && !explain::keeps_to_schema(params.get(index)?, value.get(..taken)?, rules)
+            if options.is_constrained(index)
+                && !explain::conforms(params.get(index)?, value.get(..taken)?, options)
             {
                 return None;
             }
@@ -126,7 +102,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes the next byte that is not white space, if it is `wanted`.
+    /// Takes the next byte after white space, if it is `wanted`.
     #[inline]
     fn accept(&mut self, wanted: u8) -> bool {
         if self.byte() != Some(wanted) {
@@ -144,10 +120,10 @@ impl<'a> Cursor<'a> {
         self.accept(wanted).then_some(())
     }
 
-    /// Takes a key and returns the index of its parameter. Models mostly write the arguments in the
-    /// order of the schema, so the parameter that is next there is looked at first.
+    /// Takes a key and returns the index of its parameter. The next parameter of the schema is tried first, because
+    /// models mostly keep its order.
     #[inline]
-    fn key(&mut self, params: &[Param], guess: usize) -> Option<usize> {
+    fn key(&mut self, params: &[Param<'_>], guess: usize) -> Option<usize> {
         self.expect(b'"')?;
         match params.get(guess) {
             Some(param) if self.accept_key(param.name) => Some(guess),
@@ -158,7 +134,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes `name` and the quote behind it, if that is the key.
+    /// Takes `name` and its closing quote, if it is the key.
     #[inline]
     fn accept_key(&mut self, name: &str) -> bool {
         let end = self.at + name.len();
@@ -170,7 +146,7 @@ impl<'a> Cursor<'a> {
         same
     }
 
-    /// The rest of a string without escapes.
+    /// Takes the rest of a string; `None` if it has escapes.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at;
         loop {

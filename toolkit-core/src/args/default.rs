@@ -1,33 +1,32 @@
-//! The value of a parameter that the model leaves out, as the schema shows it.
+//! Default values of parameters, as the schema shows them.
 
 use serde::Serialize;
 use serde_json::Value;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// The value that a parameter has when the model leaves it out.
+/// The default value of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct ParamDefault {
-    /// The value, if its type can be written as JSON.
+    /// Makes the value as JSON, if its type is `Serialize`.
     pub value: fn() -> Option<Value>,
-    /// The expression in the source, for the description if the value cannot be written.
+    /// The source expression, for the description of a value without JSON.
     pub source: &'static str,
 }
 
-/// A default on its way into the schema: `to_value` is found here if the type is `Serialize`, else on
-/// [`Unwritable`].
+/// A default value on its way into the schema: `to_value` resolves to [`DefaultValueBySerialize`] or [`Unwritable`].
 #[derive(Debug)]
 pub struct DefaultValue<T>(pub T);
 
-/// `to_value` for types that are `Serialize`.
+/// `to_value` for `Serialize` types.
 pub trait DefaultValueBySerialize {
-    /// The value as JSON.
+    /// Returns the value as JSON.
     fn to_value(&self) -> Option<Value>;
 }
 
 impl<T: Serialize> DefaultValueBySerialize for DefaultValue<T> {
     fn to_value(&self) -> Option<Value> {
-        // By way of text, so that 0.1 as an `f32` is not 0.10000000149011612.
+        // Through text, so that 0.1 as an `f32` does not become 0.10000000149011612.
         serde_json::to_string(&self.0).ok().and_then(|text| serde_json::from_str(&text).ok())
     }
 }
@@ -37,7 +36,7 @@ impl<T: Serialize> DefaultValueBySerialize for DefaultValue<T> {
 pub struct Unwritable<T>(PhantomData<T>);
 
 impl<T> Unwritable<T> {
-    /// There is no JSON for the value.
+    /// Returns `None`: the value has no JSON.
     #[must_use]
     pub fn to_value(&self) -> Option<Value> {
         None

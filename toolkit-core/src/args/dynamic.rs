@@ -1,15 +1,15 @@
-//! Arguments that a schema known only at run time judges.
+//! Arguments of tools with a schema known only at run time.
 
-use super::decode::Rules;
 use super::explain;
 use super::members::{not_an_object, not_json, with_members};
-use super::whole::{self, takes_object};
+use super::options::DecodeOptions;
+use super::struct_args::{relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::{CompiledSchema, Fault, SchemaFault, Step};
 use serde_json::{Map, Value};
 
-/// Reads the arguments of calls and has the validator judge them.
+/// Reads arguments and validates them with the compiled schema.
 #[derive(Debug)]
 pub(crate) struct DynamicArgs {
     schema: CompiledSchema,
@@ -20,17 +20,17 @@ impl DynamicArgs {
     /// Checks and compiles the schema.
     ///
     /// # Errors
-    /// Everything that is wrong with the schema.
+    /// Every fault of the schema.
     pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaFault>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }
 
-    /// The arguments, if the validator accepts them. Where objects are accepted, nothing is an object
-    /// without members, and so is `null` if it is not accepted itself. With `coerce`, what was refused is
-    /// tried as what may be meant.
+    /// Returns the arguments if the validator accepts them, with `coerce` also near misses.
+    ///
+    /// Where the schema accepts objects, empty text is an empty object, and so is `null` unless it is accepted itself.
     ///
     /// # Errors
-    /// The text is not JSON, or everything that is wrong with the arguments.
+    /// The text is not JSON, or every violation of the arguments.
     pub(crate) fn read(
         &self,
         text: &str,
@@ -44,9 +44,9 @@ impl DynamicArgs {
             Err(error) if self.takes_object => return Err(not_json(&error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };
-        let doubled = doubled_members(text, &value);
-        if !doubled.is_empty() {
-            return Err(ToolError::invalid_arguments(doubled));
+        let repeated = repeated_members(text, &value);
+        if !repeated.is_empty() {
+            return Err(ToolError::invalid_arguments(repeated));
         }
         if self.schema.accepts(&value) {
             return Ok(value);
@@ -54,14 +54,14 @@ impl DynamicArgs {
         if value.is_null() && self.takes_object {
             value = Value::Object(Map::new());
         }
-        if coerce && let Some(meant) = self.meant(text, &value, schema, context) {
-            value = meant;
+        if coerce && let Some(coerced) = self.coerce(text, &value, schema, context) {
+            value = coerced;
         }
         if self.schema.accepts(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
     }
 
-    /// What may be meant by arguments that were refused.
-    fn meant(
+    /// Coerces refused arguments.
+    fn coerce(
         &self,
         text: &str,
         value: &Value,
@@ -69,8 +69,7 @@ impl DynamicArgs {
         context: Option<&ToolContext>,
     ) -> Option<Value> {
         if self.takes_object {
-            let rules = Rules { schema, demanding: &[], refuse_unknown: true, coerce: true, context };
-            let relaxed = whole::relax(text, &rules, |_| true).ok()?;
+            let relaxed = relax(text, &DecodeOptions::strict(schema, context), |_| true).ok()?;
             return if relaxed.is_ambiguous() { None } else { serde_json::from_str(&relaxed.text).ok() };
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
@@ -90,17 +89,17 @@ impl DynamicArgs {
         let mut violations: Vec<Violation> =
             self.schema.faults(schema, value).into_iter().map(violation).collect();
         if violations.is_empty() {
-            let message = "the arguments do not fit the schema";
+            let message = "the arguments do not conform to the schema";
             violations.push(Violation::new("", ViolationKind::Constraint, message));
         }
         ToolError::invalid_arguments(violations)
     }
 }
 
-/// A violation for each name that an object has twice: of the values, all but the last would be lost.
-fn doubled_members(text: &str, value: &Value) -> Vec<Violation> {
+/// Returns a violation for each repeated name: only its last value would count.
+fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
     let Some(members) = value.as_object() else { return Vec::new() };
-    let doubled = with_members(text, |all| {
+    let repeated = with_members(text, |all| {
         let mut names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
         if names.len() == members.len() {
             return Vec::new();
@@ -111,7 +110,7 @@ fn doubled_members(text: &str, value: &Value) -> Vec<Violation> {
         twice.dedup();
         twice.into_iter().map(explain::given_twice).collect()
     });
-    doubled.unwrap_or_default()
+    repeated.unwrap_or_default()
 }
 
 #[cfg(test)]

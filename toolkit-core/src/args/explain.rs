@@ -1,7 +1,7 @@
-//! The slow way, taken when something is wrong: coerce what can be meant, report everything else.
+//! The slow path for faulty arguments: coerces near misses and reports every other violation.
 
-use super::decode::Rules;
 use super::members::{Member, said, with_members};
+use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use super::place;
 use crate::context::ToolContext;
@@ -13,54 +13,31 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// How many characters of what serde says a message repeats.
+/// The longest part of a decoder's message in ours, in characters.
 const SAID: usize = 200;
 
-/// No integer type has more digits.
+/// The digits of the longest integer type.
 const LONGEST_INTEGER: usize = 39;
 
-/// What has to be known about a parameter to explain what is wrong with it.
-pub(super) trait Parameter {
-    /// The name that the model sees.
-    fn name(&self) -> &str;
-    /// Whether the model must give it.
-    fn is_required(&self) -> bool;
-    /// Whether the model may use this name for it.
-    fn answers_to(&self, name: &str) -> bool;
-}
-
-impl Parameter for Param {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn is_required(&self) -> bool {
-        self.required
-    }
-
-    fn answers_to(&self, name: &str) -> bool {
-        self.answers_to(name)
-    }
-}
-
+/// Decodes like [`decode`](super::decode::decode), with coercion and a report.
 #[cold]
 pub(super) fn decode(
     text: &str,
-    params: &[Param],
-    rules: &Rules<'_>,
+    params: &[Param<'_>],
+    options: &DecodeOptions<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
     for (param, slot) in params.iter().zip(slots.iter_mut()) {
         fill_absent(param, *slot);
     }
-    with_members(text, |members| fill_slots(members, params, rules, slots))?.finish()
+    with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Fills the slots as well as can be, and reports what is wrong.
-pub(super) fn fill_slots<P: Parameter>(
+/// Fills the slots as far as possible and reports the violations.
+pub(super) fn fill_slots(
     members: &[Member<'_>],
-    params: &[P],
-    rules: &Rules<'_>,
+    params: &[Param<'_>],
+    options: &DecodeOptions<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Report {
     let mut report = Report::default();
@@ -68,42 +45,42 @@ pub(super) fn fill_slots<P: Parameter>(
     let mut filled = vec![false; params.len()];
     for (name, value) in members {
         let Some(index) = params.iter().position(|param| param.answers_to(name)) else {
-            if rules.refuse_unknown {
-                report.add(|| unknown(name, params.iter().map(Parameter::name)));
+            if options.refuse_unknown {
+                report.add(|| unknown(name, params.iter().map(|param| param.name)));
             }
             continue;
         };
         let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
         if seen.get_mut(index).is_some_and(|seen| std::mem::replace(seen, true)) {
-            report.add(|| given_twice(param.name()));
+            report.add(|| given_twice(param.name));
             continue;
         }
         let value = value.get();
-        match fill(value, param, rules, *slot) {
+        match fill(value, param, options, *slot) {
             Ok(taken) => {
                 mark(&mut filled, index);
-                if let (Cow::Owned(_), Some(emitter)) = (&taken, rules.context.and_then(ToolContext::emitter))
+                if let (Cow::Owned(_), Some(emitter)) = (&taken, options.context.and_then(ToolContext::emitter))
                 {
-                    emitter.coerced(param.name());
+                    emitter.coerced(param.name);
                 }
-                if rules.demand_more(index) {
-                    report.extend(broken(param, &taken, rules));
+                if options.is_constrained(index) {
+                    report.extend(broken(param, &taken, options));
                 }
             }
-            Err(_) if value == "null" && !param.is_required() => {}
+            Err(_) if value == "null" && !param.required => {}
             Err(error) => {
                 mark(&mut filled, index);
-                let property = property(param, rules.schema);
-                report.extend(wrong_value(param.name(), value, rules, property, &error));
+                let property = property(param, options.schema);
+                report.extend(wrong_value(param.name, value, options, property, &error));
             }
         }
     }
-    let missing = params.iter().zip(filled).filter(|(param, filled)| param.is_required() && !filled);
-    report.extend(missing.map(|(param, _)| missing_parameter(param, rules.schema)));
+    let missing = params.iter().zip(filled).filter(|(param, filled)| param.required && !filled);
+    report.extend(missing.map(|(param, _)| missing_parameter(param, options.schema)));
     report
 }
 
-/// The faults of a call, in the order of the text. A hostile call may have any number of them.
+/// The violations of a call, in the order of the text; beyond a limit they are only counted.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) violations: Vec<Violation>,
@@ -139,35 +116,36 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// Fills the slot with the value, or else with what the model may have meant, and returns what was
-/// taken: the contents of a string as the value, a number without a fraction as an integer (also inside
-/// the value), an allowed value in other letter case.
+/// Fills the slot with the value or a coerced one, and returns the accepted text.
+///
+/// Tried in order: the contents of a string, a whole number as an integer, an allowed value in another letter case,
+/// and [coercion](coerce) inside an array or object.
 fn fill<'a>(
     value: &'a str,
-    param: &impl Parameter,
-    rules: &Rules<'_>,
+    param: &Param<'_>,
+    options: &DecodeOptions<'_>,
     slot: &mut dyn Fill,
 ) -> Result<Cow<'a, str>, serde_json::Error> {
     let error = match slot.fill(value) {
         Ok(_) => return Ok(Cow::Borrowed(value)),
         Err(error) => error,
     };
-    if !rules.coerce {
+    if !options.coerce {
         return Err(error);
     }
-    let property = property(param, rules.schema);
+    let property = property(param, options.schema);
     let inner = serde_json::from_str::<String>(value).ok();
-    let meant = inner.as_deref().unwrap_or(value);
+    let text = inner.as_deref().unwrap_or(value);
     let candidates: [&dyn Fn() -> Option<String>; 4] =
-        [&|| inner.clone(), &|| integral(meant), &|| other_case(inner.as_deref()?, property?), &|| {
-            mended(rules.schema, property?, meant)
+        [&|| inner.clone(), &|| integral(text), &|| other_case(inner.as_deref()?, property?), &|| {
+            coerced(options.schema, property?, text)
         }];
     let taken =
         candidates.iter().filter_map(|candidate| candidate()).find(|candidate| fills(candidate, slot));
     taken.map(Cow::Owned).ok_or(error)
 }
 
-/// The one allowed value that differs from the text in letter case only.
+/// Returns the only allowed value equal to the text up to letter case.
 fn other_case(text: &str, property: &Value) -> Option<String> {
     let allowed = property.get("enum")?.as_array()?.iter().filter_map(Value::as_str);
     let mut alike = allowed.filter(|allowed| allowed.to_lowercase() == text.to_lowercase());
@@ -176,11 +154,11 @@ fn other_case(text: &str, property: &Value) -> Option<String> {
 }
 
 fn fills(text: &str, slot: &mut dyn Fill) -> bool {
-    let whole = serde_json::from_str::<&RawValue>(text).is_ok();
-    whole && slot.fill(text).is_ok()
+    // A slot reads only the start of a text, so the whole is checked first.
+    serde_json::from_str::<&RawValue>(text).is_ok() && slot.fill(text).is_ok()
 }
 
-/// The integer that a decimal text is, digit by digit, so that nothing is rounded: `5.0`, `1e3`, `-0`.
+/// Returns a decimal text as an integer, without rounding: `5.0`, `1e3`, `-0`.
 fn integral(text: &str) -> Option<String> {
     let text = text.trim();
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
@@ -207,8 +185,8 @@ fn integral(text: &str) -> Option<String> {
     }
 }
 
-/// An array or object with what is inside it as it may be meant.
-fn mended(root: &Value, schema: &Value, text: &str) -> Option<String> {
+/// Returns an array or object with coerced contents, if any were.
+fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
     if !text.trim_start().starts_with(['[', '{']) {
         return None;
     }
@@ -221,36 +199,36 @@ pub(super) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// `names` are those of the parameters.
+/// Returns the violation for an unknown argument; `names` are those of the parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
-        ([meant, ..], _) => format!("there is no such parameter; did you mean `{meant}`?"),
+        ([closest, ..], _) => format!("there is no such parameter; did you mean `{closest}`?"),
         ([], []) => "there is no such parameter; this tool takes none".to_owned(),
-        ([], names) => format!("there is no such parameter; there is {}", one_of(names)),
+        ([], names) => format!("there is no such parameter; use {}", one_of(names)),
     };
     Violation::new(name, ViolationKind::Unknown, message)
 }
 
-fn missing_parameter(param: &impl Parameter, schema: &Value) -> Violation {
+fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
     let expected = property(param, schema).and_then(|property| describe(schema, property));
-    Violation::new(param.name(), ViolationKind::Missing, missing(expected))
+    Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-/// Whether a value that was decoded keeps within the constraints of its schema.
-pub(super) fn keeps_to_schema(param: &Param, value: &str, rules: &Rules<'_>) -> bool {
-    broken(param, value, rules).is_empty()
+/// Returns whether a decoded value satisfies the constraints of its schema.
+pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
+    broken(param, value, options).is_empty()
 }
 
-fn broken(param: &impl Parameter, value: &str, rules: &Rules<'_>) -> Vec<Violation> {
+fn broken(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults = property(param, rules.schema)
+    let faults = property(param, options.schema)
         .zip(parsed)
-        .map(|(property, parsed)| broken_constraints(rules.schema, property, &parsed, value));
-    violations(param.name(), faults.unwrap_or_default())
+        .map(|(property, parsed)| broken_constraints(options.schema, property, &parsed, value));
+    violations(param.name, faults.unwrap_or_default())
 }
 
-/// The faults of a value that stands at `place`.
+/// Returns the faults of the value at `place` as violations.
 pub(super) fn violations(place: &str, faults: Vec<Fault>) -> Vec<Violation> {
     faults.into_iter().map(|fault| violation(place, fault)).collect()
 }
@@ -259,26 +237,25 @@ pub(super) fn violation(place: &str, fault: Fault) -> Violation {
     Violation::new(path(place, &fault.steps), fault.kind, fault.message)
 }
 
-/// Every fault that the schema shows; if it shows none, the type has a rule of its own, and the error
-/// of the decoder is all there is.
+/// Returns the violations of the schema; if there are none, the error of the type's decoder.
 pub(super) fn wrong_value(
     place: &str,
     value: &str,
-    rules: &Rules<'_>,
+    options: &DecodeOptions<'_>,
     schema: Option<&Value>,
     error: &serde_json::Error,
 ) -> Vec<Violation> {
-    let root = rules.schema;
+    let root = options.schema;
     let inner = container_in_string(value);
     let value = inner.as_deref().unwrap_or(value);
-    // What would be understood is no fault.
-    let meant = schema.filter(|_| rules.coerce).and_then(|schema| mended(root, schema, value));
-    let value = meant.as_deref().unwrap_or(value);
+    // Skip values that coercion accepts.
+    let coerced = schema.filter(|_| options.coerce).and_then(|schema| coerced(root, schema, value));
+    let value = coerced.as_deref().unwrap_or(value);
     let parsed = serde_json::from_str::<Value>(value).ok();
     let faults = schema.zip(parsed).map(|(schema, parsed)| faults(root, schema, &parsed, value));
     let mut faults = faults.unwrap_or_default();
     if !is_about_members(error) {
-        without_other_names(&mut faults);
+        without_aliases(&mut faults);
     }
     match faults.is_empty() {
         false => violations(place, faults),
@@ -286,7 +263,7 @@ pub(super) fn wrong_value(
     }
 }
 
-/// An array or object that the model wrote into a string: the fault is inside.
+/// Returns an array or object written into a string.
 fn container_in_string(value: &str) -> Option<String> {
     let inner = serde_json::from_str::<String>(value).ok()?;
     let parsed = serde_json::from_str::<Value>(&inner).ok()?;
@@ -298,9 +275,10 @@ fn is_about_members(error: &serde_json::Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// A member that the schema does not know beside one that it misses may be the same under another name,
-/// which the type takes and the schema does not say.
-fn without_other_names(faults: &mut Vec<Fault>) {
+/// Drops faults explained by an alias.
+///
+/// An unknown member beside a missing one may be the same, under an alias missing from the schema.
+fn without_aliases(faults: &mut Vec<Fault>) {
     let parents: Vec<Vec<Step>> =
         faults.iter().filter(|fault| fault.kind == ViolationKind::Unknown).map(parent).collect();
     faults.retain(|fault| match fault.kind {
@@ -314,12 +292,12 @@ fn parent(fault: &Fault) -> Vec<Step> {
     fault.steps.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default()
 }
 
-/// What the decoder of a type said about a value that stands at `place`.
+/// Returns the decoder's error about the value at `place` as a violation.
 fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Violation {
     let found = place::find(value, place::offset(value, error.line(), error.column()));
     let said = said(error);
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    // serde has said what it found where it speaks of an invalid type or value.
+    // Messages about an invalid type or value already name what was found.
     let got = match said.starts_with("invalid ") {
         true => String::new(),
         false => format!(", got {}", value_in_words(found.text)),
@@ -328,6 +306,6 @@ fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Viola
     Violation::new(path(place, &found.steps), ViolationKind::WrongType, message)
 }
 
-fn property<'a>(param: &impl Parameter, schema: &'a Value) -> Option<&'a Value> {
-    schema.get("properties")?.get(param.name())
+fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {
+    schema.get("properties")?.get(param.name)
 }

@@ -1,27 +1,26 @@
-//! The names of a type's fields, as the type itself tells them to serde.
+//! The field names of a type, read from its `Deserialize` implementation.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The names that a struct answers to, others of its fields included; `None` for a type that is not a
-/// struct, or that takes other names too.
+/// Returns the field names and aliases of a struct; `None` for other types, and for structs open to any name.
 pub(super) fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let mut fields = None;
-    // It always ends in an error: there is no value, only the question what value is expected.
-    let _ = T::deserialize(ApprovalRequest { fields: &mut fields });
+    // Always an error: the probe has no value and only records the expected fields.
+    let _ = T::deserialize(FieldProbe { fields: &mut fields });
     fields
 }
 
-struct ApprovalRequest<'a> {
+struct FieldProbe<'a> {
     fields: &'a mut Option<&'static [&'static str]>,
 }
 
-impl<'de> Deserializer<'de> for ApprovalRequest<'_> {
+impl<'de> Deserializer<'de> for FieldProbe<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom("there is no value"))
+        Err(Error::custom("no value"))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -75,7 +74,7 @@ mod tests {
     struct Around(Plain);
 
     #[test]
-    fn a_struct_tells_its_fields() {
+    fn a_struct_has_its_fields_and_aliases() {
         let mut fields = fields_of::<Plain>().unwrap().to_vec();
         fields.sort_unstable();
         assert_eq!(fields, ["b", "first", "other"]);
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_other_names_too_has_none() {
+    fn a_type_that_accepts_any_name_has_no_fields() {
         assert_eq!(fields_of::<Open>(), None);
         assert_eq!(fields_of::<BTreeMap<String, u8>>(), None);
         assert_eq!(fields_of::<u8>(), None);

@@ -1,4 +1,4 @@
-//! The members of the arguments, in the order of the text and unread.
+//! The members of the arguments object, unparsed and in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::value_in_words;
@@ -7,48 +7,53 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A member of an object: its name and its value, unread.
+/// A member of an object: its name and its unparsed value.
 pub(crate) type Member<'a> = (String, &'a RawValue);
 
 enum Members<'a> {
-    /// The text of the object, and its members.
+    /// The object's text and its members.
     Object(&'a str, Vec<Member<'a>>),
-    /// A JSON text within a JSON string, as some models write it.
+    /// JSON inside a JSON string, as some models write it.
     String(String),
     Absent,
     Other,
 }
 
-/// Hands on the members of the arguments. Nothing and `null` are no members, and an object may be
-/// written into a string.
+/// Calls `read` with the members of the arguments. Empty text and `null` have none; an object in a string is read.
+///
+/// # Errors
+/// The arguments are not a JSON object.
 pub(crate) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
     with_object(text, |_, members| read(members))
 }
 
-/// Hands on the text of the object that the arguments are, too; its members are parts of it.
+/// Calls `read` with the object's text too; the members borrow from it.
 ///
 /// # Errors
-/// The arguments are not a JSON object, nor absent, nor an object in a string.
+/// The arguments are not a JSON object.
 pub(crate) fn with_object<T>(
     text: &str,
     read: impl FnOnce(&str, &[Member<'_>]) -> T,
 ) -> Result<T, ToolError> {
-    match read_members(text)? {
+    let inner;
+    let members = match read_members(text)? {
+        Members::String(text) => {
+            inner = text;
+            read_members(&inner).unwrap_or(Members::Other)
+        }
+        members => members,
+    };
+    match members {
         Members::Object(object, members) => Ok(read(object, &members)),
         Members::Absent => Ok(read("{}", &[])),
-        Members::String(inner) => match read_members(&inner) {
-            Ok(Members::Object(object, members)) => Ok(read(object, &members)),
-            Ok(Members::Absent) => Ok(read("{}", &[])),
-            _ => Err(not_an_object(text)),
-        },
-        Members::Other => Err(not_an_object(text)),
+        Members::String(_) | Members::Other => Err(not_an_object(text)),
     }
 }
 
-/// The arguments as the tool understands them, one value: an object whose members go by the names of the parameters.
+/// Parses the arguments into one object with members under the parameters' names.
 ///
 /// # Errors
-/// The arguments are not a JSON object, nor absent, nor an object in a string.
+/// The arguments are not a JSON object.
 pub(crate) fn arguments_value(
     text: &str,
     parameter: impl Fn(&str) -> Option<String>,
@@ -64,34 +69,33 @@ pub(crate) fn arguments_value(
 }
 
 fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
-    let trimmed = text.trim();
-    if trimmed.is_empty() {
+    if text.trim().is_empty() {
         return Ok(Members::Absent);
     }
-    let value: &RawValue = serde_json::from_str(text).map_err(|error| not_json(&error))?;
-    let value = value.get();
-    match value.as_bytes().first() {
-        Some(b'{') => {
-            members_of(value).map(|members| Members::Object(value, members)).map_err(|error| not_json(&error))
+    let read = || -> Result<Members<'_>, serde_json::Error> {
+        let value = serde_json::from_str::<&RawValue>(text)?.get();
+        match value.as_bytes().first() {
+            Some(b'{') => members_of(value).map(|members| Members::Object(value, members)),
+            Some(b'"') => serde_json::from_str(value).map(Members::String),
+            Some(b'n') => Ok(Members::Absent),
+            _ => Ok(Members::Other),
         }
-        Some(b'"') => serde_json::from_str(value).map(Members::String).map_err(|error| not_json(&error)),
-        Some(b'n') => Ok(Members::Absent),
-        _ => Ok(Members::Other),
-    }
+    };
+    read().map_err(|error| not_json(&error))
 }
 
 pub(super) fn not_json(error: &serde_json::Error) -> ToolError {
     ToolError::invalid_json(format_args!("{}; the arguments must be one JSON object", said(error)))
 }
 
-/// What serde says, in other words where it does not say what is wrong with a text.
+/// Returns the message of `serde_json`, with a clear text for lone surrogates.
 pub(super) fn said(error: &serde_json::Error) -> String {
-    let lone_half = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
-    let in_words = "write the character itself, not half of a surrogate pair";
-    lone_half.iter().fold(error.to_string(), |said, theirs| said.replace(theirs, in_words))
+    let lone_surrogate = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
+    let advice = "write the character itself, not half of a surrogate pair";
+    lone_surrogate.iter().fold(error.to_string(), |text, theirs| text.replace(theirs, advice))
 }
 
-/// The members in the order of the text, doubled names included.
+/// Returns the members in the order of the text, repeated names included.
 pub(super) fn members_of(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {
     struct InOrder;
 

@@ -1,4 +1,4 @@
-//! A parameter: what generated code says about it, and the slot its value is parsed into.
+//! Parameters: their specification in generated code, their schema, and the slots of their values.
 
 use super::default::ParamDefault;
 use crate::schema::{Constraints, SchemaBuilder, has_demands, keep_notes, tidy};
@@ -7,12 +7,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// A type that arguments can be decoded as: anything that is `Deserialize` and `JsonSchema`.
+/// The type of a tool's arguments: any type with `Deserialize` and `JsonSchema`.
 pub trait ToolParams: Decode + Describe {}
 
 impl<T: Decode + Describe> ToolParams for T {}
 
-/// A type whose values can be read from the arguments of a call.
+/// A type read from the arguments of a call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from a model's arguments",
     label = "a parameter of a tool must implement `Deserialize`",
@@ -24,7 +24,7 @@ pub trait Decode: DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned> Decode for T {}
 
-/// A type whose values can be described to a model.
+/// A type described to the model.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be described to a model",
     label = "a parameter of a tool must implement `JsonSchema`",
@@ -36,37 +36,36 @@ pub trait Describe: JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: JsonSchema> Describe for T {}
 
-/// What generated code says about one parameter. A literal, because the compiler has less to do for it than
-/// for calls.
+/// One parameter in generated code: a literal, because it compiles faster than calls.
 #[derive(Debug)]
 pub struct ParamSpec {
-    /// The name that the model sees.
+    /// The published name.
     pub name: &'static str,
-    /// What the model reads about it; empty leaves the description of the type.
+    /// The description; if empty, the type's.
     pub description: &'static str,
-    /// Describes its type.
+    /// Makes the schema of its type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
-    /// What few parameters have.
+    /// Optional settings, boxed to keep the common case small.
     pub extras: Option<&'static ParamExtras>,
 }
 
-/// What few parameters have.
+/// Optional parameter settings.
 #[derive(Debug)]
 pub struct ParamExtras {
-    /// Other names that are accepted.
+    /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// The value it has when the model leaves it out.
+    /// The default value.
     pub default: Option<ParamDefault>,
-    /// Writes its constraints into the schema.
+    /// Adds its constraints to the schema.
     pub constrain: Option<fn(&mut Constraints<'_>)>,
 }
 
-/// The type of a parameter.
+/// The schema of a parameter's type.
 #[derive(Debug)]
 pub struct ParamSchema {
     /// Whether it is an `Option`.
     optional: bool,
-    /// Its schema, in the plain form: `T` for an `Option<T>`.
+    /// The schema of the type; of `T` for an `Option<T>`.
     schema: Schema,
 }
 
@@ -84,27 +83,26 @@ impl ParamSpec {
     }
 }
 
-/// What decoding has to know about a parameter.
+/// A parameter as decoding sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Param {
-    /// The name that the model sees.
-    pub(super) name: &'static str,
-    /// Other names that are accepted.
-    aliases: &'static [&'static str],
-    /// Whether the model must give it.
+pub(crate) struct Param<'a> {
+    /// The published name.
+    pub(crate) name: &'a str,
+    /// Other accepted names.
+    aliases: &'a [&'a str],
     pub(super) required: bool,
-    /// Whether it is `None` when the model leaves it out.
+    /// Whether absence means `None`.
     absent_is_none: bool,
 }
 
-impl Param {
-    /// The name that the model reads.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
+impl<'a> Param<'a> {
+    /// Returns a parameter for a property of a schema.
+    pub(super) fn property(name: &'a str, required: bool) -> Self {
+        Self { name, aliases: &[], required, absent_is_none: false }
     }
 
     /// Returns the other accepted names.
-    pub(crate) fn aliases(&self) -> &'static [&'static str] {
+    pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases
     }
 
@@ -115,13 +113,16 @@ impl Param {
     }
 }
 
-/// The schema of an object with these parameters as its properties, in the order given, and for each
-/// parameter what decoding has to know, and whether its schema demands more than decoding ensures.
-pub(crate) fn parameters_schema(specs: &[ParamSpec], refuse_unknown: bool) -> (Value, Vec<Param>, Vec<bool>) {
+/// Returns the object schema of the parameters and, for each, how it is decoded and whether its schema constrains
+/// more than its type does.
+pub(crate) fn parameters_schema(
+    specs: &[ParamSpec],
+    refuse_unknown: bool,
+) -> (Value, Vec<Param<'static>>, Vec<bool>) {
     let mut builder = SchemaBuilder::new();
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
-    let mut demanding = Vec::with_capacity(specs.len());
+    let mut has_constraints = Vec::with_capacity(specs.len());
     for spec in specs {
         let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
         let has_default = spec.default().is_some();
@@ -135,7 +136,7 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec], refuse_unknown: bool) -> (V
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        demanding.push(has_demands(&schema));
+        has_constraints.push(has_demands(&schema));
         tidy(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
     }
@@ -149,16 +150,16 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec], refuse_unknown: bool) -> (V
     if refuse_unknown {
         root.insert("additionalProperties".to_owned(), false.into());
     }
-    let recursion_demands = builder.add_definitions(&mut root);
-    demanding.iter_mut().for_each(|demands| *demands |= recursion_demands);
-    (root.into(), params, demanding)
+    let in_recursion = builder.add_definitions(&mut root);
+    has_constraints.iter_mut().for_each(|constrained| *constrained |= in_recursion);
+    (root.into(), params, has_constraints)
 }
 
-/// The schema of a type with what is said about the parameter.
+/// Returns the schema of a type with the parameter's description and default.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
-        // `true`: a value of any kind.
+        // `true`: any value.
         _ => Map::new(),
     };
     let default = spec.default().map(|default| ((default.value)(), default.source));
@@ -181,7 +182,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     schema.into()
 }
 
-/// Where absence means something else, `null` must be said to be allowed.
+/// Allows `null` explicitly, for optional parameters with a default.
 fn allow_null(schema: &mut Map<String, Value>) {
     match schema.get_mut("type") {
         Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),
@@ -197,40 +198,39 @@ fn allow_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Takes one argument. The only part of decoding that exists once for each type.
+/// A slot for one argument: the only part of decoding compiled once for each type.
 pub trait Fill {
-    /// Parses the value at the start of `text` and returns how many bytes it took.
+    /// Parses the value at the start of `text` and returns its length in bytes.
     ///
     /// # Errors
-    /// What `serde_json` says; the slot keeps what it had.
+    /// The text is not a value of the type; the slot is unchanged.
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
 }
 
-/// Where the value of one parameter is parsed into: a slot, `None` until there is one.
 impl<T: Decode> Fill for Option<T> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         *self = Some(T::deserialize(&mut deserializer)?);
-        // Only the iterator over further values tells how far the parser has come.
+        // Only the iterator over further values knows the parser's position.
         Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
     }
 }
 
-/// Fills the slot of a parameter that the model left out, if it is `None` then, so that generated code
-/// need not know which parameters these are. Every `Option` takes a `null`.
-pub(super) fn fill_absent(param: &Param, slot: &mut dyn Fill) {
+/// Fills the slot of an absent optional parameter with `None`.
+pub(super) fn fill_absent(param: &Param<'_>, slot: &mut dyn Fill) {
     if param.absent_is_none {
         let _ = slot.fill("null");
     }
 }
 
-/// Asks a type whether it is an `Option`, through any alias: for `Option<T>` the methods here are
-/// found, for every other type those of [`ProbePlain`].
+/// Resolves whether a type is an `Option`, through any alias.
+///
+/// Method resolution picks the inherent method for `Option<T>`, and [`ProbePlain`] for every other type.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
 impl<T> Probe<Option<T>> {
-    /// The schema of `T`, which may be left out.
+    /// Returns the schema of an optional `T`.
     pub fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: Describe,
@@ -239,9 +239,9 @@ impl<T> Probe<Option<T>> {
     }
 }
 
-/// The methods of [`Probe`] for types that are not an `Option`.
+/// [`Probe`] for types other than `Option`.
 pub trait ProbePlain<T> {
-    /// The schema of the type.
+    /// Returns the schema of the type.
     fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: Describe,

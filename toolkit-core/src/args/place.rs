@@ -1,25 +1,25 @@
-//! Where inside a JSON text a parser stopped, as a path into the value.
+//! Maps the position of a parse error to a path into the value.
 
 use crate::schema::Step;
 
-/// The innermost value at a place in a JSON text.
+/// The innermost value at a position in a JSON text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
-    /// The way to it from the whole value.
+    /// The path from the root.
     pub(super) steps: Vec<Step>,
-    /// Its text.
+    /// The value's text.
     pub(super) text: &'a str,
 }
 
-/// The byte that `serde_json` counts as line and column.
+/// Returns the byte offset of a line and column of `serde_json`.
 pub(super) fn offset(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     lines.map(str::len).sum::<usize>() + column
 }
 
-/// Finds the innermost value of a well-formed JSON text that holds the byte at `offset` or ends there.
+/// Finds the innermost value around `offset`, or ending there, in well-formed JSON.
 ///
-/// It goes through the tokens in a loop, so no depth of nesting can exhaust the stack.
+/// The scan is a loop over tokens, so deep nesting cannot exhaust the stack.
 pub(super) fn find(text: &str, offset: usize) -> Place<'_> {
     let bytes = text.as_bytes();
     let mut open: Vec<Open> = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn find(text: &str, offset: usize) -> Place<'_> {
 
 struct Open {
     start: usize,
-    /// The member that is being read; `None` before the key of an object's member.
+    /// The member being read; `None` before the key of an object's member.
     step: Option<Step>,
 }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_value_is_found() {
+    fn the_innermost_value_at_an_error_is_found() {
         use std::collections::BTreeMap;
         type Table = BTreeMap<String, Vec<i32>>;
         check::<Table>(r#"{"a": [1, 2], "b": [1, "x"]}"#, ".b[1]", r#""x""#);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_it_panic() {
+    fn malformed_text_does_not_panic() {
         for text in ["", "]", "}}", "[", "{\"", "\"\\", "天", "[天]", "{,}", "::"] {
             for offset in 0..=text.len() + 1 {
                 find(text, offset);

@@ -1,26 +1,26 @@
-//! Which tools the model may or must call, and how many at once.
+//! Tool choice and parallel tool calls of one request.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Which tools the model may or must call.
+/// The tool choice of a request: the permitted and required tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No tool may be called.
+    /// The model must not call tools.
     None,
-    /// At least one tool must be called.
+    /// The model must call at least one tool.
     Required,
-    /// This tool must be called.
+    /// The model must call this tool.
     Tool(String),
-    /// Only these tools may be called.
+    /// The model may call only these tools.
     Allowed {
         /// Their names.
         names: Vec<String>,
-        /// Whether one of them must be called.
+        /// Whether it must call one of them.
         required: bool,
     },
 }
@@ -36,29 +36,25 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolConfig {
-    /// Which tools may or must be called.
+    /// The tool choice.
     pub choice: ToolChoice,
-    /// Whether the model may ask for several calls at once; `None` leaves it to the provider, which
-    /// nearly always means yes.
+    /// Whether the model may make parallel calls; `None` means the provider's default, nearly always yes.
     pub parallel: Option<bool>,
-    /// Which of the tools named by the choice take free text ([`ToolKind::Custom`](crate::ToolKind::Custom)):
-    /// the APIs of OpenAI refuse a choice that takes them for functions.
+    /// The tools of the choice with free text as input ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)). OpenAI's
+    /// APIs refuse a choice with these as functions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
 }
 
 impl ToolConfig {
-    /// Says whether the model may ask for several calls at once.
+    /// Sets whether the model may make parallel calls.
     #[must_use]
     pub fn with_parallel(mut self, parallel: bool) -> Self {
         self.parallel = Some(parallel);
         self
     }
-}
 
-impl ToolConfig {
-    /// Adds names of tools that take [free text](Self::custom); those that the choice does not name are
-    /// left out.
+    /// Adds tools with [free text](Self::custom) as input; names outside of the choice are ignored.
     #[must_use]
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {

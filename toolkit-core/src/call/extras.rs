@@ -1,14 +1,14 @@
-//! What a provider says about a call beyond its id, name and arguments, and wants back with it.
+//! Provider-specific fields of a call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What a provider says about a call beyond its id, name and arguments, and wants back with it:
-/// Gemini's `thoughtSignature`, the `namespace` and `caller` of Responses, and whatever comes next year.
+/// Provider-specific fields of a call, to be sent back with it: Gemini's `thoughtSignature`, the `namespace` and
+/// `caller` of Responses, and the like.
 ///
-/// The fields mean something to the API that sent them only, so they carry its name, and no other API
-/// gets them. Clones are cheap; a call without extras allocates nothing.
+/// The fields carry the name of their API and are never sent to another one. Clones are cheap; a call without extras
+/// allocates nothing.
 ///
 /// ```
 /// use toolkit::call::ProviderExtras;
@@ -29,8 +29,7 @@ struct Origin {
 }
 
 impl ProviderExtras {
-    /// The fields that an API (the [name](crate::ApiFormat::name) of its format) wants back; none is
-    /// the same as no extras.
+    /// Creates the extras of an API, by the name of its format; without fields there are no extras.
     #[must_use]
     pub fn new(api: &str, fields: Map<String, Value>) -> Self {
         if fields.is_empty() {
@@ -39,20 +38,20 @@ impl ProviderExtras {
         Self(Some(Arc::new(Origin { api: api.to_owned(), fields })))
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there are no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The fields, if they came from this API.
+    /// Returns the fields, if they came from this API.
     #[must_use]
     pub fn of(&self, api: &str) -> Option<&Map<String, Value>> {
         let origin = self.0.as_deref()?;
         (origin.api == api).then_some(&origin.fields)
     }
 
-    /// One field, if it came from this API.
+    /// Returns one field, if it came from this API.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
         self.of(api)?.get(field)

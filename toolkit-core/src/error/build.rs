@@ -1,16 +1,17 @@
-//! What the programmer must put right before the program serves.
+//! Errors for the programmer, found before the program serves calls.
 
 use super::nearest;
 use super::tool::one_of;
 use crate::name::NameError;
 use std::fmt;
 
-/// Where a tool is defined.
+/// The source location of a tool's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Location {
-    /// The source file, as the compiler names it.
+    /// The source file.
     pub file: &'static str,
-    /// The line, counted from 1.
+    /// The line, from 1.
     pub line: u32,
 }
 
@@ -20,99 +21,99 @@ impl fmt::Display for Location {
     }
 }
 
-/// One thing that the programmer must put right.
+/// One problem with the registered tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildProblem {
-    /// Two tools have one name.
+    /// Two tools have the same name.
     DuplicateName {
         /// The name.
         name: String,
-        /// Where the tool that was there first is defined, if that is known.
+        /// The definition of the earlier tool, if known.
         first: Option<Location>,
-        /// Where the tool that came second is defined, if that is known.
+        /// The definition of the later tool, if known.
         second: Option<Location>,
     },
-    /// A tool needs a state that nobody has given.
+    /// A tool needs state missing from the registry.
     MissingState {
         /// The name of the tool.
         tool: String,
         /// The type of the state.
         type_name: &'static str,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A tool has a parameter under a name that is taken from it.
+    /// A tool has a parameter with a reserved name.
     ReservedParameter {
         /// The name of the tool.
         tool: String,
         /// The name of the parameter.
         parameter: &'static str,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A tool has the name of one that the registry [adds itself](crate::ToolRegistry::with_tool_search).
+    /// A tool has the name of a [search tool](crate::ToolRegistry::with_tool_search).
     ReservedName {
         /// The name.
         tool: String,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A tool has a name that is not legal.
+    /// A tool has an illegal name.
     IllegalName {
-        /// What is wrong with it, and a legal spelling.
+        /// The name, with a legal spelling.
         error: NameError,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// The schema of a tool's arguments is none, or not one that its arguments can have.
+    /// A schema is invalid, or a parameters schema accepts no objects.
     InvalidSchema {
         /// The name of the tool.
         tool: String,
-        /// Where in the schema, as in `#/properties/city/type`; `#` is the whole.
+        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
         path: String,
-        /// What is wrong there, and what would be right.
+        /// The fault and its remedy.
         message: String,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// An argument of a tool cannot be shown as it was to be.
+    /// An argument cannot be transformed as asked.
     InvalidTransform {
         /// The name of the tool.
         tool: String,
         /// The argument.
         argument: String,
-        /// What stands against it, and what would be right.
+        /// The fault and its remedy.
         message: String,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// Something was named that is not there.
+    /// A name refers to nothing.
     Unknown {
-        /// What kind of thing: `tool`, `namespace` or `tag`.
+        /// The kind of thing: `tool`, `namespace` or `tag`.
         what: &'static str,
         /// The name.
         name: String,
-        /// The at most three names that are most like it, best first.
+        /// Up to three similar names, best first.
         nearest: Vec<String>,
     },
-    /// Two things of one kind have one name.
+    /// Two things of one kind have the same name.
     Ambiguous {
-        /// What kind of thing, such as `agent`.
+        /// The kind of thing, such as `agent`.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A check did not let a tool in.
+    /// A [check](crate::LiveRegistry::add_check) refused a tool.
     Refused {
         /// The name of the tool.
         tool: String,
-        /// What the check says.
+        /// The reason of the check.
         reason: String,
-        /// Where the tool is defined, if that is known.
+        /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A tool was to be restored that is not overridden.
+    /// A tool to restore is not overridden.
     NotOverridden {
         /// The name of the tool.
         tool: String,
@@ -120,7 +121,7 @@ pub enum BuildProblem {
 }
 
 impl BuildProblem {
-    /// Nothing of this kind has this name; `known` are the names that there are.
+    /// Creates [`Unknown`](Self::Unknown) with the nearest of the `known` names.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -135,91 +136,90 @@ impl fmt::Display for BuildProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DuplicateName { name, first, second } if first.is_some() && first == second => {
-                write!(f, "tool `{name}`, defined at {}, is registered twice", place(*first))
+                write!(f, "tool `{name}`, defined at {}, is registered twice", At(first))
             }
-            Self::DuplicateName { name, first, second } => {
-                write!(
-                    f,
-                    "two tools are named `{name}`: one defined at {}, one at {}; rename one or put it into a namespace",
-                    place(*first),
-                    place(*second)
-                )
-            }
-            Self::MissingState { tool, type_name, defined_at } => {
-                write!(
-                    f,
-                    "tool `{tool}` (defined at {}) needs a state of type `{type_name}`; give it with `registry.with_state(…)`",
-                    place(*defined_at)
-                )
-            }
-            Self::ReservedParameter { tool, parameter, defined_at } => {
-                write!(
-                    f,
-                    "tool `{tool}` must not have a parameter `{parameter}` (defined at {}): the model's reason for a call has that name; rename it or say `call_reason = false`",
-                    place(*defined_at)
-                )
-            }
-            Self::ReservedName { tool, defined_at } => {
-                write!(
-                    f,
-                    "tool `{tool}` must have another name (defined at {}): the tool search has a tool of that name",
-                    place(*defined_at)
-                )
-            }
+            Self::DuplicateName { name, first, second } => write!(
+                f,
+                "tool `{name}` is defined twice: at {} and at {}; rename one or put it into a namespace",
+                At(first),
+                At(second)
+            ),
+            Self::MissingState { tool, type_name, defined_at } => write!(
+                f,
+                "tool `{tool}` (defined at {}) needs state of type `{type_name}`; add it with `registry.with_state(…)`",
+                At(defined_at)
+            ),
+            Self::ReservedParameter { tool, parameter, defined_at } => write!(
+                f,
+                "tool `{tool}` (defined at {}) has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`",
+                At(defined_at)
+            ),
+            Self::ReservedName { tool, defined_at } => write!(
+                f,
+                "tool `{tool}` (defined at {}) has the name of a search tool; rename it",
+                At(defined_at)
+            ),
             Self::IllegalName { error, defined_at } => {
-                write!(f, "{error} (defined at {})", place(*defined_at))
+                write!(f, "{error} (defined at {})", At(defined_at))
             }
             Self::InvalidSchema { tool, path, message, defined_at } => {
-                let place = place(*defined_at);
-                write!(f, "the schema of tool `{tool}` is wrong at `{path}`: {message} (defined at {place})")
-            }
-            Self::InvalidTransform { tool, argument, message, defined_at } => {
-                let place = place(*defined_at);
                 write!(
                     f,
-                    "argument `{argument}` of tool `{tool}` cannot be changed so: {message} (defined at {place})"
+                    "tool `{tool}` (defined at {}) has an invalid schema at `{path}`: {message}",
+                    At(defined_at)
                 )
             }
+            Self::InvalidTransform { tool, argument, message, defined_at } => write!(
+                f,
+                "argument `{argument}` of tool `{tool}` (defined at {}) cannot be transformed: {message}",
+                At(defined_at)
+            ),
             Self::Unknown { what, name, nearest } if nearest.is_empty() => {
-                write!(f, "there is no {what} `{name}`")
+                write!(f, "{what} `{name}` not found")
             }
             Self::Unknown { what, name, nearest } => {
                 let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
-                write!(f, "there is no {what} `{name}`; did you mean {}?", one_of(&nearest))
+                write!(f, "{what} `{name}` not found; did you mean {}?", one_of(&nearest))
             }
-            Self::Ambiguous { what, name } => {
-                write!(f, "two {what}s are named `{name}`; give each a name of its own")
-            }
+            Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
             Self::Refused { tool, reason, defined_at } => {
-                write!(f, "tool `{tool}` was refused: {reason} (defined at {})", place(*defined_at))
+                write!(f, "tool `{tool}` (defined at {}) was refused: {reason}", At(defined_at))
             }
             Self::NotOverridden { tool } => {
-                write!(f, "tool `{tool}` must be overridden before it can be restored")
+                write!(f, "tool `{tool}` is not overridden; override it before restoring")
             }
         }
     }
 }
 
-fn place(location: Option<Location>) -> String {
-    location.map_or_else(|| "an unknown place".to_owned(), |location| location.to_string())
+/// A location or an unknown place, for display.
+struct At<'a>(&'a Option<Location>);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(location) => location.fmt(f),
+            None => f.write_str("an unknown place"),
+        }
+    }
 }
 
-/// Everything that the programmer must put right before the program serves, all at once.
+/// Every problem with the registered tools, found before the program serves calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<BuildProblem>,
 }
 
 impl BuildError {
-    /// `Ok` if there is no problem.
+    /// Returns `Ok` if there are no problems.
     ///
     /// # Errors
-    /// All problems, otherwise.
+    /// All problems.
     pub fn unless_empty(problems: Vec<BuildProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
-    /// The problems, in the order in which they were found.
+    /// Returns the problems in the order they were found.
     #[must_use]
     pub fn problems(&self) -> &[BuildProblem] {
         &self.problems

@@ -1,4 +1,4 @@
-//! The kinds of errors of calls.
+//! The kinds of tool errors.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -8,17 +8,17 @@ use std::fmt;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No tool has this name.
+    /// There is no such tool.
     NotFound,
     /// The arguments are not JSON.
     InvalidJson,
-    /// The arguments are JSON, but do not fit the parameters.
+    /// The arguments violate the schema of the parameters.
     InvalidArguments,
-    /// The tool ran and reported a failure.
+    /// The tool failed.
     Failed,
-    /// The tool asks the model to call again, otherwise than it did.
+    /// The tool asks the model for a corrected call.
     Retry,
-    /// The tool ran, but what it returned cannot be written as JSON.
+    /// The tool's value has no JSON.
     InvalidOutput,
     /// The tool did not finish within its time limit.
     TimedOut,
@@ -26,18 +26,18 @@ pub enum ErrorKind {
     Cancelled,
     /// The tool panicked.
     Panicked,
-    /// A policy or a person refused the call.
+    /// A policy or a human refused the call.
     Denied,
-    /// The tool is there, but switched off.
+    /// The tool is disabled.
     Disabled,
-    /// The tool is called too often; later is soon enough.
+    /// The tool is called too often; call it again later.
     RateLimited,
-    /// The model has called the tool wrongly too often, and should stop trying.
+    /// Too many calls of the tool failed in a row; the model should stop.
     Exhausted,
 }
 
 impl ErrorKind {
-    /// The kind as one word, the same in every version: `not_found`, `timed_out`.
+    /// Returns the stable name of the kind, such as `not_found` or `timed_out`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

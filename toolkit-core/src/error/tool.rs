@@ -1,23 +1,20 @@
-//! What went wrong with one call, told to the model.
+//! Errors for the model: the failure of one call.
 
 use super::kind::ErrorKind;
-
 use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// How many violations or names one message lists.
+/// The maximum number of violations or names in one message.
 const LISTED: usize = 16;
 
-/// How a tool asks for another try.
+/// The start of a tool's request for another call.
 const TRY_AGAIN: &str = "Try again: ";
 
-/// Why a call has no output: a text for the model that says what to do next, a brief one for the
-/// user, and the kind for the program.
+/// The failure of a call: a message for the model, a brief text for the user, and the kind for the program.
 ///
-/// It is a value, not a crash: the dispatcher turns every failure into one of these, and a tool may
-/// return one itself to choose both texts.
+/// The dispatcher turns every failure into a `ToolError`. A tool may return its own, to choose both texts.
 ///
 /// ```
 /// use toolkit::{ErrorKind, ToolError};
@@ -39,7 +36,7 @@ struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
-    /// How many violations were only counted.
+    /// The number of violations beyond the recorded ones.
     #[serde(default)]
     more: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +48,7 @@ struct Repr {
 }
 
 impl ToolError {
-    /// An error with a message for the model; the brief text is the same until
+    /// Creates an error with a message for the model. The brief text is the same until
     /// [`with_brief`](Self::with_brief).
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -68,28 +65,28 @@ impl ToolError {
         }))
     }
 
-    /// Sets what the program may know and the model need not, such as the causes of the failure.
+    /// Sets details for the program, such as the causes of the failure; the model does not see them.
     #[must_use]
     pub fn with_details(mut self, details: impl Into<String>) -> Self {
         self.0.details = Some(details.into());
         self
     }
 
-    /// Replaces the short text that is shown to the user.
+    /// Sets the brief text for the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
         self.0.brief = brief.into();
         self
     }
 
-    /// Says whether the same call may succeed if it is made again, as after a lost connection.
+    /// Sets whether the same call may succeed later, as after a lost connection.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
         self
     }
 
-    /// Remembers the errors of earlier attempts, and tells the model how many there were and what else went wrong.
+    /// Sets the errors of earlier attempts, and lists them in the message.
     #[must_use]
     pub fn with_earlier_attempts(mut self, earlier: Vec<Self>) -> Self {
         if earlier.is_empty() {
@@ -108,15 +105,15 @@ impl ToolError {
         self
     }
 
-    /// Replaces the text for the model.
+    /// Sets the message for the model.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// No tool is called `name`. Of the `known` names the message offers those that are
-    /// [most like it](super::nearest), else all if they are few.
+    /// Creates the error for a missing tool. The message suggests the [nearest](super::nearest) `known` names, or lists
+    /// all if they are few.
     #[must_use]
     pub fn not_found<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let brief = format!("Tool `{}` not found", shorten(name));
@@ -124,27 +121,27 @@ impl ToolError {
         let nearest = nearest(name, known.iter().copied());
         let message = match (nearest.as_slice(), known.len()) {
             ([], 0) => format!("{brief}; there are no tools"),
-            ([], 1..=LISTED) => format!("{brief}; there is {}", one_of(&known)),
+            ([], 1..=LISTED) => format!("{brief}; use {}", one_of(&known)),
             ([], _) => brief.clone(),
             (nearest, _) => format!("{brief}; did you mean {}?", one_of(nearest)),
         };
         Self::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// The arguments are not JSON, for the reason given.
+    /// Creates the error for arguments without valid JSON.
     #[must_use]
     pub fn invalid_json(reason: impl fmt::Display) -> Self {
         Self::new(ErrorKind::InvalidJson, format!("Error parsing JSON arguments: {reason}"))
             .with_brief("Invalid arguments")
     }
 
-    /// The arguments do not fit the parameters. All violations are in the message, up to sixteen.
+    /// Creates the error for invalid arguments. The message lists up to 16 violations.
     #[must_use]
     pub fn invalid_arguments(violations: Vec<Violation>) -> Self {
         Self::invalid_arguments_and_more(violations, 0)
     }
 
-    /// The same with violations that were only counted.
+    /// Creates the error with violations beyond the recorded ones.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
         let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
@@ -153,24 +150,24 @@ impl ToolError {
         error
     }
 
-    /// Tells the violations in other words, or not: `None` leaves one out. A message that does not list them stays.
+    /// Replaces or removes each violation. A message that does not list them stays.
     pub(crate) fn map_violations(mut self, change: impl FnMut(Violation) -> Option<Violation>) -> Self {
-        let lists_them = self.0.message == listed(&self.0.violations, self.0.more);
+        let is_listed = self.0.message == listed(&self.0.violations, self.0.more);
         self.0.violations = self.0.violations.into_iter().filter_map(change).collect();
-        if lists_them {
+        if is_listed {
             self.0.message = listed(&self.0.violations, self.0.more);
         }
         self
     }
 
-    /// The tool ran and failed, for the reason given. Where `{:#}` says more of it than `{}`, that becomes the
+    /// Creates the error for a failed tool. If the reason's `{:#}` form says more, it becomes the
     /// [details](Self::details).
     #[must_use]
     pub fn failed(reason: impl fmt::Display) -> Self {
         Self::failed_with(&reason.to_string(), format!("{reason:#}"))
     }
 
-    /// The tool ran and failed, for the reason given; `details` is the reason with what the model need not know.
+    /// Creates the error for a failed tool; `details` is the reason with the parts hidden from the model.
     pub(crate) fn failed_with(reason: &str, details: String) -> Self {
         let mut error = Self::new(ErrorKind::Failed, format!("Error running tool: {reason}"))
             .with_brief("Tool runtime error");
@@ -178,7 +175,7 @@ impl ToolError {
         error
     }
 
-    /// The tool asks the model to call again, otherwise than it did; `hint` says how.
+    /// Creates a tool's request for a corrected call; `hint` says how to correct it.
     ///
     /// ```
     /// use toolkit::{ErrorKind, ToolError};
@@ -192,115 +189,114 @@ impl ToolError {
         Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")
     }
 
-    /// The tool's value cannot be written as JSON, for the reason given.
+    /// Creates the error for a value without JSON.
     #[must_use]
     pub fn invalid_output(reason: impl fmt::Display) -> Self {
         let message = format!("Error running tool: its result cannot be written as JSON: {reason}");
         Self::new(ErrorKind::InvalidOutput, message).with_brief("Invalid return type")
     }
 
-    /// The tool did not finish within `limit`.
+    /// Creates the error for a tool unfinished after `limit`.
     ///
     /// ```
     /// use std::time::Duration;
     /// use toolkit::ToolError;
     ///
     /// let error = ToolError::timed_out("slow_tool", Duration::from_secs(5));
-    /// assert_eq!(error.message(), "Tool 'slow_tool' timed out after 5s");
+    /// assert_eq!(error.message(), "Tool `slow_tool` timed out after 5s");
     /// ```
     #[must_use]
     pub fn timed_out(tool: &str, limit: Duration) -> Self {
         let seconds = limit.as_secs_f64();
-        Self::new(ErrorKind::TimedOut, format!("Tool '{tool}' timed out after {seconds}s"))
+        Self::new(ErrorKind::TimedOut, format!("Tool `{tool}` timed out after {seconds}s"))
     }
 
-    /// The call was cancelled before the tool finished.
+    /// Creates the error for a cancelled call.
     #[must_use]
     pub fn cancelled(tool: &str) -> Self {
-        Self::new(ErrorKind::Cancelled, format!("Tool '{tool}' was cancelled before it finished"))
+        Self::new(ErrorKind::Cancelled, format!("Tool `{tool}` was cancelled before it finished"))
     }
 
-    /// The tool panicked with this text, which is a [detail](Self::details): it was written for the programmer, and
-    /// may hold whatever an error of a foreign type shows for debugging.
+    /// Creates the error for a panic. Its text goes to the [details](Self::details): it may hold debug output.
     #[must_use]
     pub fn panicked(tool: &str, text: &str) -> Self {
-        Self::new(ErrorKind::Panicked, format!("Tool '{tool}' panicked"))
+        Self::new(ErrorKind::Panicked, format!("Tool `{tool}` panicked"))
             .with_brief("Tool runtime error")
             .with_details(text)
     }
 
-    /// A policy or a person refused the call, for the reason given.
+    /// Creates the error for a call refused by a policy or a human.
     #[must_use]
     pub fn denied(tool: &str, reason: &str) -> Self {
-        Self::new(ErrorKind::Denied, format!("Tool '{tool}' was denied: {reason}"))
-            .with_brief(format!("Tool '{tool}' denied"))
+        Self::new(ErrorKind::Denied, format!("Tool `{tool}` was denied: {reason}"))
+            .with_brief(format!("Tool `{tool}` denied"))
     }
 
-    /// The tool is switched off, for the reason given; an empty one is none.
+    /// Creates the error for a disabled tool; an empty reason is left out.
     ///
     /// ```
     /// use toolkit::ToolError;
     ///
     /// let error = ToolError::disabled("pay", "the shop is closed");
-    /// assert_eq!(error.message(), "Tool 'pay' is disabled: the shop is closed");
+    /// assert_eq!(error.message(), "Tool `pay` is disabled: the shop is closed");
     /// ```
     #[must_use]
     pub fn disabled(tool: &str, reason: &str) -> Self {
-        let brief = format!("Tool '{tool}' is disabled");
+        let brief = format!("Tool `{tool}` is disabled");
         let message = if reason.is_empty() { brief.clone() } else { format!("{brief}: {reason}") };
         Self::new(ErrorKind::Disabled, message).with_brief(brief)
     }
 
-    /// The tool is called too often, and may be called again after `wait`.
+    /// Creates the error for a tool called too often; `wait` is the time until the next call.
     ///
     /// ```
     /// use std::time::Duration;
     /// use toolkit::ToolError;
     ///
     /// let error = ToolError::rate_limited("search", Duration::from_millis(11_500));
-    /// assert_eq!(error.message(), "Tool 'search' is called too often; call it again in 12 seconds");
+    /// assert_eq!(error.message(), "Tool `search` is called too often; call it again in 12 seconds");
     /// ```
     #[must_use]
     pub fn rate_limited(tool: &str, wait: Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let unit = if seconds == 1 { "second" } else { "seconds" };
-        let brief = format!("Tool '{tool}' is called too often");
+        let brief = format!("Tool `{tool}` is called too often");
         Self::new(ErrorKind::RateLimited, format!("{brief}; call it again in {seconds} {unit}"))
             .with_brief(brief)
     }
 
-    /// The same failure, after which the model should stop trying: it was the last of so many in a row.
+    /// Turns the failure into the last of `attempts` in a row; the model is told to stop.
     #[must_use]
     pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
         let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
         let times = if attempts == 1 { "time" } else { "times" };
-        let stop = format!("Tool '{tool}' was called wrongly {attempts} {times} in a row; stop calling it");
-        self.0.message = format!("{stop}. The last time: {message}");
+        let stop = format!("Tool `{tool}` failed {attempts} {times} in a row; stop calling it");
+        self.0.message = format!("{stop}. Last error: {message}");
         self.0.kind = ErrorKind::Exhausted;
         self.0.retryable = false;
         self
     }
 
-    /// The kind of failure.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The text for the model.
+    /// Returns the message for the model.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The short text for the user.
+    /// Returns the brief text for the user.
     #[must_use]
     pub fn brief(&self) -> &str {
         &self.0.brief
     }
 
-    /// What the program may know and the model does not read: for an error of the tool's, its text with that of
-    /// its causes, where there are any. Displaying an error with `{:#}` tells them too.
+    /// Returns the details for the program, such as an error's text with its causes. The `{:#}` form of an error shows
+    /// them too.
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -314,33 +310,33 @@ impl ToolError {
         self.0.details.as_deref()
     }
 
-    /// Whether the same call may succeed if it is made again.
+    /// Returns whether the same call may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
     }
 
-    /// The errors of earlier attempts at the call, first one first.
+    /// Returns the errors of earlier attempts, oldest first.
     #[must_use]
     pub fn earlier_attempts(&self) -> &[Self] {
         &self.0.earlier
     }
 
-    /// Every fault of the arguments; empty unless arguments were wrong.
+    /// Returns the violations of the arguments.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
     }
 }
 
-/// The tool failed, for the reason given.
+/// Creates a [failed](ToolError::failed) error.
 impl From<&str> for ToolError {
     fn from(reason: &str) -> Self {
         Self::failed(reason)
     }
 }
 
-/// The tool failed, for the reason given.
+/// Creates a [failed](ToolError::failed) error.
 impl From<String> for ToolError {
     fn from(reason: String) -> Self {
         Self::failed(reason)
@@ -381,7 +377,7 @@ fn listed(violations: &[Violation], more: usize) -> String {
     message
 }
 
-/// `` `a` ``, or `` `a` or `b` ``.
+/// Joins names as `` `a` or `b` ``.
 pub(crate) fn one_of(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(" or ")

@@ -1,11 +1,11 @@
-//! The spelling rules that toolregistry applies to function and namespace names.
+//! Normalisation of function and namespace names, by toolregistry's rules.
 
-/// Spells a name in snake case, by toolregistry's rules.
+/// Returns a name in snake case, by toolregistry's rules.
 ///
-/// `.`, `-`, `@` and white space become `_`, words of a camel-case name are parted by `_`,
-/// everything is lower case, runs of `_` shrink to one, and a doubled first word, which OpenAPI
-/// generators write, appears once: `users_users_list` becomes `users_list`. Other characters stay,
-/// so the result is not always a [legal](crate::name::check_name) name. Normalising twice changes nothing more.
+/// `.`, `-`, `@` and white space become `_`, camel-case words are separated by `_`, letters become lower case, and runs
+/// of `_` shrink to one. A repeated first word, as OpenAPI generators write it, appears once: `users_users_list` becomes
+/// `users_list`. Other characters stay, so the result may be [illegal](crate::name::check_name). The function is
+/// idempotent.
 ///
 /// ```
 /// use toolkit::name::normalize;
@@ -26,10 +26,10 @@ pub fn normalize(name: &str) -> String {
     }
 }
 
-/// What toolregistry does. It undoubles only what it is given, so `add-add-get` takes it two turns.
+/// Applies toolregistry's rules once. A repetition is only found in the input, so `add-add-get` takes two passes.
 fn once(name: &str) -> String {
-    undouble_first_word(name).unwrap_or_else(|| {
-        let words = part_camel_case(&underscore_blanks(&underscore_punctuation(name)));
+    without_repeated_word(name).unwrap_or_else(|| {
+        let words = separate_camel_case(&underscore_blanks(&underscore_punctuation(name)));
         shrink_underscores(&words.to_lowercase())
     })
 }
@@ -54,7 +54,7 @@ fn underscore_blanks(name: &str) -> String {
     name.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
-fn part_camel_case(name: &str) -> String {
+fn separate_camel_case(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
     let mut out = String::with_capacity(name.len() + 8);
     for (at, &c) in chars.iter().enumerate() {
@@ -80,7 +80,7 @@ fn shrink_underscores(name: &str) -> String {
     out
 }
 
-fn undouble_first_word(name: &str) -> Option<String> {
+fn without_repeated_word(name: &str) -> Option<String> {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
     let words: Vec<&str> = name.split('_').collect();
     match words.as_slice() {

@@ -1,4 +1,4 @@
-//! Names: what is legal, what is normalised, what a provider gets.
+//! Names: legality, normalisation, spellings for providers.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn name(text: &str) -> ToolName {
 }
 
 #[test]
-fn normalizing_is_idempotent_where_the_original_is_not() {
+fn normalisation_is_idempotent() {
     for (raw, expected) in
         [("Add_Add_Get", "add_get"), ("add-add-get", "add_get"), ("__a__B", "_a_b"), ("aB_aB_c", "a_b_c")]
     {
@@ -17,7 +17,7 @@ fn normalizing_is_idempotent_where_the_original_is_not() {
 }
 
 #[test]
-fn an_illegal_name_is_refused_with_a_legal_one() {
+fn an_illegal_name_is_refused_with_a_legal_suggestion() {
     let error = ToolName::new("get weather!").unwrap_err();
     assert_eq!(error.suggestion(), "get_weather");
     assert_eq!(
@@ -27,12 +27,12 @@ fn an_illegal_name_is_refused_with_a_legal_one() {
     let error = ToolName::new("天气").unwrap_err();
     assert!(check_name(error.suggestion()).is_ok(), "{error}");
     let error = ToolName::new(&"x".repeat(129)).unwrap_err();
-    assert!(error.to_string().contains("129 characters, at most 128"), "{error}");
+    assert!(error.to_string().contains("129 characters; use at most 128"), "{error}");
     assert!(ToolName::new("").is_err());
 }
 
 #[test]
-fn a_namespace_that_normalizes_to_nothing_legal_is_refused() {
+fn a_namespace_without_legal_characters_is_refused() {
     for namespace in [" ", "новое"] {
         let error = name("add").update_namespace(namespace, false, Separator::Dash).unwrap_err();
         assert!(error.to_string().starts_with("namespace `"), "{error}");
@@ -89,7 +89,7 @@ fn spellings_are_legal_distinct_and_reversible() {
 }
 
 #[test]
-fn a_name_begins_as_the_provider_wants() {
+fn a_spelling_begins_with_an_accepted_character() {
     let rule = NameRule { max_length: 9, punctuation: "_.", letter_first: true };
     let names = WireNames::new(rule, ["1st", "_2nd", ".third", "-4th", "123456789"]);
     for (name, spelled) in [("1st", "_1st"), ("_2nd", "_2nd"), (".third", "_.third"), ("-4th", "_4th")] {

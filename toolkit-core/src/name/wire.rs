@@ -1,14 +1,14 @@
-//! Legal spellings of tool names for providers that accept fewer characters than we do.
+//! Spellings of tool names for providers with stricter rules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Which names a provider accepts.
+/// A provider's rule for names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameRule {
-    /// The longest accepted name, in characters.
+    /// The maximum length, in characters.
     pub max_length: usize,
-    /// Characters accepted beside `A-Z a-z 0-9`.
+    /// Accepted characters besides `A-Z a-z 0-9`.
     pub punctuation: &'static str,
     /// Whether the first character must be a letter or `_`.
     pub letter_first: bool,
@@ -27,7 +27,7 @@ impl NameRule {
     /// The rules of widely used APIs. A registry finds a tool under its spelling by any of them.
     pub const COMMON: [Self; 3] = [Self::DASHES, Self::LONG_DASHES, Self::DOTS];
 
-    /// Whether the provider accepts the name as it is.
+    /// Returns whether the provider accepts a name.
     #[must_use]
     pub fn accepts(&self, name: &str) -> bool {
         name.starts_with(|c| self.begins(c))
@@ -43,15 +43,15 @@ impl NameRule {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// The name, each refused character replaced by `_`, and with a `_` before it if it may not begin as
-    /// it does; it may still be too long, or empty.
+    /// Replaces each refused character by `_`, and prepends `_` if the first is refused. The result may be too long or
+    /// empty.
     #[must_use]
     pub fn plain(&self, name: &str) -> String {
         let plain = replace_illegal(name, |c| self.accepts_char(c));
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// The name, legal, with a digest of the whole at its end.
+    /// Returns an accepted name with a digest of the full name at its end.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
@@ -62,11 +62,10 @@ impl NameRule {
     }
 }
 
-/// The spellings of a set of names that a provider accepts, both ways and without collisions.
+/// A reversible mapping of names to spellings accepted by a provider.
 ///
-/// A name that the provider accepts keeps its spelling. Any other gets each illegal character
-/// replaced by `_`; if that is too long or would be the spelling of two tools, a digest of the full
-/// name is appended. The result depends on the set of names only, never on their order.
+/// Accepted names keep their spelling. In others each refused character becomes `_`; if the result is too long or
+/// collides, a digest of the full name is appended. The mapping depends only on the set of names, not on their order.
 ///
 /// ```
 /// use toolkit::name::{NameRule, WireNames};
@@ -89,7 +88,7 @@ struct Spellings {
 }
 
 impl WireNames {
-    /// Finds the spelling of every name in the set.
+    /// Creates the mapping for a set of names.
     #[must_use]
     pub fn new<'a>(rule: NameRule, names: impl IntoIterator<Item = &'a str>) -> Self {
         let (accepted, mut refused): (Vec<&str>, Vec<&str>) =
@@ -117,24 +116,24 @@ impl WireNames {
         Self(Arc::new(names))
     }
 
-    /// The spelling that the provider accepts. A name that was not in the set is returned as it is.
+    /// Returns the provider's spelling of a name. Names outside of the set are unchanged.
     #[must_use]
     pub fn spell<'a>(&'a self, name: &'a str) -> &'a str {
         self.0.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
-    /// Returns the name behind a spelling that differs from it.
+    /// Returns the name of a changed spelling.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
         self.0.originals.get(spelling).cloned()
     }
 
-    /// The name behind a provider's spelling. A spelling that was not given out is returned as it is.
+    /// Returns the name of a provider's spelling. Unknown spellings are unchanged.
     #[must_use]
     pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
         self.0.originals.get(spelling).map_or(spelling, |original| original)
     }
 
-    /// The names whose spelling differs, with that spelling, in no particular order.
+    /// Returns changed spellings as pairs of name and spelling, in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
     }
@@ -144,8 +143,7 @@ fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usi
     let mut salt = 0;
     loop {
         let spelling = rule.hashed(name, salt);
-        let free = !claims.contains_key(&spelling);
-        if free {
+        if !claims.contains_key(&spelling) {
             claims.insert(spelling.clone(), 2);
             return spelling;
         }
@@ -153,12 +151,12 @@ fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usi
     }
 }
 
-/// Replaces every character that `legal` refuses by `_`.
+/// Replaces every character refused by `legal` with `_`.
 pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> String {
     name.chars().map(|c| if legal(c) { c } else { '_' }).collect()
 }
 
-/// FNV-1a, so that spellings are the same in every process and on every machine.
+/// Computes the FNV-1a hash, equal in every process and on every machine.
 #[must_use]
 pub fn fnv1a(text: &str, salt: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ salt;

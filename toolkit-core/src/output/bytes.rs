@@ -1,16 +1,16 @@
-//! Bytes as text, where JSON has no bytes.
+//! Bytes in JSON: Base64 text.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Bytes that are written as a string in standard Base64, which is what most readers of JSON expect.
+/// Bytes written as a standard Base64 string.
 ///
-/// `Vec<u8>` alone is a list of numbers, as everywhere in serde. Bytes that the model should see are
+/// Serde writes a plain `Vec<u8>` as a list of numbers. For bytes that the model should see, use
 /// [`Media`](crate::Media).
 ///
 /// ```
-/// use toolkit_core::Base64;
+/// use toolkit::output::Base64;
 ///
 /// #[derive(serde::Serialize)]
 /// struct Signed { text: &'static str, signature: Base64<[u8; 2]> }
@@ -42,7 +42,7 @@ impl<T> JsonSchema for Base64<T> {
     }
 }
 
-/// Standard Base64 with padding (RFC 4648, section 4).
+/// Encodes standard Base64 with padding (RFC 4648, section 4).
 pub(super) fn base64(bytes: &[u8]) -> String {
     data_encoding::BASE64.encode(bytes)
 }

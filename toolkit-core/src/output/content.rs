@@ -1,29 +1,29 @@
-//! The kinds of content that a tool may give back.
+//! The kinds of content in tool output.
 
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// One piece of what a tool gives back.
+/// One piece of tool output.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
-    /// Text for the model, as it is.
+    /// Plain text.
     Text(String),
     /// A value, written as JSON.
     Json(JsonText),
-    /// A picture.
+    /// An image.
     Image(Box<Media>),
-    /// A sound.
+    /// Audio.
     Audio(Box<Media>),
     /// A file of another kind.
     File(Box<Media>),
-    /// Something that can be fetched under an address.
+    /// A link to a resource.
     Resource(Box<Resource>),
 }
 
 impl Content {
-    /// The content as text. Media and resources are named, not included.
+    /// Returns the content as text. Media and resources are named, not included.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
@@ -36,7 +36,7 @@ impl Content {
         }
     }
 
-    /// How much it is, in bytes.
+    /// Returns the size in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -50,32 +50,32 @@ impl Content {
     }
 }
 
-/// JSON text: made by writing a value, so it is always well formed.
+/// Well-formed JSON text, written from a value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonText(pub(super) String);
 
 impl JsonText {
-    /// Writes a value as compact JSON. Characters beyond ASCII stay as they are.
+    /// Writes a value as compact JSON. Characters beyond ASCII are not escaped.
     ///
     /// # Errors
-    /// What `serde_json` says if the value cannot be written as JSON.
+    /// The value has no JSON.
     pub fn new<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::to_string(value).map(Self)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, without copying it.
+    /// Returns the text without copying it.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// The value that was written.
+    /// Parses the text.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
@@ -88,9 +88,9 @@ impl fmt::Debug for JsonText {
     }
 }
 
-/// A picture, a sound or a file: which of them, its media type says.
+/// An image, audio or a file, by its media type.
 ///
-/// A tool may return it as it is, or as a [`Content`] among others.
+/// A tool returns it alone or as a [`Content`] among others.
 ///
 /// ```
 /// use toolkit::{Content, Media};
@@ -104,27 +104,27 @@ impl fmt::Debug for JsonText {
 pub struct Media {
     /// The media type, as in `image/png`.
     pub media_type: String,
-    /// The bytes, or where they are.
+    /// The bytes, or their address.
     pub data: MediaData,
-    /// The name of the file, if it has one.
+    /// The file name.
     pub name: Option<String>,
 }
 
 impl Media {
-    /// Bytes of a media type, as in `image/png`.
+    /// Creates media of bytes, with a media type such as `image/png`.
     #[must_use]
     pub fn new(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let data = MediaData::Base64(super::bytes::base64(bytes.as_ref()));
         Self { media_type: media_type.into(), data, name: None }
     }
 
-    /// What is of a media type and can be fetched under an address.
+    /// Creates media at an address, to be fetched by the provider.
     #[must_use]
     pub fn from_url(media_type: impl Into<String>, url: impl Into<String>) -> Self {
         Self { media_type: media_type.into(), data: MediaData::Url(url.into()), name: None }
     }
 
-    /// Sets the name of the file.
+    /// Sets the file name.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -132,7 +132,7 @@ impl Media {
     }
 }
 
-/// `image/…` becomes an image, `audio/…` a sound, everything else a file.
+/// `image/…` becomes an image, `audio/…` audio, any other type a file.
 impl From<Media> for Content {
     fn from(media: Media) -> Self {
         let kind = media.media_type.split('/').next().unwrap_or_default().trim();
@@ -146,10 +146,10 @@ impl From<Media> for Content {
     }
 }
 
-/// The bytes of a [`Media`], or where they are.
+/// The bytes of a [`Media`], or their address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaData {
-    /// The bytes, written in standard Base64.
+    /// The bytes in standard Base64.
     Base64(String),
     /// The address of the bytes.
     Url(String),
@@ -168,14 +168,14 @@ impl fmt::Display for Media {
     }
 }
 
-/// Something that can be fetched under an address.
+/// A link to a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// The address.
     pub uri: String,
-    /// What it is called.
+    /// The display name.
     pub name: String,
-    /// The media type, if it is known.
+    /// The media type, if known.
     pub media_type: Option<String>,
 }
 
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_media_type_says_what_bytes_are() {
+    fn media_become_content_by_their_type() {
         for (media_type, text) in [
             ("image/png", "[image image/png]"),
             ("IMAGE/svg+xml", "[image IMAGE/svg+xml]"),

@@ -1,4 +1,4 @@
-//! Asking the model for the reasons of its calls.
+//! The reason of a call: asked of the model, split off the arguments.
 
 use super::ToolRegistry;
 use crate::call::RawArguments;
@@ -7,11 +7,11 @@ use crate::tool::{REASON, Tool, ToolDefinition, asks_for_reason, part_reason, ta
 use std::borrow::Cow;
 
 impl ToolRegistry {
-    /// Has the model say why it calls a tool and what it expects: the argument `call_reason` is
-    /// published with each tool that does not [say otherwise](crate::ToolMetadata::call_reason), and taken out of
-    /// the arguments before the tool sees them. Models choose better when they are asked
-    /// ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)). What they said is in
-    /// [`ToolResult::reason`](crate::ToolResult::reason).
+    /// Asks the model for the reason of each call, in an extra argument `call_reason`.
+    ///
+    /// The argument is published with every tool that does not [opt out](crate::ToolMetadata::call_reason), and removed
+    /// before the tool sees its arguments; [`ToolResult::reason`](crate::ToolResult::reason) holds it. Models choose
+    /// tools better when asked ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -34,7 +34,7 @@ impl ToolRegistry {
         self
     }
 
-    /// The arguments without the model's reason, and the reason.
+    /// Splits the reason off the arguments.
     #[inline]
     pub(crate) fn part_reason<'a>(
         &self,
@@ -49,7 +49,7 @@ impl ToolRegistry {
         (Cow::Borrowed(arguments), None)
     }
 
-    /// The same for arguments that move on.
+    /// Splits the reason off owned arguments.
     #[inline]
     pub(crate) fn part_reason_owned(
         &self,
@@ -62,7 +62,7 @@ impl ToolRegistry {
         }
     }
 
-    /// A problem for each tool that is to get the model's reason under a name that is one of its own parameters'.
+    /// Returns a problem for each tool with a parameter of the reason's name.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_reason(definition, self.call_reason) && takes_reason_itself(definition)

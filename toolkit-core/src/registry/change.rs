@@ -1,4 +1,4 @@
-//! Taking tools out, replacing them, putting others in their place for a while.
+//! Removing, replacing and overriding tools.
 
 use super::ToolRegistry;
 use super::filter::ToolFilter;
@@ -9,29 +9,30 @@ use std::sync::Arc;
 
 /// # Changing tools
 impl ToolRegistry {
-    /// Takes a tool out, with whatever it [overrides](Self::override_tool).
+    /// Removes a tool, with the one it [overrides](Self::override_tool).
     ///
     /// # Errors
     /// [`BuildError`] with the nearest names if there is no such tool.
     pub fn unregister(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
-        let tool = self.known_tool(name)?.clone();
+        let tool = self.require_tool(name)?.clone();
         self.remove(name);
         Ok(tool)
     }
 
-    /// Puts a tool in the place of the one that has its name, and returns that one.
+    /// Replaces the tool of the same name and returns the earlier one.
     ///
     /// # Errors
     /// [`BuildError`] with the nearest names if there is no such tool.
     pub fn replace(&mut self, tool: impl Tool + 'static) -> Result<Arc<dyn Tool>, BuildError> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
-        let earlier = self.known_tool(tool.definition().name.as_str())?.clone();
-        self.put(tool);
+        let earlier = self.require_tool(tool.definition().name.as_str())?.clone();
+        self.insert(tool);
         Ok(earlier)
     }
 
-    /// Puts a tool in the place of another one, under the other one's name, until that is
-    /// [restored](Self::restore). If the name is overridden already, what was there at first is restored then.
+    /// Overrides a tool until it is [restored](Self::restore).
+    ///
+    /// The new tool takes the name. A second override keeps the first original.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -53,38 +54,38 @@ impl ToolRegistry {
     /// # Errors
     /// [`BuildError`] with the nearest names if there is no such tool.
     pub fn override_tool(&mut self, name: &str, tool: impl Tool + 'static) -> Result<(), BuildError> {
-        let earlier = self.known_tool(name)?.clone();
+        let earlier = self.require_tool(name)?.clone();
         let own_name = &earlier.definition().name;
         let tool: Arc<dyn Tool> = if tool.definition().name == *own_name {
             Arc::new(tool)
         } else {
             Arc::new(AdaptedTool::new(tool).with_name(own_name.clone()))
         };
-        self.put(tool);
+        self.insert(tool);
         self.overridden.entry(name.into()).or_insert(earlier);
         Ok(())
     }
 
-    /// Puts back the tool that was [overridden](Self::override_tool), and returns the one that took its place.
+    /// Restores an [overridden](Self::override_tool) tool and returns its replacement.
     ///
     /// # Errors
-    /// [`BuildError`] if there is no such tool, or if it is not overridden.
+    /// [`BuildError`] if there is no such tool, or it is not overridden.
     pub fn restore(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
-        let replaced = self.known_tool(name)?.clone();
+        let replaced = self.require_tool(name)?.clone();
         let Some(original) = self.overridden.remove(name) else {
             return Err(BuildProblem::NotOverridden { tool: name.to_owned() }.into());
         };
-        self.put(original);
+        self.insert(original);
         Ok(replaced)
     }
 
-    /// The names of the tools that are [overridden](Self::override_tool), in their order.
+    /// Returns the sorted names of [overridden](Self::override_tool) tools.
     pub fn overridden(&self) -> impl Iterator<Item = &str> {
         self.overridden.keys().map(|name| &**name)
     }
 
-    /// The registry with only those of its tools that pass a filter. The others are not there for whoever uses
-    /// it: they are neither listed nor called nor named in errors.
+    /// Returns a registry with only the tools passing a filter. The others are neither listed nor callable, and no
+    /// error names them.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
@@ -100,7 +101,7 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {
-        self.part(&self.names_where(|tool| filter.matches(tool.definition())))
+        self.subset(&self.names_where(|tool| filter.matches(tool.definition())))
     }
 
     pub(super) fn is_overridden(&self, name: &str) -> bool {
@@ -108,23 +109,23 @@ impl ToolRegistry {
     }
 
     pub(super) fn names_where(&self, wanted: impl Fn(&dyn Tool) -> bool) -> BTreeSet<&str> {
-        let wanted = self.every_tool().filter(|tool| wanted(&***tool));
+        let wanted = self.all_tools().filter(|tool| wanted(&***tool));
         wanted.map(|tool| tool.definition().name.as_str()).collect()
     }
 
-    /// The registry with only the tools of these names.
-    pub(super) fn part(&self, names: &BTreeSet<&str>) -> Self {
-        let mut part = self.clone();
-        part.tools.retain(|name, _| names.contains(&**name));
-        part.disabled.retain(|name, _| names.contains(&**name));
-        part.overridden.retain(|name, _| names.contains(&**name));
-        part.switches = self.switches.only_tools(names);
-        part.cache = self.cache.renewed();
-        part
+    /// Returns a registry with only the tools of these names.
+    pub(super) fn subset(&self, names: &BTreeSet<&str>) -> Self {
+        let mut subset = self.clone();
+        subset.tools.retain(|name, _| names.contains(&**name));
+        subset.disabled.retain(|name, _| names.contains(&**name));
+        subset.overridden.retain(|name, _| names.contains(&**name));
+        subset.switches = self.switches.for_tools(|name| names.contains(name));
+        subset.cache = self.cache.renewed();
+        subset
     }
 
-    /// Puts a tool in the place of the one of its name, if there is one.
-    pub(super) fn put(&mut self, tool: Arc<dyn Tool>) {
+    /// Inserts a tool, in place of the one of its name.
+    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) {
         self.place(tool);
         self.cache = self.cache.renewed();
     }

@@ -1,34 +1,29 @@
-//! Finding the tools that the linker has collected.
+//! Discovery of tools collected by the linker.
 
 use super::ToolRegistry;
 use crate::error::BuildError;
 use crate::tool::FunctionTool;
-use std::sync::Arc;
 
-/// What a `#[tool]` function hands to the linker.
+/// A `#[tool]` function, as submitted to the linker.
 #[derive(Debug)]
 pub struct Registration(pub fn() -> FunctionTool);
 
 inventory::collect!(Registration);
 
 impl ToolRegistry {
-    /// A registry of every `#[tool]` function that is linked into the program.
+    /// Creates a registry of every `#[tool]` function linked into the program.
     ///
-    /// A crate that is a dependency, but is named nowhere in the source, is not linked; write
-    /// `use my_tools as _;`, or list its tools with [`tools!`](crate::tools).
+    /// A dependency that the source names nowhere is not linked: write `use my_tools as _;`, or list its tools with
+    /// [`tools!`](crate::tools).
     ///
     /// # Errors
-    /// [`BuildError`] with every name that is not legal or is there twice.
+    /// [`BuildError`] with every illegal or duplicate name.
     pub fn discover() -> Result<Self, BuildError> {
         let mut found: Vec<FunctionTool> =
             inventory::iter::<Registration>().map(|found| (found.0)()).collect();
-        // The linker's order is not fixed; with this one a collision always names the same tool first.
+        // The linker's order varies; sorted, a collision always names the same tool first.
         found.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
-        let mut registry = Self::new();
-        for tool in found {
-            registry.admit(Arc::new(tool));
-        }
-        registry.check().map(|()| registry)
+        Self::from_tools(found)
     }
 }
 
@@ -47,12 +42,12 @@ mod tests {
             .tool(&ToolCell::new())
     }
 
-    /// The macro looks at name and namespace one by one, so only their length together is left.
+    /// The macro checks name and namespace separately, so only their joint length is left.
     #[test]
-    fn a_name_that_is_too_long_with_its_namespace_is_refused_before_the_program_serves() {
+    fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
         let error = ToolRegistry::from_tools([long()]).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("characters, at most 128 are allowed"), "{text}");
+        assert!(text.contains("characters; use at most 128"), "{text}");
         assert!(text.ends_with("(defined at src/tools.rs:7)"), "{text}");
     }
 }

@@ -1,10 +1,10 @@
-//! Choosing tools: by tags, by namespaces, by patterns of their names.
+//! Filters of tools by tag, namespace and name pattern.
 
 use crate::name::normalize;
 use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
-/// Tags of which a tool must have any, or all.
+/// A set of tags to match: any or all of them.
 ///
 /// ```
 /// use toolkit::{ToolMetadata, ToolTag};
@@ -22,34 +22,34 @@ pub struct TagMatch {
 }
 
 impl TagMatch {
-    /// At least one of these tags.
+    /// Matches tools with at least one of these tags.
     #[must_use]
     pub fn any<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: false }
     }
 
-    /// All of these tags. No tag at all is asked of a tool if there are none.
+    /// Matches tools with all of these tags; an empty set matches every tool.
     #[must_use]
     pub fn all<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: true }
     }
 
-    /// Whether a tool with these tags is meant.
+    /// Returns whether a tool with these tags matches.
     #[must_use]
     pub fn matches(&self, tags: &BTreeSet<ToolTag>) -> bool {
         if self.all { self.tags.is_subset(tags) } else { !self.tags.is_disjoint(tags) }
     }
 
-    /// The tags.
+    /// Returns the tags to match.
     pub fn tags(&self) -> impl Iterator<Item = &ToolTag> {
         self.tags.iter()
     }
 }
 
-/// Which tools are meant: those that fit everything that was said.
+/// A filter of tools: a tool passes if it meets every condition.
 ///
-/// Patterns are matched with the whole name, with the method's own name and with that name
-/// [normalised](normalize). In a pattern `*` stands for any text, also for none, and `?` for any one character.
+/// A pattern is matched against the qualified name, the method name and the [normalised](normalize) method name. `*`
+/// matches any text, also none, and `?` any single character.
 ///
 /// ```
 /// use serde_json::json;
@@ -73,27 +73,27 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// A filter that every tool passes.
+    /// Creates a filter without conditions: every tool passes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Only tools with these tags.
+    /// Passes only tools with these tags.
     #[must_use]
     pub fn with_tags(mut self, tags: TagMatch) -> Self {
         self.tags.push(tags);
         self
     }
 
-    /// No tools with these tags.
+    /// Excludes tools with these tags.
     #[must_use]
     pub fn without_tags(mut self, tags: TagMatch) -> Self {
         self.without_tags.push(tags);
         self
     }
 
-    /// Only tools of these namespaces, and of those named before.
+    /// Passes only tools of these namespaces and of those added before.
     #[must_use]
     pub fn in_namespaces<T: AsRef<str>>(mut self, namespaces: impl IntoIterator<Item = T>) -> Self {
         let namespaces = namespaces.into_iter().map(|namespace| normalize(namespace.as_ref()));
@@ -101,21 +101,21 @@ impl ToolFilter {
         self
     }
 
-    /// Only tools whose name fits one of these patterns, or of those given before.
+    /// Passes only tools with a name matching one of these patterns, or of those added before.
     #[must_use]
     pub fn include<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
         self.include.get_or_insert_default().extend(patterns.into_iter().map(Into::into));
         self
     }
 
-    /// No tools whose name fits one of these patterns.
+    /// Excludes tools with a name matching one of these patterns.
     #[must_use]
     pub fn exclude<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
         self.exclude.extend(patterns.into_iter().map(Into::into));
         self
     }
 
-    /// Whether a tool is meant.
+    /// Returns whether a tool passes.
     #[must_use]
     pub fn matches(&self, definition: &ToolDefinition) -> bool {
         let ToolDefinition { name, metadata, .. } = definition;
@@ -133,14 +133,13 @@ impl ToolFilter {
     }
 }
 
-/// Whether a text fits a pattern of `*` and `?`. It takes no more than the product of both lengths.
+/// Returns whether a text matches a pattern of `*` and `?`, in time bounded by the product of both lengths.
 ///
-/// The crates for this are made for paths, where `*` stops at a `/` and braces and brackets mean more; tool
-/// names have none of these characters.
+/// Glob crates are made for paths: there `*` stops at `/`, and braces and brackets have a meaning.
 fn matches_glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut read) = (0, 0);
-    // Behind the last `*`, and where in the text it was met: what it stands for grows from there.
+    // Positions after the last `*` and in the text: on a mismatch the `*` takes one more character.
     let mut star = None;
     while let Some(c) = text.get(read) {
         match pattern.get(at) {
@@ -170,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_pattern_means_what_its_regular_expression_means(pattern in "[ab*?.-]{0,8}", text in "[ab.-]{0,10}") {
+        fn a_pattern_matches_like_its_regular_expression(pattern in "[ab*?.-]{0,8}", text in "[ab.-]{0,10}") {
             let regex = regex_lite::escape(&pattern).replace(r"\*", ".*").replace(r"\?", ".");
             let regex = Regex::new(&format!("^{regex}$")).unwrap();
             prop_assert_eq!(matches_glob(&pattern, &text), regex.is_match(&text), "{} {}", pattern, text);
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_no_more_time_than_both_lengths_multiplied() {
+    fn many_stars_match_in_bounded_time() {
         assert!(!matches_glob(&"*a".repeat(200), &"a".repeat(199)));
         assert!(matches_glob(&"*a".repeat(200), &"a".repeat(400)));
     }

@@ -1,28 +1,27 @@
-//! A registry that changes while it is in use.
+//! A shared registry with atomic changes.
 
-mod admission;
+mod check;
 mod events;
-mod view;
 
-pub use admission::Admission;
+pub use check::CheckOutcome;
 pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
-pub use view::LiveView;
 
 use super::ToolRegistry;
+use super::view::{Projection, RegistryView};
 use crate::error::BuildError;
 use crate::tool::ToolDefinition;
-use admission::{Check, admit};
 use arc_swap::ArcSwap;
+use check::{Check, run_checks};
 use events::{EVENTS_KEPT, changes};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// A registry that changes while it is in use. Clones are the same registry.
+/// A shared registry with atomic changes, or a [view](Self::viewed) of one. Clones share the registry.
 ///
-/// Readers take a [snapshot](Self::snapshot) and never wait: a change is made on a copy, checked, and
-/// published as a whole or not at all. Whoever holds a snapshot, such as a batch of calls that runs, keeps it.
-/// Changes wait for each other; several at once are cheaper in one [`change`](Self::change).
+/// Readers take a [snapshot](Self::snapshot) and never wait. A change edits a copy, which is checked and published
+/// as a whole or not at all; snapshots in use, such as that of a running batch, stay as they are. Changes wait for
+/// each other; several at once are cheaper in one [`change`](Self::change).
 ///
 /// ```
 /// use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
@@ -47,116 +46,198 @@ use tokio::sync::broadcast;
 #[derive(Clone)]
 pub struct LiveRegistry(Arc<Inner>);
 
-struct Inner {
+enum Inner {
+    Root(Root),
+    View(View),
+}
+
+struct Root {
     published: ArcSwap<Published>,
-    /// Whoever changes the registry holds it.
+    /// Locked during a change.
     checks: Mutex<Vec<Arc<Check>>>,
     events: broadcast::Sender<RegistryEvent>,
 }
 
+#[derive(Clone)]
 struct Published {
     registry: Arc<ToolRegistry>,
     version: u64,
 }
 
+/// A view of a live registry.
+struct View {
+    of: LiveRegistry,
+    view: RegistryView,
+    latest: ArcSwap<Latest>,
+}
+
+/// The registry last seen, and its projection.
+struct Latest {
+    of: Arc<ToolRegistry>,
+    projection: Projection,
+}
+
+impl View {
+    fn published(&self) -> Published {
+        let Published { registry, version } = self.of.published();
+        let known = self.latest.load();
+        if Arc::ptr_eq(&known.of, &registry) {
+            return Published { registry: known.projection.registry.clone(), version };
+        }
+        let projection = self.view.project(&registry, Some(&known.projection));
+        let shown = projection.registry.clone();
+        self.latest.store(Arc::new(Latest { of: registry, projection }));
+        Published { registry: shown, version }
+    }
+}
+
 impl LiveRegistry {
-    /// A live registry that begins with these tools.
+    /// Creates a live registry with these tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
-    /// that a tool needs and the registry does not have.
+    /// [`BuildError`] with every [collision](ToolRegistry::check) and every missing
+    /// [state](ToolRegistry::with_state).
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
         let published = ArcSwap::from_pointee(Published { registry, version: 0 });
         let (events, _) = broadcast::channel(EVENTS_KEPT);
-        Ok(Self(Arc::new(Inner { published, checks: Mutex::default(), events })))
+        Ok(Self(Arc::new(Inner::Root(Root { published, checks: Mutex::default(), events }))))
     }
 
-    /// The registry as it is now. Later changes do not reach it.
-    #[must_use]
-    pub fn snapshot(&self) -> Arc<ToolRegistry> {
-        self.0.published.load().registry.clone()
-    }
-
-    /// How often the tools have changed; the same number means the same tools.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.0.published.load().version
-    }
-
-    /// Changes the registry: `edit` gets a copy, which is published when everything went well. It returns what
-    /// `edit` returns. If it fails, or panics, nothing has changed.
+    /// Returns a view of this registry; it follows each change.
     ///
-    /// It must not change the same registry inside of `edit` or of a [check](Self::add_check): that would wait
-    /// for itself.
+    /// A tool that a later change makes impossible to show, for instance because its name is taken, is left out until
+    /// that changes; [`check`](Self::check) reports it.
     ///
     /// # Errors
-    /// [`BuildError`] of `edit`, of a check that refuses a tool, or about state that a tool needs and the registry
-    /// does not have.
+    /// [`BuildError`] as of [`ToolRegistry::viewed`].
+    pub fn viewed(&self, view: RegistryView) -> Result<Self, BuildError> {
+        let of = self.snapshot();
+        let projection = view.project(&of, None);
+        projection.registry.check()?;
+        let latest = ArcSwap::from_pointee(Latest { of, projection });
+        Ok(Self(Arc::new(Inner::View(View { of: self.clone(), view, latest }))))
+    }
+
+    fn published(&self) -> Published {
+        match &*self.0 {
+            Inner::Root(root) => Published::clone(&root.published.load()),
+            Inner::View(view) => view.published(),
+        }
+    }
+
+    fn root(&self) -> &Root {
+        match &*self.0 {
+            Inner::Root(root) => root,
+            Inner::View(view) => view.of.root(),
+        }
+    }
+
+    /// Returns the registry as it is now. Later changes do not reach it.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<ToolRegistry> {
+        self.published().registry
+    }
+
+    /// Returns the number of changes so far; equal numbers mean equal tools.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.root().published.load().version
+    }
+
+    /// Checks for tools left out of a view.
+    ///
+    /// # Errors
+    /// [`BuildError`] with every tool left out, and why.
+    pub fn check(&self) -> Result<(), BuildError> {
+        self.snapshot().check()
+    }
+
+    /// Changes the registry: `edit` gets a copy, published if nothing fails. Returns the value of `edit`.
+    ///
+    /// If `edit` fails or panics, nothing has changed. Through a view, `edit` gets the registry behind it. A nested
+    /// change inside of `edit` or of a [check](Self::add_check) deadlocks.
+    ///
+    /// # Errors
+    /// [`BuildError`] of `edit`, of a check that refuses a tool, or about missing state.
     pub fn change<T>(
         &self,
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
-        let checks = self.checks();
-        let before = self.0.published.load_full();
+        let root = self.root();
+        let checks = root.lock();
+        let before = root.published.load_full();
         let mut after = (*before.registry).clone();
         let value = edit(&mut after)?;
-        admit(&checks, &before.registry, &mut after)?;
+        run_checks(&checks, &before.registry, &mut after)?;
         after.check_complete()?;
         let changes = changes(&before.registry, &after);
         let version = before.version + u64::from(!changes.is_empty());
-        self.0.published.store(Arc::new(Published { registry: Arc::new(after), version }));
+        root.published.store(Arc::new(Published { registry: Arc::new(after), version }));
         for change in changes {
-            // Nobody listens, or they do: both are fine.
-            let _ = self.0.events.send(RegistryEvent { version, change });
+            // An error means that there are no listeners.
+            let _ = root.events.send(RegistryEvent { version, change });
         }
         Ok(value)
     }
 
-    /// Adds a check of every tool that comes from now on: registered, merged, or put in the place of another.
-    /// It sees what the tool says about itself, and the registry with the tool in it.
+    /// Adds a check of every tool registered, merged or replaced from now on.
+    ///
+    /// The check gets the definition, and the registry with the tool in it.
     ///
     /// ```
     /// use toolkit::{LiveRegistry, ToolRegistry};
-    /// use toolkit::registry::Admission;
+    /// use toolkit::registry::CheckOutcome;
     ///
     /// let live = LiveRegistry::new(ToolRegistry::new())?;
     /// live.add_check(|tool, _| match tool.description.is_empty() {
-    ///     true => Admission::Disable("it has no description".to_owned()),
-    ///     false => Admission::Accept,
+    ///     true => CheckOutcome::Disable("it has no description".to_owned()),
+    ///     false => CheckOutcome::Accept,
     /// });
     /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     pub fn add_check(
         &self,
-        check: impl Fn(&ToolDefinition, &ToolRegistry) -> Admission + Send + Sync + 'static,
+        check: impl Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync + 'static,
     ) {
-        self.checks().push(Arc::new(check));
+        self.root().lock().push(Arc::new(check));
     }
 
-    /// The changes from now on.
+    /// Subscribes to the changes from now on.
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
-        RegistryEvents::new(self.0.events.subscribe())
+        let receiver = self.root().events.subscribe();
+        match &*self.0 {
+            Inner::Root(_) => RegistryEvents::new(receiver),
+            Inner::View(_) => {
+                let view = Arc::downgrade(&self.0);
+                RegistryEvents::of_view(receiver, self.snapshot(), move || {
+                    let Published { registry, version } = Self(view.upgrade()?).published();
+                    Some((registry, version))
+                })
+            }
+        }
     }
 
-    /// The registry as it is now, and the changes from there on: none is missing, none is there twice.
+    /// Returns the registry as it is now with the changes from there on: none missing, none repeated.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
-        let _no_change_meanwhile = self.checks();
+        let _no_change_meanwhile = self.root().lock();
         (self.snapshot(), self.subscribe())
     }
+}
 
-    /// What is in there is whole even after a panic: only complete registries are published.
-    fn checks(&self) -> MutexGuard<'_, Vec<Arc<Check>>> {
-        self.0.checks.lock().unwrap_or_else(PoisonError::into_inner)
+impl Root {
+    /// Locks out other changes. A panic cannot leave a registry half changed, so poisoning is ignored.
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Check>>> {
+        self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for LiveRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Published { registry, version } = &**self.0.published.load();
-        f.debug_struct("LiveRegistry").field("version", version).field("registry", registry).finish()
+        let Published { registry, version } = self.published();
+        f.debug_struct("LiveRegistry").field("version", &version).field("registry", &registry).finish()
     }
 }

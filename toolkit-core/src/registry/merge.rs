@@ -1,4 +1,4 @@
-//! Putting registries together.
+//! Merging registries.
 
 use super::ToolRegistry;
 use crate::context::State;
@@ -8,33 +8,35 @@ use crate::tool::{Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// What happens where two registries have a tool of one name.
+/// The rule for tools of the same name in a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Collision {
-    /// It is an error.
+    /// The merge fails.
     #[default]
     Refuse,
-    /// The tool that was there stays.
+    /// The earlier tool stays.
     Keep,
-    /// The tool that comes takes its place.
+    /// The new tool replaces it.
     Replace,
 }
 
 impl ToolRegistry {
-    /// Adds the tools of another registry, and what was said about them.
+    /// Merges another registry: its tools and their rules.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that both have; the registry is then as before.
+    /// [`BuildError`] with every name that both have; the registry is then unchanged.
     pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
         self.merge_with(other, Collision::Refuse)
     }
 
-    /// Adds the tools of another registry. What that disables is disabled here too; where both say something
-    /// about the same tool, namespace or tags, it stays as it is here, and so do state and time limit.
+    /// Merges another registry with a rule for collisions.
+    ///
+    /// Disabled tools, namespaces and tags stay disabled. Where both registries have a rule, a state or a time limit,
+    /// this one's is kept.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that both have, if that is [refused](Collision::Refuse); the registry is
-    /// then as before.
+    /// [`BuildError`] with every name that both have, under [`Collision::Refuse`]; the registry is then unchanged.
     pub fn merge_with(&mut self, other: Self, collision: Collision) -> Result<(), BuildError> {
         let mut merged = self.clone();
         merged.absorb(other, collision);
@@ -43,19 +45,19 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Adds the tools of another registry, and remembers what is refused.
+    /// Merges another registry and records refused tools.
     fn absorb(&mut self, other: Self, collision: Collision) {
-        let tools: Vec<Arc<dyn Tool>> = other.every_tool_sorted().into_iter().cloned().collect();
+        let tools: Vec<Arc<dyn Tool>> = other.all_tools_sorted().into_iter().cloned().collect();
         self.problems.extend(other.problems);
         self.switches.extend(other.switches);
-        self.settle();
+        self.apply_switches();
         for tool in tools {
             let name = tool.definition().name.clone();
             let is_taken = self.get_any(name.as_str()).is_some();
             match collision {
                 Collision::Keep if is_taken => continue,
-                Collision::Replace if is_taken => self.put(tool),
-                _ => self.admit(tool),
+                Collision::Replace if is_taken => self.insert(tool),
+                _ => self.insert_or_record(tool),
             }
             if let (false, Some(original)) = (is_taken, other.overridden.get(name.as_str())) {
                 self.overridden.insert(name.as_str().into(), original.clone());
@@ -71,7 +73,8 @@ impl ToolRegistry {
         };
     }
 
-    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {
+    /// Inserts a tool with a legal, free name.
+    pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         if let Err(error) = check_name(name.as_str()) {
             return Err(BuildProblem::IllegalName { error, defined_at: metadata.defined_at });
@@ -83,30 +86,30 @@ impl ToolRegistry {
                 second: metadata.defined_at,
             });
         }
-        self.put(tool);
+        self.insert(tool);
         Ok(())
     }
 
-    /// Adds a tool or remembers why it could not be added.
-    pub(super) fn admit(&mut self, tool: Arc<dyn Tool>) {
-        if let Err(problem) = self.insert(tool) {
+    /// Inserts a tool, or records the problem.
+    pub(super) fn insert_or_record(&mut self, tool: Arc<dyn Tool>) {
+        if let Err(problem) = self.try_insert(tool) {
             self.problems.push(problem);
         }
     }
 }
 
-/// Adds the tools of another registry. Names that both have are remembered: [`ToolRegistry::check`]
-/// returns them, and no [`Dispatcher`](crate::Dispatcher) can be made of such a registry.
+/// Merges another registry. Collisions are recorded: [`ToolRegistry::check`] returns them, and
+/// [`Dispatcher::new`](crate::Dispatcher::new) refuses the registry.
 impl AddAssign for ToolRegistry {
     fn add_assign(&mut self, other: Self) {
         self.absorb(other, Collision::Refuse);
     }
 }
 
-/// Adds one tool, with the rule of `+=` for registries.
+/// Adds one tool; a collision is recorded as for registries.
 impl<T: Tool + 'static> AddAssign<T> for ToolRegistry {
     fn add_assign(&mut self, tool: T) {
-        self.admit(Arc::new(tool));
+        self.insert_or_record(Arc::new(tool));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Namespaces: putting tools into one, taking one out, flattening the last one.
+//! Namespaces of a registry: moving, replacing and splitting them off.
 
 use super::{Collision, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 /// # Namespaces
 ///
-/// Where names change, what was said about the tools (disabled, overridden) follows them.
+/// Renamed tools stay disabled or overridden as before.
 impl ToolRegistry {
-    /// Puts every tool into a namespace, as [`ToolName::update_namespace`] does: one that is in a namespace
-    /// already is moved only if `force` is set.
+    /// Moves every tool into a namespace; tools already in one only with `force`.
+    ///
+    /// See [`ToolName::update_namespace`].
     ///
     /// # Errors
-    /// [`BuildError`] with every name that would not be legal or be there twice; the registry is then as before.
+    /// [`BuildError`] with every illegal or duplicate new name; the registry is then unchanged.
     pub fn update_namespace(
         &mut self,
         namespace: &str,
@@ -25,10 +26,10 @@ impl ToolRegistry {
         self.rename_all(|name| name.update_namespace(namespace, force, separator))
     }
 
-    /// Spells the names of all tools that are in a namespace with this separator.
+    /// Changes the separator in all names with a namespace.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that would be there twice; the registry is then as before.
+    /// [`BuildError`] with every duplicate new name; the registry is then unchanged.
     pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
         self.rename_all(|name| match name.namespace() {
             Some(namespace) => name.requalify(Some(namespace), separator),
@@ -36,8 +37,9 @@ impl ToolRegistry {
         })
     }
 
-    /// Takes the tools of a namespace out, and returns them as a registry of their own with the same state and
-    /// time limit. Their names stay; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
+    /// Splits the tools of a namespace off into a new registry with the same state and time limit.
+    ///
+    /// Names stay as they are; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -60,23 +62,22 @@ impl ToolRegistry {
     /// # Errors
     /// [`BuildError`] with the nearest names if no tool is in the namespace.
     pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
-        let namespace = self.known_namespace(namespace)?;
+        let namespace = self.require_namespace(namespace)?;
         let inside = |tool: &dyn Tool| tool.definition().name.namespace() == Some(&namespace);
-        let taken = self.names_where(inside);
-        let mut part = self.part(&taken);
+        let names = self.names_where(inside);
+        let mut part = self.subset(&names);
         part.problems = Vec::new();
-        let left = self.names_where(|tool| !inside(tool));
-        let mut rest = self.part(&left);
-        rest.switches = self.switches.without_tools(&taken);
+        let mut rest = self.subset(&self.names_where(|tool| !inside(tool)));
+        rest.switches = self.switches.for_tools(|name| !names.contains(name));
         rest.problems = std::mem::take(&mut self.problems);
         *self = rest;
         Ok(part)
     }
 
-    /// Puts these tools in the place of those of a namespace, as when a server says that its tools have changed.
-    /// Tools that are gone are taken out, those of a known name replaced (where one is
-    /// [overridden](Self::override_tool), in the background), all others added. What was said about
-    /// tools, the namespace or tags stays.
+    /// Replaces the tools of a namespace, for instance when a server announces changed tools.
+    ///
+    /// Missing tools are removed, known ones replaced (behind an [override](Self::override_tool), if there is one), and
+    /// new ones added. Rules for tools, the namespace or tags stay.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -93,7 +94,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with every name that would not be legal or be there twice; the registry is then as before.
+    /// [`BuildError`] with every illegal or duplicate new name; the registry is then unchanged.
     pub fn replace_namespace<T: Tool + 'static>(
         &mut self,
         namespace: &str,
@@ -111,7 +112,7 @@ impl ToolRegistry {
         }
         let overridden: Vec<String> = changed.overridden().map(str::to_owned).collect();
         for name in overridden {
-            // What stands in its place stays; the new one is restored.
+            // The override stays; `restore` brings the new tool.
             if let Some(tool) = coming.get_any(&name).cloned() {
                 coming.remove(&name);
                 changed.overridden.insert(name.into(), tool);
@@ -122,13 +123,13 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the namespace from all names if there is only one left. Returns whether it did.
+    /// Removes the namespace from all names if there is only one. Returns whether it did.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that would be there twice; the registry is then as before.
+    /// [`BuildError`] with every duplicate new name; the registry is then unchanged.
     pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
         let namespaces: BTreeSet<&str> =
-            self.every_definition().filter_map(|definition| definition.name.namespace()).collect();
+            self.all_definitions().filter_map(|definition| definition.name.namespace()).collect();
         if namespaces.len() != 1 {
             return Ok(false);
         }
@@ -139,15 +140,15 @@ impl ToolRegistry {
         Ok(true)
     }
 
-    /// Gives every tool the name that `rename` makes of its own, or changes nothing.
+    /// Renames every tool, or none if a new name is illegal or taken.
     fn rename_all(
         &mut self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError>,
     ) -> Result<(), BuildError> {
-        let mut renamed = self.part(&BTreeSet::new());
+        let mut renamed = self.subset(&BTreeSet::new());
         let mut takers: BTreeMap<ToolName, &Arc<dyn Tool>> = BTreeMap::new();
         let mut problems = Vec::new();
-        for tool in self.every_tool_sorted() {
+        for tool in self.all_tools_sorted() {
             let definition = tool.definition();
             let defined_at = definition.metadata.defined_at;
             let name = match rename(&definition.name) {
@@ -178,13 +179,13 @@ impl ToolRegistry {
     }
 }
 
-/// The name of the same tool in this namespace, whatever separators the tool's own name has.
+/// Returns the tool's name in a namespace; separators in its method name stay.
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)
 }
 
-/// The tool under a name, which may be its own.
+/// Returns the tool under a name, possibly its own.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

@@ -1,21 +1,21 @@
-//! What a registry computes from its tools on first use: order, spellings, rendered definitions, the search index.
+//! Cached values of a registry: sorted tools, spellings, rendered definitions, the search index.
 
 use super::ToolRegistry;
-use super::search::{Catalog, Index, SearchOptions};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, WireNames};
+use crate::search::{Catalog, Index, SearchOptions, search_tools};
 use crate::tool::{Tool, ToolDefinition};
 use std::any::Any;
 use std::borrow::Cow;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Values computed from the tools of a registry. A registry that changes gets a [renewed](Self::renewed) cache.
+/// Values computed from the tools of a registry on first use. A changed registry gets a [renewed](Self::renewed) cache.
 #[derive(Default)]
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
     names: [OnceLock<WireNames>; NameRule::COMMON.len()],
-    /// Spellings under rules that are not [common](NameRule::COMMON).
+    /// Spellings under rules outside of [`NameRule::COMMON`].
     other_names: Mutex<Vec<(NameRule, WireNames)>>,
     rendered: Mutex<Renderings>,
     /// The renderings of the registry before it changed.
@@ -27,7 +27,7 @@ pub(super) struct RenderCache {
     search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
-/// Rendered definitions of one format: the list, and each tool with its fragment in the order of names.
+/// Rendered definitions of one format: the list, and each tool with its fragment, sorted by name.
 struct Rendering<F: ToolFormat> {
     key: Key<F>,
     list: F::Rendered,
@@ -101,9 +101,9 @@ impl RenderCache {
     }
 
     pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> WireNames {
-        // Disabled tools too: a spelling must not change because another tool is switched off.
+        // Disabled tools too: disabling a tool must not change the spelling of another.
         let spell = || {
-            let names = registry.every_definition().map(|definition| definition.name.as_str());
+            let names = registry.all_definitions().map(|definition| definition.name.as_str());
             WireNames::new(rule, names.chain(registry.search_names().iter().copied()))
         };
         if let Some(index) = NameRule::COMMON.iter().position(|common| *common == rule) {
@@ -118,7 +118,7 @@ impl RenderCache {
         names
     }
 
-    /// Returns the search index. Only tools that are new since the last change are read.
+    /// Returns the search index. Only tools new since the last change are indexed.
     pub(super) fn index(&self, registry: &ToolRegistry) -> &Arc<Index> {
         self.index.get_or_init(|| Arc::new(Index::new(self.sorted(registry), self.earlier_index.as_deref())))
     }
@@ -130,12 +130,12 @@ impl RenderCache {
         })
     }
 
-    /// Returns the two tools of the search, in the order of their names.
+    /// Returns the search tools, sorted by name.
     pub(super) fn search_tools(&self, registry: &ToolRegistry, options: &SearchOptions) -> &[Arc<dyn Tool>] {
-        self.search_tools.get_or_init(|| self.catalog(registry, options).clone().tools())
+        self.search_tools.get_or_init(|| search_tools(self.catalog(registry, options)))
     }
 
-    /// Returns the tools published to the model, in the order of their names.
+    /// Returns the tools published to the model, sorted by name.
     fn published(&self, registry: &ToolRegistry, list_deferred: bool) -> Cow<'_, [Arc<dyn Tool>]> {
         let tools = self.sorted(registry);
         if list_deferred || registry.search.is_none() {
@@ -174,7 +174,7 @@ impl RenderCache {
         Rendering { list, fragments: tools.iter().cloned().zip(fragments).collect(), key }
     }
 
-    /// Rendering happens outside of the lock, so no panic can leave it in a half-changed state.
+    /// Locks the renderings. Rendering happens outside of the lock, so poisoning is ignored.
     fn rendered(&self) -> MutexGuard<'_, Renderings> {
         self.rendered.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,73 +1,20 @@
-//! Finding tools: for programs, and for models that do not see all tools from the start.
-
-mod deferred;
-mod index;
-mod options;
-mod tools;
-mod words;
-
-pub(super) use index::Index;
-pub use options::{SearchOptions, SearchWeights};
-pub(super) use tools::Catalog;
+//! Tool search over a registry: for programs, and for models with deferred tools.
 
 use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolError};
+use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, ToolMatch};
 use crate::tool::Tool;
-use deferred::DeferredCall;
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
-const CALL_DEFERRED: &str = "call_deferred";
-const DISCOVER_TOOLS: &str = "discover_tools";
-
-/// The names of the two tools, in their order.
-const NAMES: [&str; 2] = [CALL_DEFERRED, DISCOVER_TOOLS];
-
-/// A tool that a [search](ToolRegistry::search) has found.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct ToolMatch {
-    /// The tool.
-    pub tool: Arc<dyn Tool>,
-    /// How well it fits, to be compared with other scores of the same search; 1.0 if it was called by its name.
-    pub score: f64,
-    /// Whether the query is its name.
-    pub is_exact: bool,
-}
-
-impl fmt::Debug for ToolMatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, score, is_exact } = self;
-        let name = &tool.definition().name;
-        f.debug_struct("ToolMatch")
-            .field("tool", name)
-            .field("score", score)
-            .field("is_exact", is_exact)
-            .finish()
-    }
-}
-
-/// The tools of this name, else those that fit the query best.
-fn find(index: &Index, query: &str, top_k: usize, options: &SearchOptions) -> Vec<ToolMatch> {
-    let made = |is_exact| {
-        move |(score, tool): (f64, &Arc<dyn Tool>)| ToolMatch { tool: tool.clone(), score, is_exact }
-    };
-    let named = index.named(query);
-    if !named.is_empty() {
-        return named.into_iter().map(|tool| (1.0, tool)).take(top_k).map(made(true)).collect();
-    }
-    index.rank(query, options).into_iter().take(top_k).map(made(false)).collect()
-}
-
-/// # Finding tools
+/// # Tool search
 ///
-/// A model that is told of hundreds of tools chooses badly and costs much. Tools that are marked with
-/// [`defer`](crate::ToolMetadata::defer) are left out of what it is told, once the registry has a tool search; the model
-/// finds them through the tool `discover_tools` and calls them through `call_deferred`, or by their names.
+/// Hundreds of tools in a request cost tokens and lead to worse choices. With tool search on, tools marked
+/// [`defer`](crate::ToolMetadata::defer) are left out of the definitions; the model finds them with `discover_tools`
+/// and calls them with `call_deferred`, or by name.
 ///
-/// A call of `call_deferred` is a call of the tool that it names in everything but the name of its result: time limits,
-/// permissions, middleware and order are those of that tool.
+/// A call of `call_deferred` is a call of its target: time limits, permissions, middleware and order are the target's.
+/// Only the name of the result is `call_deferred`.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ClosureTool, Dispatcher, ToolCall, ToolRegistry};
@@ -81,10 +28,10 @@ fn find(index: &Index, query: &str, top_k: usize, options: &SearchOptions) -> Ve
 /// })?;
 /// let weather = weather.with_metadata(|metadata| metadata.with_defer(true));
 /// let registry = ToolRegistry::from_tools([weather])?.with_tool_search();
-/// let told = registry.definitions(ApiFormat::OpenAiChat).to_value();
-/// assert_eq!(told[0]["function"]["name"], "call_deferred");
-/// assert_eq!(told[1]["function"]["name"], "discover_tools");
-/// assert_eq!(told.as_array().map(Vec::len), Some(2));
+/// let published = registry.definitions(ApiFormat::OpenAiChat).to_value();
+/// assert_eq!(published[0]["function"]["name"], "call_deferred");
+/// assert_eq!(published[1]["function"]["name"], "discover_tools");
+/// assert_eq!(published.as_array().map(Vec::len), Some(2));
 ///
 /// let dispatcher = Dispatcher::new(registry)?;
 /// let find = ToolCall::new("1", "discover_tools", r#"{"query": "weather forecast"}"#);
@@ -99,31 +46,30 @@ impl ToolRegistry {
     /// Adds the tools `discover_tools` and `call_deferred`, and leaves deferred tools out of
     /// [definitions](Self::definitions).
     ///
-    /// The two are not among those that the registry lists and counts, because they are made of these: of what
-    /// can be called at the moment, when they are first needed. No other tool may have one of their names.
+    /// Both are built on first use from the tools callable then, so the registry neither lists nor counts them.
+    /// Their names are reserved.
     #[must_use]
     pub fn with_tool_search(mut self) -> Self {
         self.enable_tool_search(SearchOptions::default());
         self
     }
 
-    /// Like [`with_tool_search`](Self::with_tool_search), with options that are not the usual ones.
+    /// Turns tool search on with the given options, see [`with_tool_search`](Self::with_tool_search).
     pub fn enable_tool_search(&mut self, options: SearchOptions) {
         self.search = Some(Arc::new(options));
         self.cache = self.cache.renewed();
     }
 
-    /// Takes back [`enable_tool_search`](Self::enable_tool_search): the model is told of all tools again.
+    /// Turns tool search off: definitions list all tools again.
     pub fn disable_tool_search(&mut self) {
         self.search = None;
         self.cache = self.cache.renewed();
     }
 
-    /// The at most `top_k` tools that fit a query best, best first, whether or not they are deferred and the
-    /// model has a tool search.
+    /// Returns the `top_k` best matches for a query, best first, deferred or not.
     ///
-    /// If the query is the name of a tool, in whatever letter case and with whatever separators, that tool alone is
-    /// found. Else its words are looked for in names, descriptions, tags, parameters and search hints (BM25F).
+    /// A query that is a tool's name, in any letter case and with any separators, finds that tool alone. Other words
+    /// are looked up in names, descriptions, tags, parameters and search hints (BM25F). Tool search need not be on.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -140,21 +86,20 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn search(&self, query: &str, top_k: usize) -> Vec<ToolMatch> {
-        let usual = SearchOptions::default();
-        let options = self.search.as_deref().unwrap_or(&usual);
-        find(self.cache.index(self), query, top_k, options)
+        let default = SearchOptions::default();
+        self.cache.index(self).find(query, top_k, self.search.as_deref().unwrap_or(&default))
     }
 
-    /// The tool of the search that has this name.
+    /// Returns the search tool of this name.
     #[cold]
     pub(super) fn search_tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        if !NAMES.contains(&name) {
+        if !SEARCH_TOOLS.contains(&name) {
             return None;
         }
         self.search_tools().iter().find(|tool| tool.definition().name.as_str() == name)
     }
 
-    /// The tools of the search, in the order of their names; none if there is no search.
+    /// Returns the search tools, sorted by name; none if tool search is off.
     pub(super) fn search_tools(&self) -> &[Arc<dyn Tool>] {
         match &self.search {
             Some(options) => self.cache.search_tools(self, options),
@@ -162,16 +107,16 @@ impl ToolRegistry {
         }
     }
 
-    /// The names of the tools of the search. They are known before the tools are made.
+    /// Returns the names of the search tools without building the tools.
     pub(super) fn search_names(&self) -> &'static [&'static str] {
-        if self.search.is_some() { &NAMES } else { &[] }
+        if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// The tool that a call means, and the arguments for it: for a call of `call_deferred` those of the call that it
-    /// stands for, else all. It is asked only where no tool has exactly this name.
+    /// Returns the tool and the arguments of a call without an exact match of its name. For `call_deferred` these are
+    /// the target and its arguments.
     ///
     /// # Errors
-    /// What the model reads if there is no such tool.
+    /// There is no such tool.
     #[cold]
     pub(super) fn resolve_otherwise<'s, 'a>(
         &'s self,
@@ -192,10 +137,8 @@ impl ToolRegistry {
         let arguments = call.arguments_for(&**tool, self.call_reason);
         Ok((tool, Cow::Owned(arguments)))
     }
-}
 
-impl ToolRegistry {
-    /// A problem for each tool that has the name of a tool of the search.
+    /// Returns a problem for each tool with the name of a search tool.
     pub(super) fn reserved_names(&self) -> impl Iterator<Item = BuildProblem> {
         let taken = self.search_names().iter().filter_map(|name| self.get_any(name)).map(Tool::definition);
         taken.map(|definition| BuildProblem::ReservedName {

@@ -1,10 +1,9 @@
-//! Where a dispatcher takes its tools from.
+//! The source of a dispatcher's tools.
 
-use super::{LiveRegistry, LiveView, ToolRegistry};
+use super::{LiveRegistry, ToolRegistry};
 use std::sync::Arc;
 
-/// Where a [`Dispatcher`](crate::Dispatcher) takes its tools from: a registry that stays as it is, or a
-/// [live](LiveRegistry) one, or a [view](LiveView) of that. It is made by `into()` of any of these, or of an `Arc` of the first.
+/// The source of a [`Dispatcher`](crate::Dispatcher)'s tools: a fixed registry or a [live](LiveRegistry) one.
 #[derive(Debug, Clone)]
 pub struct RegistrySource(Source);
 
@@ -12,17 +11,15 @@ pub struct RegistrySource(Source);
 enum Source {
     Fixed(Arc<ToolRegistry>),
     Live(LiveRegistry),
-    View(LiveView),
 }
 
 impl RegistrySource {
-    /// The tools as they are now.
+    /// Returns the tools as they are now.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
         match &self.0 {
             Source::Fixed(registry) => registry.clone(),
             Source::Live(live) => live.snapshot(),
-            Source::View(view) => view.snapshot(),
         }
     }
 }
@@ -48,17 +45,5 @@ impl From<LiveRegistry> for RegistrySource {
 impl From<&LiveRegistry> for RegistrySource {
     fn from(live: &LiveRegistry) -> Self {
         live.clone().into()
-    }
-}
-
-impl From<LiveView> for RegistrySource {
-    fn from(view: LiveView) -> Self {
-        Self(Source::View(view))
-    }
-}
-
-impl From<&LiveView> for RegistrySource {
-    fn from(view: &LiveView) -> Self {
-        view.clone().into()
     }
 }

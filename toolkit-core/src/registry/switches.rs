@@ -1,12 +1,12 @@
-//! Which tools are switched off, and why.
+//! Rules to disable tools, with their reasons.
 
 use super::filter::TagMatch;
 use crate::name::ToolName;
 use crate::tool::ToolDefinition;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What was said about tools, about namespaces and about tags.
+/// The rules for tools, namespaces and tags.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
     tools: BTreeMap<Box<str>, Switch>,
@@ -14,7 +14,7 @@ pub(super) struct Switches {
     tags: Vec<(TagMatch, Arc<str>)>,
 }
 
-/// What was said about one tool.
+/// The rule for one tool.
 #[derive(Debug, Clone)]
 enum Switch {
     On,
@@ -22,8 +22,8 @@ enum Switch {
 }
 
 impl Switches {
-    /// Why a tool is disabled; `None` if it is not. What was said about the tool itself goes before what was said
-    /// about its namespace, and that before what was said about its tags.
+    /// Returns why a tool is disabled. The rule for the tool goes before one for its namespace, and that before one for
+    /// its tags.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
             Some(Switch::On) => None,
@@ -52,8 +52,7 @@ impl Switches {
         self.tools.insert(name.into(), Switch::Off(reason.into()));
     }
 
-    /// A tool that a broader rule would still hold down is exempt from it. `definition` is `None` if no tool of
-    /// the name is there now.
+    /// Enables a tool and exempts it from broader rules. `definition` is `None` if there is no such tool now.
     pub(super) fn enable(&mut self, name: &str, definition: Option<&ToolDefinition>) {
         self.tools.remove(name);
         if definition.is_some_and(|definition| self.broad_reason(definition).is_some()) {
@@ -78,15 +77,14 @@ impl Switches {
         self.tags.push((tags, reason.into()));
     }
 
-    /// Whether there was such a rule.
+    /// Removes a rule for tags. Returns whether there was one.
     pub(super) fn enable_tags(&mut self, tags: &TagMatch) -> bool {
         let before = self.tags.len();
         self.tags.retain(|(known, _)| known != tags);
         self.tags.len() < before
     }
 
-    /// Takes over what a tool was told under its earlier name. If it leaves a disabled namespace, it stays
-    /// disabled.
+    /// Copies the rules of a renamed tool. A tool that leaves a disabled namespace stays disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
         if let Some(switch) = earlier.tools.get(old.name.as_str()) {
             self.tools.insert(name.as_str().into(), switch.clone());
@@ -98,21 +96,14 @@ impl Switches {
         }
     }
 
-    /// The same rules, without what was said about these tools.
-    pub(super) fn without_tools(&self, names: &BTreeSet<&str>) -> Self {
-        let mut rest = self.clone();
-        rest.tools.retain(|name, _| !names.contains(&**name));
-        rest
+    /// Returns the rules; of those for single tools, only the tools chosen by `keep`.
+    pub(super) fn for_tools(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut rules = self.clone();
+        rules.tools.retain(|name, _| keep(name));
+        rules
     }
 
-    /// The same rules; of what was said about tools, only that about these.
-    pub(super) fn only_tools(&self, names: &BTreeSet<&str>) -> Self {
-        let mut part = self.clone();
-        part.tools.retain(|name, _| names.contains(&**name));
-        part
-    }
-
-    /// Adds the rules of another registry; where both say something, the own rule stays.
+    /// Adds the rules of another registry; existing rules stay.
     pub(super) fn extend(&mut self, other: Self) {
         for (name, switch) in other.tools {
             self.tools.entry(name).or_insert(switch);

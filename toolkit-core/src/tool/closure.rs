@@ -3,7 +3,7 @@
 use super::closure_return::ClosureReturn;
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{Rules, Shape, ToolParams, decode_whole};
+use crate::args::{DecodeOptions, ObjectInfo, ToolParams, decode_struct};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
@@ -22,7 +22,7 @@ type Call = dyn Fn(&str, &ToolContext, &Made) -> ToolFuture<'static> + Send + Sy
 impl ClosureTool {
     /// Creates a tool from a closure with one parameter: the fields of its struct are the tool's parameters.
     ///
-    /// The closure returns an [`IntoOutcome`](crate::output::IntoOutcome) value, or a future of it. As with
+    /// The closure returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it. As with
     /// `#[tool]`, all violations are reported at once, near misses are coerced, and unknown names are refused
     /// unless the struct takes them (with `#[serde(flatten)]` into a map).
     ///
@@ -103,15 +103,15 @@ struct Made {
     definition: ToolDefinition,
     /// The schema for checks, if it says more than the published one.
     checked: Option<Value>,
-    shape: Shape,
+    shape: ObjectInfo,
 }
 
 impl Made {
-    fn rules<'a>(&'a self, context: &'a ToolContext) -> Rules<'a> {
+    fn rules<'a>(&'a self, context: &'a ToolContext) -> DecodeOptions<'a> {
         let ToolDefinition { parameters, metadata, .. } = &self.definition;
-        Rules {
+        DecodeOptions {
             schema: self.checked.as_ref().unwrap_or(parameters),
-            demanding: &[],
+            has_constraints: &[],
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
             context: Some(context),
@@ -134,7 +134,7 @@ impl ClosureTool {
     ) -> Result<Self, BuildError> {
         let defined_at = caller();
         let name = legal_name(name, defined_at)?;
-        let (mut schema, shape) = Shape::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
+        let (mut schema, shape) = ObjectInfo::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
             tool: name.to_string(),
             path: "#".to_owned(),
             message: "the arguments of a closure must be written as an object; put them into a struct"
@@ -146,7 +146,7 @@ impl ClosureTool {
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
         definition.add_aliases_of(checked.as_ref());
-        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_whole::<Args>(
+        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_struct::<Args>(
             text,
             &made.shape,
             &made.rules(context),

@@ -1,9 +1,9 @@
 //! The return values of closures that become tools: a value, or a future of it.
 
 use super::ToolFuture;
-use crate::output::IntoOutcome;
+use crate::output::IntoToolOutput;
 
-/// The return value of a closure that becomes a tool: an [`IntoOutcome`] value, or a future of it.
+/// The return value of a closure that becomes a tool: an [`IntoToolOutput`] value, or a future of it.
 ///
 /// `Kind` is [`Value`] or [`Awaited`]; the compiler infers it.
 #[diagnostic::on_unimplemented(
@@ -28,21 +28,21 @@ pub struct Value;
 #[derive(Debug, Clone, Copy)]
 pub struct Awaited;
 
-impl<T: IntoOutcome> ClosureReturn<Value> for T {
+impl<T: IntoToolOutput> ClosureReturn<Value> for T {
     const IS_ASYNC: bool = false;
 
     fn into_call(self) -> ToolFuture<'static> {
-        ToolFuture::ready(self.into_outcome())
+        ToolFuture::ready(self.into_tool_output())
     }
 }
 
 impl<F> ClosureReturn<Awaited> for F
 where
-    F: Future<Output: IntoOutcome> + Send + 'static,
+    F: Future<Output: IntoToolOutput> + Send + 'static,
 {
     const IS_ASYNC: bool = true;
 
     fn into_call(self) -> ToolFuture<'static> {
-        ToolFuture::running(self, IntoOutcome::into_outcome)
+        ToolFuture::running(self, IntoToolOutput::into_tool_output)
     }
 }

@@ -55,7 +55,7 @@ pub struct DynamicTool {
 
 impl DynamicTool {
     /// A tool with this JSON Schema for its arguments. The handler returns anything that is
-    /// [`IntoOutcome`](crate::output::IntoOutcome), or a future of it.
+    /// [`IntoToolOutput`](crate::IntoToolOutput), or a future of it.
     ///
     /// # Errors
     /// [`BuildError`] if the name is not legal, or with everything that is wrong with the schema.

@@ -2,7 +2,7 @@
 
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{self, Decode, Fill, Param, ParamSpec, Rules, Shape, parameters_schema};
+use crate::args::{self, Decode, DecodeOptions, Fill, ObjectInfo, Param, ParamSpec, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
@@ -36,11 +36,11 @@ impl<'a> Invocation<'a> {
     }
 
     #[inline]
-    fn rules(&self) -> Rules<'a> {
+    fn rules(&self) -> DecodeOptions<'a> {
         let ToolDefinition { parameters, metadata, .. } = &self.tool.made.definition;
-        Rules {
+        DecodeOptions {
             schema: self.tool.made.checked.as_ref().unwrap_or(parameters),
-            demanding: &self.tool.made.demanding,
+            has_constraints: &self.tool.made.has_constraints,
             refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
             coerce: metadata.coerce,
             context: Some(self.context),
@@ -53,7 +53,7 @@ impl<'a> Invocation<'a> {
     /// The call that says what is wrong with the arguments.
     pub fn decode_whole<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
         let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
-        args::decode_whole(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
+        args::decode_struct(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
     }
 
     /// The value whose method is called.
@@ -95,7 +95,7 @@ pub struct Function {
     describe: Option<fn(ToolMetadata) -> ToolMetadata>,
     state_needs: &'static [StateNeed],
     /// The type whose fields are the arguments, in the place of `params`.
-    whole: Option<fn() -> (Value, Shape)>,
+    whole: Option<fn() -> (Value, ObjectInfo)>,
     /// The schema of what is returned, if that is JSON.
     returned: Option<SchemaFn>,
 }
@@ -108,13 +108,13 @@ pub struct ToolCell(OnceLock<Arc<Made>>);
 #[derive(Debug, Clone)]
 struct Made {
     definition: ToolDefinition,
-    params: Vec<Param>,
+    params: Vec<Param<'static>>,
     /// The schema that arguments are compared with, if the published one does not say all.
     checked: Option<Value>,
     /// For each parameter, whether its schema demands more than decoding ensures.
-    demanding: Vec<bool>,
+    has_constraints: Vec<bool>,
     /// What is known of the type whose fields are the arguments.
-    shape: Option<Shape>,
+    shape: Option<ObjectInfo>,
 }
 
 impl Made {
@@ -212,7 +212,7 @@ impl Function {
 
     /// Sets the type whose fields are the arguments.
     #[must_use]
-    pub fn with_whole(mut self, whole: fn() -> (Value, Shape)) -> Self {
+    pub fn with_whole(mut self, whole: fn() -> (Value, ObjectInfo)) -> Self {
         self.whole = Some(whole);
         self
     }
@@ -235,15 +235,15 @@ impl Function {
             metadata = describe(metadata);
         }
         let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
-        let (mut schema, params, demanding, shape) = match self.whole {
+        let (mut schema, params, has_constraints, shape) = match self.whole {
             Some(whole) => {
                 let (mut schema, shape) = whole();
                 shape.close(&mut schema, refuse_unknown);
                 (schema, Vec::new(), Vec::new(), Some(shape))
             }
             None => {
-                let (schema, params, demanding) = parameters_schema(self.params, refuse_unknown);
-                (schema, params, demanding, None)
+                let (schema, params, has_constraints) = parameters_schema(self.params, refuse_unknown);
+                (schema, params, has_constraints, None)
             }
         };
         let checked = without_aliases(&mut schema);
@@ -253,10 +253,10 @@ impl Function {
         definition.state_needs = self.state_needs.to_vec();
         definition.add_aliases_of(checked.as_ref());
         for param in &params {
-            let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name().to_owned()));
+            let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name.to_owned()));
             definition.aliases.extend(aliases);
         }
-        Made { definition, params, checked, demanding, shape }
+        Made { definition, params, checked, has_constraints, shape }
     }
 }
 

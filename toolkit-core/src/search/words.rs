@@ -1,13 +1,12 @@
-//! Texts as the words that a search compares.
+//! Splits texts into the words of a search.
 
 use crate::name::fnv1a;
 use std::mem;
 
-/// Calls `take` with each word of a text, in small letters, without the ending of an English plural.
+/// Calls `take` with each word of a text, in lower case and singular.
 ///
-/// Words end where the kind of character changes that names are put together by: `readFile`, `read_file` and
-/// "read files" have the same two. Chinese, Japanese and Korean are written without blanks, so each
-/// two characters that stand side by side are a word there.
+/// Camel case, punctuation and blanks separate words: `readFile`, `read_file` and "read files" have the same two.
+/// Chinese, Japanese and Korean are written without blanks, so every two adjacent characters are a word.
 pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
     let mut word = Word::default();
     let mut characters = text.chars().peekable();
@@ -30,18 +29,18 @@ pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
     word.end(take);
 }
 
-/// What stands for a word where words are only compared.
+/// Returns a hash of a word, for comparison.
 pub(super) fn word_key(word: &str) -> u64 {
     fnv1a(word, 0)
 }
 
-/// The word that is being read.
+/// The word being read.
 #[derive(Default)]
 struct Word {
     text: String,
     ends_small: bool,
     ends_capital: bool,
-    /// Whether the character before was the first of a pair.
+    /// Whether the previous character began a pair.
     in_pairs: bool,
 }
 
@@ -62,7 +61,7 @@ impl Word {
         (self.ends_small, self.ends_capital) = (false, false);
     }
 
-    /// A character of a script without blanks, and the next one of it. One that is alone is a word by itself.
+    /// Takes a character of an unspaced script with its successor. A single character is a word by itself.
     fn pair(&mut self, c: char, next: Option<char>, take: &mut dyn FnMut(&str)) {
         let has_been_taken = mem::replace(&mut self.in_pairs, next.is_some());
         if next.is_some() || !has_been_taken {
@@ -72,7 +71,7 @@ impl Word {
     }
 }
 
-/// Cuts the ending of a plural. A word that ends like one and is none is cut wherever it stands, so it is still found.
+/// Cuts an English plural ending. A false plural is cut in texts and queries alike, so it is still found.
 fn singular(word: &mut String) {
     if word.len() <= 3 || !word.is_ascii() {
         return;
@@ -87,7 +86,7 @@ fn singular(word: &mut String) {
     }
 }
 
-/// Whether the character belongs to a script that puts no blanks between words.
+/// Returns whether the character belongs to a script without blanks between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30FF}' // Hiragana, Katakana
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn names_fall_apart_into_their_words() {
+    fn names_are_split_into_words() {
         check("search_web", &["search", "web"]);
         check("fs.readFile", &["fs", "read", "file"]);
         check("HTTPServer-listAll", &["http", "server", "list", "all"]);
@@ -123,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn plurals_are_their_singulars() {
+    fn plurals_become_singulars() {
         check("files cities boxes matches classes", &["file", "city", "box", "match", "class"]);
         check("status analysis gas this ties", &["status", "analysis", "gas", "this", "tie"]);
     }
 
     #[test]
-    fn scripts_without_blanks_are_read_by_pairs() {
+    fn unspaced_scripts_are_split_into_pairs() {
         check("发送邮件", &["发送", "送邮", "邮件"]);
         check("发 mail 件を", &["发", "mail", "件を"]);
         check("用API发送", &["用", "api", "发送"]);

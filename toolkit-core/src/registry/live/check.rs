@@ -1,27 +1,27 @@
-//! Checks that every tool passes before a live registry shows it.
+//! Checks of new tools before a live registry publishes them.
 
 use crate::error::{BuildError, BuildProblem};
 use crate::registry::ToolRegistry;
 use crate::tool::{Tool, ToolDefinition};
 use std::sync::Arc;
 
-/// What a [check](super::LiveRegistry::add_check) says of a tool.
+/// The outcome of a [check](super::LiveRegistry::add_check) of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Admission {
+pub enum CheckOutcome {
     /// The tool may be used.
     Accept,
-    /// The tool is registered, but disabled for this reason.
+    /// The tool is registered but disabled, for this reason.
     Disable(String),
     /// The whole change is refused, for this reason.
     Refuse(String),
 }
 
-pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> Admission + Send + Sync;
+pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync;
 
-/// Shows every tool of `after` that is not in `before` to all checks. The first that does not accept it decides,
-/// and a refusal goes before all.
-pub(super) fn admit(
+/// Runs all checks on every tool new in `after`. Any refusal fails the change; otherwise the first
+/// check that disables a tool gives the reason.
+pub(super) fn run_checks(
     checks: &[Arc<Check>],
     before: &ToolRegistry,
     after: &mut ToolRegistry,
@@ -31,7 +31,7 @@ pub(super) fn admit(
     }
     let mut problems = Vec::new();
     let mut disabled = Vec::new();
-    for tool in after.every_tool_sorted() {
+    for tool in after.all_tools_sorted() {
         let definition = tool.definition();
         let name = definition.name.as_str();
         if before.get_any(name).is_some_and(|earlier| Arc::ptr_eq(earlier, tool)) {
@@ -40,11 +40,11 @@ pub(super) fn admit(
         let mut reason = None;
         for check in checks {
             match check(definition, after) {
-                Admission::Accept => {}
-                Admission::Disable(why) => reason = reason.or(Some(why)),
-                Admission::Refuse(why) => problems.push(BuildProblem::Refused {
+                CheckOutcome::Accept => {}
+                CheckOutcome::Disable(why) => reason = reason.or(Some(why)),
+                CheckOutcome::Refuse(reason) => problems.push(BuildProblem::Refused {
                     tool: name.to_owned(),
-                    reason: why,
+                    reason,
                     defined_at: definition.metadata.defined_at,
                 }),
             }

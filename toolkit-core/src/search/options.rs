@@ -1,8 +1,9 @@
-//! How a search ranks, and how much it shows.
+//! Ranking weights and limits of a tool search.
 
-use super::index::FIELDS;
+/// The places of words in a definition: name, description, tags, parameters, search hint.
+pub(super) const FIELDS: usize = 5;
 
-/// How a tool search ranks tools, and how much it shows.
+/// Ranking weights and limits of a tool search.
 ///
 /// ```
 /// use toolkit::ToolRegistry;
@@ -16,15 +17,15 @@ use super::index::FIELDS;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
-    /// How much a word counts, by where it stands.
+    /// The weight of a word by its place.
     pub weights: SearchWeights,
-    /// The part of the best score that a tool must have to be found; 0.3 if nothing else is said.
+    /// The least score of a match, as a part of the best score; 0.3 by default.
     pub min_score_ratio: f64,
-    /// A word of the query that at least this part of the tools has, and at least three, says nothing; 0.5 if
-    /// nothing else is said.
+    /// The share of common words: a word in at least this part of the tools is ignored; 0.5 by default. A word in
+    /// fewer than three tools is never common.
     pub max_tools_ratio: f64,
-    /// How many deferred tools the descriptions of `discover_tools` and `call_deferred` list; 50 if nothing else is
-    /// said. They cost tokens in every request.
+    /// The number of deferred tools listed in the descriptions of `discover_tools` and `call_deferred`; 50 by
+    /// default. The list costs tokens in every request.
     pub max_listed: usize,
 }
 
@@ -35,28 +36,28 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Sets how much a word counts, by where it stands.
+    /// Sets the weight of a word by its place.
     #[must_use]
     pub fn with_weights(mut self, weights: SearchWeights) -> Self {
         self.weights = weights;
         self
     }
 
-    /// Sets the part of the best score that a tool must have to be found.
+    /// Sets the least score of a match, as a part of the best score.
     #[must_use]
     pub fn with_min_score_ratio(mut self, ratio: f64) -> Self {
         self.min_score_ratio = ratio;
         self
     }
 
-    /// Sets which part of the tools must have a word for it to say nothing.
+    /// Sets the share of common words.
     #[must_use]
     pub fn with_max_tools_ratio(mut self, ratio: f64) -> Self {
         self.max_tools_ratio = ratio;
         self
     }
 
-    /// Sets how many deferred tools the two descriptions list.
+    /// Sets the number of deferred tools listed in both descriptions.
     #[must_use]
     pub fn with_max_listed(mut self, tools: usize) -> Self {
         self.max_listed = tools;
@@ -64,18 +65,18 @@ impl SearchOptions {
     }
 }
 
-/// How much a word counts, by where it stands in a tool's definition. Zero leaves a place out.
+/// The weight of a word by its place in a definition. Zero ignores a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchWeights {
-    /// In the name; 3 if nothing else is said.
+    /// In the name; 3 by default.
     pub name: f64,
-    /// In the description; 2.
+    /// In the description; 2 by default.
     pub description: f64,
-    /// In the tags; 1.5.
+    /// In the tags; 1.5 by default.
     pub tags: f64,
-    /// In the names, descriptions and allowed texts of parameters; 1.
+    /// In the names, descriptions and allowed texts of parameters; 1 by default.
     pub parameters: f64,
-    /// In the [search hint](crate::ToolMetadata::search_hint); 2.
+    /// In the [search hint](crate::ToolMetadata::search_hint); 2 by default.
     pub search_hint: f64,
 }
 

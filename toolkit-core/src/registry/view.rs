@@ -1,4 +1,4 @@
-//! A registry seen otherwise: some of its tools, under other names, with other metadata and arguments.
+//! Views of a registry: a selection of tools, with other names, metadata and arguments.
 
 use super::namespaces::inside;
 use super::switches::Switches;
@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// How a registry is seen: which of its tools, under which names, with which metadata and arguments.
+/// A view of a registry: a selection of its tools, with other names, metadata and arguments.
 ///
-/// The steps are taken in the order in which they are said; each speaks of the tools as the steps before it have left
-/// them. The tools are shared, not copied.
+/// The steps are applied in order, each to the tools as the steps before left them. Tools are shared, not copied.
 ///
 /// ```
-/// use toolkit::{ArgumentTransform, FunctionTool, LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
+/// use toolkit::{ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
 /// use toolkit::name::Separator;
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -48,7 +47,7 @@ enum Step {
     Filter(ToolFilter),
     Rename(Arc<Rename>),
     Adapt(Arc<Adapt>),
-    /// One tool only.
+    /// For one tool.
     RenameOne(String, String),
     AdaptOne(String, Arc<Adapt>),
 }
@@ -57,7 +56,7 @@ type Rename = dyn Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync;
 type Adapt = dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync;
 
 impl RegistryView {
-    /// All tools as they are.
+    /// Creates a view of all tools as they are.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -68,26 +67,26 @@ impl RegistryView {
         self
     }
 
-    /// Only the tools that pass the filter.
+    /// Keeps only tools passing the filter.
     #[must_use]
     pub fn filter(self, filter: ToolFilter) -> Self {
         self.step(Step::Filter(filter))
     }
 
-    /// Puts every tool into a namespace, which is [normalised](crate::name::normalize), instead of the one it is in.
+    /// Moves every tool into a [normalised](crate::name::normalize) namespace.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>, separator: Separator) -> Self {
         let namespace = namespace.into();
         self.rename_all(move |name| inside(name, &namespace, separator))
     }
 
-    /// Gives one tool another name. That there is no such tool is an error.
+    /// Renames one tool. A missing tool is an error.
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         self.step(Step::RenameOne(name.into(), to.into()))
     }
 
-    /// Gives every tool the name that the function makes of its own.
+    /// Renames every tool with a function of its name.
     #[must_use]
     pub fn rename_all(
         self,
@@ -108,8 +107,8 @@ impl RegistryView {
         })
     }
 
-    /// Changes one tool, for instance its description or its [arguments](AdaptedTool::with_arguments). That there
-    /// is no such tool is an error.
+    /// Changes one tool, for instance its description or [arguments](AdaptedTool::with_arguments). A missing tool is an
+    /// error.
     #[must_use]
     pub fn adapt(
         self,
@@ -128,18 +127,18 @@ impl RegistryView {
         self.step(Step::Adapt(Arc::new(change)))
     }
 
-    /// The tool as it is seen; `None` if it is not. `seen` learns its name at each step.
+    /// Returns the tool after all steps; `None` if it is filtered out. `visit` gets its name before each step.
     fn of_tool(
         &self,
         tool: &Arc<dyn Tool>,
-        mut seen: impl FnMut(usize, &ToolName),
+        mut visit: impl FnMut(usize, &ToolName),
     ) -> Result<Option<Arc<dyn Tool>>, BuildError> {
         let mut adapted = AdaptedTool::of(tool.clone());
         let mut changed = false;
         for (index, step) in self.steps.iter().enumerate() {
             let definition = adapted.definition();
             let own_name = &definition.name;
-            seen(index, own_name);
+            visit(index, own_name);
             let illegal = |error| {
                 BuildError::from(BuildProblem::IllegalName {
                     error,
@@ -170,42 +169,42 @@ impl RegistryView {
         Ok(Some(if changed { Arc::new(adapted) } else { tool.clone() }))
     }
 
-    /// The registry as it is seen. What cannot be seen so is left out, and remembered as a problem of the registry.
-    pub(super) fn of(&self, registry: &ToolRegistry, earlier: Option<&Seen>) -> Seen {
-        let mut shown = registry.part(&BTreeSet::new());
-        // What was said about namespaces and tags speaks of other names; what came of it is said of each tool.
+    /// Returns the registry after all steps. Tools that cannot be shown are left out and recorded as problems.
+    pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
+        let mut shown = registry.subset(&BTreeSet::new());
+        // Rules for namespaces and tags refer to the original names; their effect is copied for each tool.
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
-            // What was rendered before need not be again.
-            shown.cache = earlier.shown.cache.renewed();
+            // Unchanged tools keep their rendered definitions.
+            shown.cache = earlier.registry.cache.renewed();
         }
         let mut tools = BTreeMap::new();
         let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.steps.len()];
-        for tool in registry.every_tool_sorted() {
+        for tool in registry.all_tools_sorted() {
             let own_name = &tool.definition().name;
-            let seen = self.of_tool(tool, |step, name| {
+            let projected = self.of_tool(tool, |step, name| {
                 if let Some(names) = names.get_mut(step) {
                     names.insert(name.to_string());
                 }
             });
             let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
-            let seen = match (seen, known) {
-                (Ok(Some(_)), Some(known)) if Arc::ptr_eq(&known.tool, tool) => known.seen.clone(),
-                (Ok(Some(seen)), _) => seen,
+            let projected = match (projected, known) {
+                (Ok(Some(_)), Some((original, known))) if Arc::ptr_eq(original, tool) => known.clone(),
+                (Ok(Some(projected)), _) => projected,
                 (Ok(None), _) => continue,
                 (Err(error), _) => {
                     shown.problems.extend(error.problems().iter().cloned());
                     continue;
                 }
             };
-            tools.insert(own_name.clone(), SeenTool { tool: tool.clone(), seen: seen.clone() });
-            let name = seen.definition().name.clone();
+            tools.insert(own_name.clone(), (tool.clone(), projected.clone()));
+            let name = projected.definition().name.clone();
             if shown.get_any(name.as_str()).is_none()
                 && let Some(reason) = registry.disabled_reason(own_name.as_str())
             {
                 shown.switches.disable(name.as_str(), reason);
             }
-            shown.admit(seen);
+            shown.insert_or_record(projected);
         }
         for (step, names) in self.steps.iter().zip(&names) {
             if let Step::RenameOne(name, _) | Step::AdaptOne(name, _) = step
@@ -215,31 +214,24 @@ impl RegistryView {
                 shown.problems.push(BuildProblem::unknown("tool", name, names));
             }
         }
-        Seen { shown: Arc::new(shown), tools }
+        Projection { registry: Arc::new(shown), tools }
     }
 }
 
-/// A registry as it was seen.
-pub(super) struct Seen {
-    pub(super) shown: Arc<ToolRegistry>,
-    /// By their own names.
-    tools: BTreeMap<ToolName, SeenTool>,
-}
-
-/// A tool, and how it was seen.
-struct SeenTool {
-    tool: Arc<dyn Tool>,
-    seen: Arc<dyn Tool>,
+/// A registry as a view shows it.
+pub(super) struct Projection {
+    pub(super) registry: Arc<ToolRegistry>,
+    /// Each tool with its projection, by original name.
+    tools: BTreeMap<ToolName, (Arc<dyn Tool>, Arc<dyn Tool>)>,
 }
 
 impl ToolRegistry {
-    /// The registry as it is seen through a [view](RegistryView), with the same state, time limit and disabled tools.
+    /// Returns the registry through a [view](RegistryView), with the same state, time limit and disabled tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every tool that the view names and that is not there, every name that is then not legal or
-    /// there twice, and everything else that a step says.
+    /// [`BuildError`] with every missing tool, every illegal or duplicate new name, and every error of a step.
     pub fn viewed(&self, view: &RegistryView) -> Result<Self, BuildError> {
-        let shown = Arc::unwrap_or_clone(view.of(self, None).shown);
+        let shown = Arc::unwrap_or_clone(view.project(self, None).registry);
         shown.check().map(|()| shown)
     }
 }

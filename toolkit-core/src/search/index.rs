@@ -1,33 +1,55 @@
-//! What is known of the words of all tools, and their ranking.
+//! An index of the words of all tools, and the ranking of tools for a query (BM25F).
 
-use super::options::SearchOptions;
+use super::options::{FIELDS, SearchOptions};
 use super::words::{each_word, word_key};
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-/// Where a word stands: name, description, tags, parameters, search hint.
-pub(super) const FIELDS: usize = 5;
 const NAME: usize = 0;
 
-/// How soon more of the same word counts no more (`k1`), and how much more a word counts in a short field (`b`): the
-/// usual values of BM25.
+/// Term saturation (`k1`) and length normalisation (`b`): the usual values of BM25.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// A word in fewer tools than this is never too common.
+/// A word in fewer tools than this is never common.
 const COMMON_FROM: usize = 3;
 
-/// How deep inside of a schema parameters are looked for.
+/// The maximum depth of indexed parameters.
 const DEEPEST: usize = 16;
 
-/// The tools that can be found. It has no lists by words: a query looks at the words of every tool, which are sorted,
-/// so a tool that comes or goes changes nothing but its own entry.
-pub(in crate::registry) struct Index {
-    /// In the order of their names.
+/// A tool found by a [search](crate::ToolRegistry::search).
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ToolMatch {
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+    /// The score, comparable within one search; 1.0 for a tool called by its name.
+    pub score: f64,
+    /// Whether the query is the tool's name.
+    pub is_exact: bool,
+}
+
+impl fmt::Debug for ToolMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, score, is_exact } = self;
+        let name = &tool.definition().name;
+        f.debug_struct("ToolMatch")
+            .field("tool", name)
+            .field("score", score)
+            .field("is_exact", is_exact)
+            .finish()
+    }
+}
+
+/// The searchable tools. There are no posting lists: a query scans the sorted words of every tool, so an added or
+/// removed tool changes only its own entry.
+pub(crate) struct Index {
+    /// Sorted by name.
     entries: Vec<Entry>,
-    /// How many words there are in each field of all tools.
+    /// The number of words in each field of all tools.
     lengths: [f64; FIELDS],
 }
 
@@ -39,7 +61,7 @@ struct Entry {
 /// The words of one tool.
 struct Words {
     plain_name: String,
-    /// In the order of their keys.
+    /// Sorted by word.
     terms: Box<[Term]>,
     lengths: [u32; FIELDS],
 }
@@ -50,9 +72,8 @@ struct Term {
 }
 
 impl Index {
-    /// The index of these tools, which are in the order of their names. Of those that an earlier index knows, the words
-    /// are known.
-    pub(in crate::registry) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
+    /// Indexes tools sorted by name, with the words of unchanged tools taken from an earlier index.
+    pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
         let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
         let entry = |tool: &Arc<dyn Tool>| {
             let words = known(tool).unwrap_or_else(|| Arc::new(Words::of(tool.definition())));
@@ -68,7 +89,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// The words of this very tool.
+    /// Returns the words of this very tool.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
@@ -79,12 +100,12 @@ impl Index {
         self.entries.get(self.entries.binary_search_by(by_name).ok()?)
     }
 
-    /// The tools in the order of their names.
+    /// Returns the tools, sorted by name.
     pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.entries.iter().map(|entry| &entry.tool)
     }
 
-    /// The tool of this name, else all whose name differs only in letter case and in what stands between its parts.
+    /// Returns the tool of this name, else all tools with the name up to letter case and separators.
     pub(super) fn named(&self, name: &str) -> Vec<&Arc<dyn Tool>> {
         if let Some(entry) = self.entry(name) {
             return vec![&entry.tool];
@@ -94,10 +115,22 @@ impl Index {
         same.map(|entry| &entry.tool).collect()
     }
 
-    /// The tools that have words of the query, best first, with their scores (BM25F).
+    /// Returns the tools of this name, else the best matches for the query.
+    pub(crate) fn find(&self, query: &str, top_k: usize, options: &SearchOptions) -> Vec<ToolMatch> {
+        let named = self.named(query);
+        let is_exact = !named.is_empty();
+        let found = match is_exact {
+            true => named.into_iter().map(|tool| (1.0, tool)).collect(),
+            false => self.rank(query, options),
+        };
+        let found = found.into_iter().take(top_k);
+        found.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
+    }
+
+    /// Returns the tools with words of the query and their scores, best first.
     ///
-    /// Words that many tools have are left out, unless a tool is named by them, or no others are there.
-    pub(super) fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
+    /// Common words are ignored, unless they are part of a tool's name or there are no others.
+    fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
         let mut wanted = Vec::new();
         each_word(query, &mut |word| wanted.push(word_key(word)));
         wanted.sort_unstable();
@@ -134,7 +167,7 @@ impl Index {
                 ranked.push((score, &entry.tool));
             }
         }
-        // The sort is stable, so tools of the same score stay in the order of their names.
+        // A stable sort: equal scores keep the order of names.
         ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let least = ranked.first().map_or(0.0, |(best, _)| best * options.min_score_ratio);
         ranked.retain(|(score, _)| *score >= least);
@@ -145,7 +178,7 @@ impl Index {
         self.entries.len() as f64
     }
 
-    /// How often a tool has a word, each field with its weight and in proportion to its length.
+    /// Returns the frequency of a word in a tool: each field weighted, and normalised by its length.
     fn frequency(&self, term: &Term, words: &Words, options: &SearchOptions) -> f64 {
         let weights = options.weights.by_field();
         let field = |field: usize| {
@@ -161,19 +194,19 @@ impl Index {
 #[derive(Default)]
 struct Wanted {
     word: u64,
-    /// How many tools have it.
+    /// The number of tools with the word.
     tools: usize,
-    /// Whether it is part of a tool's name.
+    /// Whether a tool has it in its name.
     is_name: bool,
     weight: f64,
 }
 
-/// How much a word says that so many of all tools have.
+/// Returns the inverse document frequency of a word.
 fn rarity(tools: f64, all: f64) -> f64 {
     (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
 }
 
-/// A name as it is compared with others: letter case and the kind of separator do not count.
+/// Returns the name without letter case and kinds of separators.
 fn plain_name(name: &str) -> String {
     name.trim().replace(['/', '-', '.'], "_").to_lowercase()
 }
@@ -196,7 +229,7 @@ impl Words {
     }
 }
 
-/// Counts words.
+/// Counts the words of one tool.
 #[derive(Default)]
 struct Reader {
     counts: BTreeMap<u64, [u8; FIELDS]>,
@@ -212,7 +245,7 @@ impl Reader {
         });
     }
 
-    /// The names and descriptions of parameters, of what is inside of them, and the texts that they may be.
+    /// Reads the names, descriptions and allowed texts of parameters, at any depth.
     fn read_parameters(&mut self, schema: &Value, deepest: usize) {
         let (Value::Object(schema), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return };
         for (keyword, value) in schema {
@@ -270,13 +303,13 @@ mod tests {
     }
 
     fn found(tools: &[Arc<dyn Tool>], query: &str) -> Vec<String> {
-        let ranked = Index::new(tools, None);
-        let ranked = ranked.rank(query, &SearchOptions::default().with_min_score_ratio(0.0));
+        let index = Index::new(tools, None);
+        let ranked = index.rank(query, &SearchOptions::default().with_min_score_ratio(0.0));
         ranked.into_iter().map(|(_, tool)| tool.definition().name.to_string()).collect()
     }
 
     #[test]
-    fn fields_count_by_their_weights() {
+    fn matches_are_ranked_by_field_weights() {
         let metadata = ToolMetadata::default();
         let tools = [
             tool("a", |tool| tool.description = "crab".to_owned()),
@@ -286,7 +319,7 @@ mod tests {
             tool("e", |tool| tool.metadata = metadata.clone().with_search_hint("crab")),
             tool("f", |tool| tool.description = "lobster".to_owned()),
         ];
-        // Lengths are alike, for every tool but one has nothing in the field; so the weight decides.
+        // Only one tool has words in each field, so lengths are alike and the weight decides.
         let order = found(&tools, "crabs");
         assert_eq!(order.len(), 5);
         let place = |name: &str| order.iter().position(|found| found == name).unwrap();
@@ -295,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_found_at_any_depth_and_defaults_are_not() {
+    fn nested_parameters_are_indexed_and_defaults_are_not() {
         let schema = json!({"properties": {"a": {
             "default": "mussel",
             "anyOf": [{"$ref": "#/$defs/b"}, {"items": {"properties": {"oyster": {"description": "a clam"}}}}],
@@ -308,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tools_that_changed_are_read_again() {
+    fn only_changed_tools_are_indexed_again() {
         let tools: Vec<Arc<dyn Tool>> = (0..100).map(|n| tool(&format!("t{n:03}"), |_| {})).collect();
         let before = Index::new(&tools, None);
         let mut changed = tools;

@@ -1,7 +1,7 @@
-//! What is known about the JSON that a function returns: found by its type, like the conversion.
+//! The schema of a function's return value, chosen by its type in generated code.
 //!
-//! Generated code asks `Returned::<T>::TYPE.of_success().output_schema()`. The compiler decides which methods
-//! these are, in the same order as for [`Output`](super::Output).
+//! Generated code calls `Returned::<T>::TYPE.of_success().output_schema()`; method resolution picks the
+//! implementation as for [`Output`](super::probes::Output).
 
 use super::{IntoToolOutput, Json};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -9,20 +9,20 @@ use serde::Serialize;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// Writes the schema of a type.
+/// Makes the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// The type that a function returns.
+/// The return type of a function.
 #[derive(Debug)]
 pub struct Returned<T>(PhantomData<T>);
 
 impl<T> Returned<T> {
-    /// Stands for the type.
+    /// The value representing the type.
     pub const TYPE: Self = Self(PhantomData);
 }
 
 impl<T, E> Returned<Result<T, E>> {
-    /// The type of what a function returns that did not fail.
+    /// Returns the type of the value without the error.
     #[inline]
     pub fn of_success(self) -> Returned<T> {
         Returned::TYPE
@@ -30,16 +30,16 @@ impl<T, E> Returned<Result<T, E>> {
 }
 
 impl<T, E> Returned<Option<Result<T, E>>> {
-    /// The type of what a function returns that did not fail.
+    /// Returns the type of the value without the error.
     #[inline]
     pub fn of_success(self) -> Returned<Option<T>> {
         Returned::TYPE
     }
 }
 
-/// `of_success` for everything that is not a `Result`, nor an `Option` of one.
+/// `of_success` for types other than `Result` and `Option<Result>`.
 pub trait AlwaysSuccess: Sized {
-    /// The type itself.
+    /// Returns the type itself.
     #[inline]
     fn of_success(self) -> Self {
         self
@@ -49,7 +49,7 @@ pub trait AlwaysSuccess: Sized {
 impl<T> AlwaysSuccess for Returned<T> {}
 
 impl<T: JsonSchema> Returned<Json<T>> {
-    /// The schema of what is wrapped.
+    /// Returns the schema of the wrapped type.
     #[inline]
     pub fn output_schema(self) -> Option<SchemaFn> {
         Some(T::json_schema)
@@ -57,7 +57,7 @@ impl<T: JsonSchema> Returned<Json<T>> {
 }
 
 impl<T: JsonSchema> Returned<Option<Json<T>>> {
-    /// The schema of what is wrapped, or `null`.
+    /// Returns the schema of the wrapped type or `null`.
     #[inline]
     pub fn output_schema(self) -> Option<SchemaFn> {
         Some(Option::<T>::json_schema)
@@ -65,27 +65,29 @@ impl<T: JsonSchema> Returned<Option<Json<T>>> {
 }
 
 impl Returned<()> {
-    /// Nothing is returned, so there is nothing to describe.
+    /// Returns `None`: there is nothing to describe.
     #[inline]
     pub fn output_schema(self) -> Option<SchemaFn> {
         None
     }
 }
 
-/// First choice: the type says itself what it becomes, which may be anything.
+/// First choice: a type with its own conversion, possibly to other content than JSON.
 pub trait SchemaByConversion: Sized {
-    /// None.
+    /// Returns the schema of the type, if its output is JSON.
+    fn output_schema(self) -> Option<SchemaFn>;
+}
+
+impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned<T> {
     #[inline]
     fn output_schema(self) -> Option<SchemaFn> {
-        None
+        if T::IS_JSON { Some(T::json_schema) } else { None }
     }
 }
 
-impl<T: IntoToolOutput> SchemaByConversion for Returned<T> {}
-
-/// Second choice: the value is written as JSON, and its type says how that looks.
+/// Second choice: a value written as JSON.
 pub trait SchemaByType {
-    /// The schema of the type.
+    /// Returns the schema of the type.
     fn output_schema(&self) -> Option<SchemaFn>;
 }
 
@@ -96,12 +98,12 @@ impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     }
 }
 
-/// No choice left: where method look-up ends when a type says nothing about its JSON.
+/// The end of method resolution for a type without a schema.
 #[derive(Debug)]
 pub struct Undescribed;
 
 impl Undescribed {
-    /// None.
+    /// Returns `None`.
     #[inline]
     pub fn output_schema(&self) -> Option<SchemaFn> {
         None

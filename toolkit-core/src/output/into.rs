@@ -1,0 +1,249 @@
+//! [`IntoToolOutput`]: conversion of return values into tool output.
+
+use super::{Base64, Content, JsonText, Media, ToolOutput};
+use crate::error::ToolError;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::error::Error;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A return value of a tool.
+///
+/// Texts, numbers, lists, maps, media and [`Json`] of any `Serialize` type implement it, and so do `Option` and
+/// `Result` of these. An `Err` becomes a [`ToolError`].
+///
+/// Functions marked `#[tool]` may also return any `Serialize` type as it is. Closures cannot: a generic function
+/// cannot tell a `Result`, which is `Serialize` too, from other types.
+///
+/// ```
+/// use toolkit::{IntoToolOutput, ToolError, ToolOutput};
+///
+/// struct Celsius(f64);
+///
+/// impl IntoToolOutput for Celsius {
+///     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text(format!("{} °C", self.0)))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "this type cannot become a tool's output",
+    note = "derive `serde::Serialize` for it (a closure returns it as `Json(value)`), return `ToolOutput`, or implement `IntoToolOutput`",
+    note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
+)]
+pub trait IntoToolOutput {
+    /// Whether the output is the value's JSON, and the type's schema describes it.
+    #[doc(hidden)]
+    const IS_JSON: bool = false;
+
+    /// Converts the value into output.
+    ///
+    /// # Errors
+    /// The error for the model in place of an output.
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+/// Implements the conversion for types with an infallible expression.
+macro_rules! convert {
+    ($($ty:ty: $value:ident => $output:expr;)*) => {
+        $(impl IntoToolOutput for $ty {
+            fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+                let $value = self;
+                Ok($output)
+            }
+        })*
+    };
+}
+
+convert! {
+    ToolOutput: output => output;
+    Content: content => content.into();
+    Media: media => media.into();
+    Vec<Content>: contents => ToolOutput::new(contents);
+    JsonText: json => Content::Json(json).into();
+    String: text => Content::Text(text).into();
+    &str: text => ToolOutput::text(text);
+    &String: text => ToolOutput::text(text);
+    Box<str>: text => ToolOutput::text(text);
+    Arc<str>: text => ToolOutput::text(&*text);
+    Rc<str>: text => ToolOutput::text(&*text);
+    Cow<'_, str>: text => ToolOutput::text(text);
+    char: text => ToolOutput::text(text);
+}
+
+impl IntoToolOutput for &Path {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        let text = self.to_str().ok_or_else(|| ToolError::invalid_output("the path is not valid UTF-8"))?;
+        Ok(ToolOutput::text(text))
+    }
+}
+
+impl IntoToolOutput for PathBuf {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        self.as_path().into_tool_output()
+    }
+}
+
+/// `None` becomes `null`.
+impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
+    const IS_JSON: bool = T::IS_JSON;
+
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        self.map_or_else(|| as_json(&()), IntoToolOutput::into_tool_output)
+    }
+}
+
+impl<T: IntoToolOutput, E: Display + 'static> IntoToolOutput for Result<T, E> {
+    const IS_JSON: bool = T::IS_JSON;
+
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        self.map_err(into_error)?.into_tool_output()
+    }
+}
+
+/// Converts an error: a [`ToolError`] stays as it is, of others the model reads the text. Causes become details.
+fn into_error<E: Display + 'static>(error: E) -> ToolError {
+    let mut error = Some(error);
+    let any: &mut dyn Any = &mut error;
+    if let Some(own) = any.downcast_mut::<Option<ToolError>>().and_then(Option::take) {
+        return own;
+    }
+    if let Some(Some(boxed)) = any.downcast_ref::<Option<Box<dyn Error + Send + Sync>>>() {
+        return failed(&**boxed);
+    }
+    if let Some(Some(boxed)) = any.downcast_ref::<Option<Box<dyn Error>>>() {
+        return failed(&**boxed);
+    }
+    error.map_or_else(|| ToolError::failed("the reason is not known"), ToolError::failed)
+}
+
+/// The longest reported chain of causes.
+const MAX_CAUSES: usize = 8;
+
+/// Converts an error: its text is for the model, the texts of its causes are details.
+///
+/// The tool's author chose the error's own text. Causes come from deeper layers and may hold addresses or secrets.
+pub(crate) fn failed(error: &dyn Error) -> ToolError {
+    ToolError::failed_with(&error.to_string(), with_causes(error))
+}
+
+/// Returns the texts of an error and its causes, without repetitions.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    for _ in 0..MAX_CAUSES {
+        let Some(error) = cause else { break };
+        let reason = error.to_string();
+        if !text.contains(&reason) {
+            text.push_str(": ");
+            text.push_str(&reason);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// A value written as JSON: the return type of closures with a `Serialize` type.
+///
+/// ```
+/// use toolkit::{IntoToolOutput, Json};
+///
+/// #[derive(serde::Serialize)]
+/// struct Weather { city: String, degrees: f64 }
+///
+/// let output = Json(Weather { city: "Oslo".into(), degrees: -3.5 }).into_tool_output()?;
+/// assert_eq!(output.to_text(), r#"{"city":"Oslo","degrees":-3.5}"#);
+/// # Ok::<(), toolkit::ToolError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize> IntoToolOutput for Json<T> {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        as_json(&self.0)
+    }
+}
+
+pub(super) fn as_json<T: Serialize + ?Sized>(value: &T) -> Result<ToolOutput, ToolError> {
+    ToolOutput::json(value).map_err(ToolError::invalid_output)
+}
+
+macro_rules! write_as_json {
+    ($($ty:ty $(where $($param:ident: $bound:path),+)?;)*) => {
+        $(impl$(<$($param: $bound),+>)? IntoToolOutput for $ty where Self: Serialize {
+            const IS_JSON: bool = true;
+
+            fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+                as_json(&self)
+            }
+        })*
+    };
+}
+
+write_as_json! {
+    (); bool; f32; f64;
+    i8; i16; i32; i64; i128; isize;
+    u8; u16; u32; u64; u128; usize;
+    Value; Map<String, Value>;
+    Base64<T> where T: AsRef<[u8]>;
+    Vec<T> where T: Serialize;
+    VecDeque<T> where T: Serialize;
+    BTreeSet<T> where T: Serialize;
+    HashSet<T, S> where T: Serialize, S: Any;
+    BTreeMap<K, V> where K: Serialize, V: Serialize;
+    HashMap<K, V, S> where K: Serialize, V: Serialize, S: Any;
+    (A, B) where A: Serialize, B: Serialize;
+    (A, B, C) where A: Serialize, B: Serialize, C: Serialize;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[track_caller]
+    fn check(returned: impl IntoToolOutput, text: &str) {
+        assert_eq!(returned.into_tool_output().unwrap().to_text(), text);
+    }
+
+    #[test]
+    fn return_values_become_text_or_json() {
+        check("text", "text");
+        check("text".to_owned(), "text");
+        check((), "null");
+        check(0.5, "0.5");
+        check(vec!["a"], r#"["a"]"#);
+        check(vec![Content::Text("a".to_owned()), Content::Text("b".to_owned())], "a\nb");
+        check(Some("a"), "a");
+        check(Some(1), "1");
+        check(None::<u8>, "null");
+        check(Some(vec![1]), "[1]");
+        check(BTreeMap::from([("a", 1)]), r#"{"a":1}"#);
+        check(("a", 1), r#"["a",1]"#);
+        check(Json(("a", 1, true, 0.5)), r#"["a",1,true,0.5]"#);
+        check(Ok::<_, String>("text"), "text");
+        check(Ok::<_, String>(Json("text")), r#""text""#);
+        check(Some(Ok::<_, String>("text")), "text");
+        check(None::<Result<u8, String>>, "null");
+    }
+
+    #[test]
+    fn returned_errors_become_failures_and_tool_errors_stay() {
+        let error = Err::<(), _>("no such city").into_tool_output().unwrap_err();
+        assert_eq!(error.message(), "Error running tool: no such city");
+        let error = Some(Err::<(), _>("no such city")).into_tool_output().unwrap_err();
+        assert_eq!(error.message(), "Error running tool: no such city");
+        let denied = ToolError::denied("x", "no");
+        let error = Err::<(), _>(denied.clone()).into_tool_output().unwrap_err();
+        assert_eq!(error, denied);
+        let map = Json(BTreeMap::from([((1, 2), 3)]));
+        assert_eq!(map.into_tool_output().unwrap_err().kind(), ErrorKind::InvalidOutput);
+    }
+}

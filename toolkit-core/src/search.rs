@@ -1,0 +1,23 @@
+//! Tool search: ranks tools for a query, and lets a model find and call deferred tools.
+//!
+//! The registry builds an [`Index`] of its tools and publishes the search tools; nothing here knows a registry.
+
+mod catalog;
+mod deferred;
+mod index;
+mod options;
+mod tools;
+mod words;
+
+pub(crate) use catalog::Catalog;
+pub(crate) use deferred::DeferredCall;
+pub(crate) use index::Index;
+pub use index::ToolMatch;
+pub use options::{SearchOptions, SearchWeights};
+pub(crate) use tools::search_tools;
+
+pub(crate) const CALL_DEFERRED: &str = "call_deferred";
+pub(crate) const DISCOVER_TOOLS: &str = "discover_tools";
+
+/// The names of the search tools, sorted.
+pub(crate) const SEARCH_TOOLS: [&str; 2] = [CALL_DEFERRED, DISCOVER_TOOLS];

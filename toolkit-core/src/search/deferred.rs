@@ -1,0 +1,78 @@
+//! A call of `call_deferred`, read as the call of its target.
+
+use crate::args::with_members;
+use crate::error::{ToolError, Violation, ViolationKind};
+use crate::tool::{REASON, Tool, asks_for_reason};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The argument with the name of the target.
+pub(super) const TARGET: &str = "_target_tool";
+
+/// The member for nested arguments, as many models write them after other protocols.
+const NESTED: &str = "arguments";
+
+/// The call behind a call of `call_deferred`.
+pub(crate) struct DeferredCall {
+    /// The tool's name as the model spells it.
+    pub(crate) target: String,
+    /// All other members, as the model wrote them.
+    members: Vec<Member>,
+}
+
+/// A name and the JSON text of its value.
+type Member = (String, String);
+
+impl DeferredCall {
+    /// Reads the arguments of `call_deferred`.
+    ///
+    /// # Errors
+    /// The arguments are not an object, or name no tool.
+    pub(crate) fn read(arguments: &str) -> Result<Self, ToolError> {
+        let (targets, members): (Vec<Member>, Vec<Member>) =
+            members(arguments)?.into_iter().partition(|(name, _)| name == TARGET);
+        let refused = |kind, message: &str| {
+            Err(ToolError::invalid_arguments(vec![Violation::new(TARGET, kind, message)]))
+        };
+        match targets.first().map(|(_, target)| serde_json::from_str(target)) {
+            Some(Ok(Value::String(target))) => Ok(Self { target, members }),
+            Some(_) => refused(ViolationKind::WrongType, "expected the name of a tool as a string"),
+            None => refused(ViolationKind::Missing, "required, but missing; expected the name of a tool"),
+        }
+    }
+
+    /// Returns the target's arguments as the model wrote them.
+    ///
+    /// A single object `arguments` is unwrapped unless the tool has a parameter of that name. `asked` says whether
+    /// the registry asks for the reason of each call; a tool that does not ask for it does not get it.
+    pub(crate) fn arguments_for(self, tool: &dyn Tool, asked: bool) -> String {
+        let definition = tool.definition();
+        let has = |name: &str| {
+            let properties = definition.parameters.get("properties").and_then(Value::as_object);
+            properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
+        };
+        let asks = asks_for_reason(definition, asked);
+        let is_reason = |name: &str| (asked || asks) && name == REASON && !has(REASON);
+        let (mut reasons, mut members): (Vec<Member>, Vec<Member>) =
+            self.members.into_iter().partition(|(name, _)| is_reason(name));
+        if !asks {
+            reasons.clear();
+        }
+        if let [(name, value)] = members.as_slice()
+            && name == NESTED
+            && !has(NESTED)
+            && let Ok(nested) = self::members(value)
+        {
+            members = nested;
+        }
+        let written = |(name, value): &Member| format!("{}:{value}", Value::from(name.as_str()));
+        let written: Vec<String> = reasons.iter().chain(&members).map(written).collect();
+        format!("{{{}}}", written.join(","))
+    }
+}
+
+/// Returns the members of an object, in the order of the text.
+fn members(text: &str) -> Result<Vec<Member>, ToolError> {
+    let owned = |(name, value): &(String, &RawValue)| (name.clone(), value.get().to_owned());
+    with_members(text, |members| members.iter().map(owned).collect())
+}
