@@ -3,7 +3,7 @@
 use crate::faults::server::{Reply, Server, respond};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolkit_agent::clients::{Anthropic, GenAi, Google, OpenAi};
+use toolkit_agent::clients::{Anthropic, Gemini, GenAi, OpenAi};
 use toolkit_agent::{
     Agent, AgentBuilder, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     RunOutput,
@@ -83,7 +83,7 @@ async fn names_results_and_pictures_go_through_genai() {
 #[tokio::test]
 async fn thought_signatures_come_back() {
     type Make = fn(&str) -> AgentBuilder;
-    let direct: Make = |url| Agent::builder(Google::new().with_base_url(url).model("m"));
+    let direct: Make = |url| Agent::builder(Gemini::new().with_base_url(url).model("m"));
     let through_genai: Make = |url| Agent::builder(GenAi::new().with_base_url(url).model("gemini::m"));
     for agent in [direct, through_genai] {
         let call = json!({"name": "camera_photograph", "args": {"of": "a cat"}});
@@ -146,7 +146,7 @@ async fn a_missing_key_is_told_before_anything_is_sent() {
         (ask(OpenAi::new().chat("m")).await, "OPENAI_API_KEY"),
         (ask(OpenAi::new().responses("m")).await, "OPENAI_API_KEY"),
         (ask(Anthropic::new().model("m")).await, "ANTHROPIC_API_KEY"),
-        (ask(Google::new().model("m")).await, "GEMINI_API_KEY"),
+        (ask(Gemini::new().model("m")).await, "GEMINI_API_KEY"),
     ] {
         assert_eq!(error.kind, ModelErrorKind::Unauthorized);
         assert!(error.message.contains(variable), "{error}");
@@ -159,7 +159,7 @@ fn keys_are_shown_to_nobody() {
         format!("{:?}", OpenAi::new().with_key("secret").with_header("x-token", "secret").chat("m")),
         format!("{:?}", OpenAi::new().with_key("secret")),
         format!("{:?}", Anthropic::new().with_key("secret").with_base_url("http://localhost").model("m")),
-        format!("{:?}", Google::new().with_key("secret").with_base_url("http://localhost").model("m")),
+        format!("{:?}", Gemini::new().with_key("secret").with_base_url("http://localhost").model("m")),
         format!("{:?}", GenAi::new().with_key("secret").model("openai::m")),
     ];
     for text in shown {

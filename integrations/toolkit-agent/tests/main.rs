@@ -4,9 +4,9 @@
 
 mod agent;
 mod cancel;
-#[cfg(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai"))]
+#[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
-#[cfg(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai"))]
+#[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod kosong;
 mod limits;

@@ -2,7 +2,7 @@
 
 use super::speech::Speech;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, GenAi, Google, HttpLimits, OpenAi};
+use toolkit_agent::clients::{Anthropic, Gemini, GenAi, HttpLimits, OpenAi};
 use toolkit_agent::{Agent, AgentBuilder};
 
 /// How long a server may be silent where time matters: long enough for a healthy answer on a busy machine.
@@ -96,9 +96,9 @@ pub(crate) fn clients() -> Vec<Client> {
             ],
         ),
         exact(
-            "Google",
+            "Gemini",
             Speech::Gemini,
-            client!(Google::new(), "/v1beta", |google| google.model("m")),
+            client!(Gemini::new(), "/v1beta", |gemini| gemini.model("m")),
             &["post /v1beta/models/m:", "x-goog-api-key: secret\r"],
         ),
         any(
