@@ -1,6 +1,6 @@
-//! An agent: a model, its tools, an answer.
+//! An agent with one tool.
 //!
-//! Run with `cargo run -p toolkit-agent --example agent`. The model is scripted, so that nothing else is needed.
+//! Run with `cargo run -p toolkit-agent --example agent`. The model is scripted.
 
 #![allow(clippy::print_stdout)]
 

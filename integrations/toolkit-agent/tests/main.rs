@@ -1,4 +1,4 @@
-//! Agents, as their users see them.
+//! Integration tests of the public API.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 

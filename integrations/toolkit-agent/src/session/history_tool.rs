@@ -1,25 +1,25 @@
-//! The tool with which an agent looks up what was said in earlier conversations.
+//! The tool that searches earlier conversations.
 
+use super::sessions::Sessions;
+use super::store::StoreError;
 use crate::conversation::{Conversation, Owner};
 use crate::message::Message;
-use crate::session::{Sessions, StoreError};
 use serde::Deserialize;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture};
 
-/// The longest text of a line, in characters.
-const LONGEST: usize = 200;
+/// The maximum length of a text, in characters.
+const MAX_CHARS: usize = 200;
 
-/// The tool `search_history`, with which an agent looks up what was said in the conversations of its user: the latest
-/// messages in which a word stands, with the time (UTC) and who has said it.
+/// The tool `search_history` finds the latest messages with a keyword in the conversations of the user, with their
+/// time (UTC) and author.
 ///
-/// It reads no other user's conversations: whose they are is what the [conversation](Conversation::user_id) of the run
-/// says.
+/// It never reads conversations of another user; the [conversation](Conversation::user_id) of the run names the user.
 ///
 /// ```
-/// use toolkit_agent::{Agent, HistoryTool, ScriptedModel, Sessions};
+/// use toolkit_agent::{Agent, ScriptedModel, Sessions, session::HistoryTool};
 /// use toolkit::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -58,10 +58,10 @@ fn ten() -> usize {
 }
 
 impl HistoryTool {
-    /// Looks things up in these conversations.
+    /// Creates the tool for these conversations.
     ///
     /// # Errors
-    /// None, as things are.
+    /// None at present.
     pub fn new(sessions: &Sessions) -> Result<Self, BuildError> {
         let sessions = sessions.clone();
         let search = move |arguments: Arguments, context: ToolContext| {
@@ -73,10 +73,10 @@ impl HistoryTool {
     }
 }
 
-/// A message that was found.
+/// A matching message.
 struct Found {
     time: Option<SystemTime>,
-    who: &'static str,
+    author: &'static str,
     text: String,
 }
 
@@ -101,7 +101,7 @@ async fn search(
     Ok(found.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// The latest messages that contain the keyword, in the order in which they were said.
+/// Returns the latest messages with the keyword, in the order of their time.
 async fn find(
     sessions: &Sessions,
     user: &str,
@@ -110,7 +110,7 @@ async fn find(
     limit: usize,
 ) -> Result<Vec<Found>, StoreError> {
     let mut found = Vec::new();
-    // The latest conversation comes first; those before the last that is needed are not read.
+    // The latest conversation comes first; reading ends at the limit.
     for info in sessions.list(user).await? {
         if found.len() >= limit {
             break;
@@ -124,47 +124,47 @@ async fn find(
     Ok(found)
 }
 
-/// The texts of the user and the agent that contain the keyword, if the agent took part.
+/// Returns the messages of the user and the agent with the keyword, if the agent took part.
 fn found_in(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<Found> {
     let is_of_agent = |message: &Message| match message {
-        Message::Assistant(said) => said.agent == agent,
+        Message::Assistant(message) => message.agent == agent,
         _ => false,
     };
     if !conversation.messages().iter().any(is_of_agent) {
         return Vec::new();
     }
     let messages = conversation.messages().iter().enumerate();
-    let said = messages.filter_map(|(position, message)| {
-        let who = match message {
+    let found = messages.filter_map(|(position, message)| {
+        let author = match message {
             Message::User(_) => "User",
             message if is_of_agent(message) => "AI",
             _ => return None,
         };
         let text = message.to_text();
-        let is_meant = !text.is_empty() && text.to_lowercase().contains(keyword);
-        is_meant.then(|| Found { time: conversation.time_of(position), who, text })
+        let matches = !text.is_empty() && text.to_lowercase().contains(keyword);
+        matches.then(|| Found { time: conversation.time_of(position), author, text })
     });
-    said.collect()
+    found.collect()
 }
 
-fn line(Found { time, who, text }: &Found) -> String {
+fn line(Found { time, author, text }: &Found) -> String {
     let mut text = text.replace(['\n', '\r'], " ");
-    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_CHARS) {
         text.truncate(end);
         text.push_str("...");
     }
     match time {
-        Some(time) => format!("[{}] {who}: {text}", date(*time)),
-        None => format!("{who}: {text}"),
+        Some(time) => format!("[{}] {author}: {text}", date(*time)),
+        None => format!("{author}: {text}"),
     }
 }
 
-/// Month, day, hour and minute. Years that begin in March have their leap day at the end, and every five months of
-/// them, from March on, have 153 days.
+/// Formats month, day, hour and minute. Years start in March here, so that the leap day is the last; five months from
+/// March on then have 153 days.
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);
-    // Days since the first of March of a year that 400 divides.
+    // Days since the first of March of a year divisible by 400.
     let days = (minutes / 60 / 24 + 719_468) % 146_097;
     let year = (days - days / 1_460 + days / 36_524 - days / 146_096) / 365;
     let day_of_year = days - (365 * year + year / 4 - year / 100);
@@ -195,7 +195,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_follow_the_calendar() {
         for (seconds, expected) in [
             (0, "01-01 00:00"),
             (951_782_400, "02-29 00:00"),
