@@ -8,8 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_core::{RawArguments, ToolCall};
 
-type Answer = Result<ModelResponse, ModelError>;
-type Respond = dyn Fn(&ModelRequest) -> Answer + Send + Sync;
+type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
 /// A model for tests that answers from a script and records its requests.
 ///
@@ -40,9 +39,8 @@ struct Script {
 enum Step {
     /// The calls of one answer so far.
     Calls(Vec<ToolCall>),
-    Answer(Box<Answer>),
+    Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),
-    Deltas(Vec<Result<ModelDelta, ModelError>>),
 }
 
 impl ScriptedModel {
@@ -80,7 +78,7 @@ impl ScriptedModel {
         if let Some(Step::Calls(calls)) = steps.back_mut() {
             let response = ModelResponse::calls(std::mem::take(calls));
             steps.pop_back();
-            steps.push_back(Step::Answer(Box::new(Ok(response))));
+            steps.push_back(Step::Answer(Ok(response.into())));
         }
         drop(steps);
         self
@@ -89,13 +87,13 @@ impl ScriptedModel {
     /// Adds a response.
     #[must_use]
     pub fn response(self, response: ModelResponse) -> Self {
-        self.step(Step::Answer(Box::new(Ok(response))))
+        self.step(Step::Answer(Ok(response.into())))
     }
 
     /// Adds an error.
     #[must_use]
     pub fn error(self, error: ModelError) -> Self {
-        self.step(Step::Answer(Box::new(Err(error))))
+        self.step(Step::Answer(Err(error)))
     }
 
     /// Adds a response computed from the request.
@@ -110,7 +108,7 @@ impl ScriptedModel {
     /// Adds a streamed answer. A request without streaming gets the response of its last delta.
     #[must_use]
     pub fn deltas(self, deltas: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
-        self.step(Step::Deltas(deltas.into_iter().collect()))
+        self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
     /// Sets the answers after the end of the script.
@@ -144,32 +142,22 @@ impl ScriptedModel {
         lock(&self.0.steps)
     }
 
-    fn next(&self, request: ModelRequest) -> Result<Given, ModelError> {
+    fn next(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let step = self.steps().pop_front();
-        let response = match step {
-            Some(Step::Calls(calls)) => Ok(ModelResponse::calls(calls)),
-            Some(Step::Answer(answer)) => *answer,
-            Some(Step::Computed(respond)) => respond(&request),
-            Some(Step::Deltas(deltas)) => {
-                lock(&self.0.requests).push(request);
-                return Ok(Given::Deltas(deltas));
-            }
+        let stream = match step {
+            Some(Step::Calls(calls)) => Ok(ModelResponse::calls(calls).into()),
+            Some(Step::Answer(answer)) => answer,
+            Some(Step::Computed(respond)) => respond(&request).map(ModelStream::from),
             None => {
                 let fallback = lock(&self.0.fallback).clone();
                 let ended =
                     || Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended"));
-                fallback.map_or_else(ended, |respond| respond(&request))
+                fallback.map_or_else(ended, |respond| respond(&request)).map(ModelStream::from)
             }
         };
         lock(&self.0.requests).push(request);
-        response.map(|response| Given::Whole(Box::new(response)))
+        stream
     }
-}
-
-/// The next answer of the script.
-enum Given {
-    Whole(Box<ModelResponse>),
-    Deltas(Vec<Result<ModelDelta, ModelError>>),
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -182,17 +170,11 @@ impl ChatModel for ScriptedModel {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        match self.next(request)? {
-            Given::Whole(response) => Ok(*response),
-            Given::Deltas(deltas) => ModelStream::from_pieces(deltas).collect().await,
-        }
+        self.next(request)?.collect().await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        Ok(match self.next(request)? {
-            Given::Whole(response) => (*response).into(),
-            Given::Deltas(deltas) => ModelStream::from_pieces(deltas),
-        })
+        self.next(request)
     }
 }
 

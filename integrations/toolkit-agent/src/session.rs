@@ -12,7 +12,6 @@ mod store;
 
 #[cfg(feature = "files")]
 pub use files::FileStore;
-pub use history_tool::HistoryTool;
 pub use memory::MemoryStore;
 pub use sessions::Sessions;
 #[cfg(feature = "sqlite")]

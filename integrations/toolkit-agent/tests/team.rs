@@ -3,7 +3,6 @@
 use crate::support::{Nothing, agent, assert_sendable, kind, said, says, tools};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_agent::session::HistoryTool;
 use toolkit_agent::team::{AgentTool, LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRetry, RunEvent,
@@ -327,7 +326,7 @@ async fn history_search_is_scoped_to_agent_and_user() {
 
     let search = async |user: &str, name: &str, arguments: &str| {
         let model = ScriptedModel::new().call("search_history", arguments.to_owned()).text("done");
-        let tools = ToolRegistry::from_tools([HistoryTool::new(&sessions).unwrap()]).unwrap();
+        let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
         let agent = Agent::builder(model).name(name).tools(tools).build().unwrap();
         let mut conversation = sessions.open(user, "search").await.unwrap();
         let output = agent.run_in(&mut conversation, "go").await.unwrap();
@@ -345,7 +344,7 @@ async fn history_search_is_scoped_to_agent_and_user() {
     let latest = search("ada", "helper", r#"{"limit": 1}"#).await;
     assert_eq!(latest, [format!("AI: {}...", "ä".repeat(200))]);
     assert_eq!(search("eve", "helper", "{}").await, ["No history found."]);
-    let tool: Arc<dyn Tool> = Arc::new(HistoryTool::new(&sessions).unwrap());
+    let tool: Arc<dyn Tool> = Arc::new(sessions.history_tool().unwrap());
     let alone = tool.call("{}", &ToolContext::new(ToolName::new("search_history").unwrap())).await.unwrap();
     assert_eq!(alone.to_text(), "No agent specified.");
 }

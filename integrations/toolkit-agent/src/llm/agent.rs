@@ -1,7 +1,7 @@
 //! An agent with a model: its turns until the answer.
 
 use super::callbacks::ModelCallbacks;
-use super::calls::TurnCalls;
+use super::calls::{TurnCalls, without};
 use super::failures::Failures;
 use super::history;
 use super::tools::Tools;
@@ -205,7 +205,7 @@ impl LlmAgent {
         let mut message = response.message.clone();
         self.name().clone_into(&mut message.agent);
         message.usage = response.usage;
-        let missing = calls.missing_from(&message.calls);
+        let missing = without(calls.started(), &message.calls);
         if !missing.is_empty() {
             // Started calls need an answer; the native form does not contain them.
             message.calls.extend(missing);
@@ -216,7 +216,7 @@ impl LlmAgent {
         if !message.calls.is_empty() {
             run.save(conversation).await?;
         }
-        for call in calls.not_started(&message.calls) {
+        for call in without(&message.calls, calls.started()) {
             calls.start(call, conversation.turn());
         }
         let finished = calls.finish(conversation).await;

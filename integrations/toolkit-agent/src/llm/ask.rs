@@ -52,7 +52,7 @@ impl LlmAgent {
                 Ok(response) => return Ok(response),
                 Err(Failure::Run(error)) => return Err(error),
                 // Calls have run and cannot be undone: the model continues from their results.
-                Err(Failure::Model(error)) if !calls.is_empty() => {
+                Err(Failure::Model(error)) if !calls.started().is_empty() => {
                     return Ok(interrupted(error, conversation.turn()));
                 }
                 Err(Failure::Model(error)) => error,

@@ -33,19 +33,9 @@ impl<'a> TurnCalls<'a> {
         Self { run: run.clone(), agent, batch, handle, failures, calls: Vec::new(), dispatched: Vec::new() }
     }
 
-    /// Returns the started calls that a message lacks.
-    pub(super) fn missing_from(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
-        without(&self.calls, calls)
-    }
-
-    /// Returns the calls of a message that have not started.
-    pub(super) fn not_started(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
-        without(calls, &self.calls)
-    }
-
-    /// Returns whether no call has started.
-    pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+    /// Returns the started calls.
+    pub(super) fn started(&self) -> &[ToolCall] {
+        &self.calls
     }
 
     /// Starts a call, or answers it with an error at a limit.
@@ -128,7 +118,7 @@ impl<'a> TurnCalls<'a> {
 }
 
 /// Returns the calls without the others. Calls with the same id count separately.
-fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
+pub(super) fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
     let mut others: Vec<&ToolCall> = others.iter().collect();
     let is_new = |call: &&ToolCall| {
         let same = others.iter().position(|other| other.id == call.id && other.name == call.name);

@@ -6,7 +6,6 @@ use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use futures_core::Stream;
-use serde_json::Value;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -69,23 +68,16 @@ impl<M: ChatModel> Recorder<M> {
         self
     }
 
-    fn snapshot(&self, request: &ModelRequest) -> Result<RecordedRequest, ModelError> {
+    fn exchange(&self, request: &ModelRequest) -> Result<Exchange, ModelError> {
         let request = recorded(request, &self.tape.secrets).map_err(|error| self.tape.failed(error))?;
-        Ok(RecordedRequest { model: self.model.name().to_owned(), request })
+        let (fingerprint, model) = (fingerprint(&request), self.model.name().to_owned());
+        Ok(Exchange { fingerprint, model, request, answer: Answer::default() })
     }
 }
 
-/// A request in its recorded form.
-struct RecordedRequest {
-    model: String,
-    request: Value,
-}
-
 impl Tape {
-    fn write(&self, request: RecordedRequest, answer: Answer) -> Result<(), ModelError> {
-        let RecordedRequest { model, request } = request;
-        let fingerprint = fingerprint(&request);
-        let exchange = serde_json::to_value(Exchange { fingerprint, model, request, answer });
+    fn write(&self, exchange: Exchange, answer: Answer) -> Result<(), ModelError> {
+        let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
         // One write, so that lines of concurrent answers do not mix.
@@ -106,25 +98,25 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        let recorded = self.snapshot(&request)?;
+        let exchange = self.exchange(&request)?;
         let answer = self.model.respond(request).await;
         let response = answer.as_ref().ok().cloned().map(Box::new);
         let error = answer.as_ref().err().cloned();
-        self.tape.write(recorded, Answer { response, error, deltas: None })?;
+        self.tape.write(exchange, Answer { response, error, deltas: None })?;
         answer
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let recorded = self.snapshot(&request)?;
+        let exchange = self.exchange(&request)?;
         match self.model.stream(request).await {
             Ok(stream) => Ok(ModelStream::new(RecordedStream {
                 stream,
                 tape: self.tape.clone(),
-                request: Some(recorded),
+                exchange: Some(exchange),
                 deltas: Vec::new(),
             })),
             Err(error) => {
-                self.tape.write(recorded, Answer { error: Some(error.clone()), ..Answer::default() })?;
+                self.tape.write(exchange, Answer { error: Some(error.clone()), ..Answer::default() })?;
                 Err(error)
             }
         }
@@ -136,15 +128,15 @@ struct RecordedStream {
     stream: ModelStream,
     tape: Tape,
     /// `None` once the answer is written.
-    request: Option<RecordedRequest>,
+    exchange: Option<Exchange>,
     deltas: Vec<ModelDelta>,
 }
 
 impl RecordedStream {
     fn write(&mut self, error: Option<ModelError>) -> Result<(), ModelError> {
-        let Some(request) = self.request.take() else { return Ok(()) };
+        let Some(exchange) = self.exchange.take() else { return Ok(()) };
         let deltas = Some(std::mem::take(&mut self.deltas));
-        self.tape.write(request, Answer { deltas, error, response: None })
+        self.tape.write(exchange, Answer { deltas, error, response: None })
     }
 }
 

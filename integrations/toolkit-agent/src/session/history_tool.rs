@@ -1,43 +1,15 @@
 //! The tool that searches earlier conversations.
 
 use super::sessions::Sessions;
-use super::store::StoreError;
 use crate::conversation::{Conversation, Owner};
 use crate::message::Message;
 use serde::Deserialize;
-use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture};
+use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
 
 /// The maximum length of a text, in characters.
 const MAX_CHARS: usize = 200;
-
-/// The tool `search_history` finds the latest messages with a keyword in the conversations of the user, with their
-/// time (UTC) and author.
-///
-/// It never reads conversations of another user; the [conversation](Conversation::user_id) of the run names the user.
-///
-/// ```
-/// use toolkit_agent::{Agent, ScriptedModel, Sessions, session::HistoryTool};
-/// use toolkit::ToolRegistry;
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let sessions = Sessions::default();
-/// let model = ScriptedModel::new()
-///     .text("Nice to meet you.")
-///     .call("search_history", r#"{"keyword": "name"}"#)
-///     .text("Ada.");
-/// let tools = ToolRegistry::from_tools([HistoryTool::new(&sessions)?])?;
-/// let agent = Agent::builder(model).tools(tools).build()?;
-/// sessions.run(&agent, "ada", "monday", "My name is Ada.").await?;
-/// let output = sessions.run(&agent, "ada", "tuesday", "Who am I?").await?;
-/// assert!(output.messages[2].to_text().ends_with("User: My name is Ada."));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
-/// ```
-#[derive(Clone)]
-pub struct HistoryTool(ClosureTool);
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -57,27 +29,43 @@ fn ten() -> usize {
     10
 }
 
-impl HistoryTool {
-    /// Creates the tool for these conversations.
+impl Sessions {
+    /// Creates the tool `search_history`: it finds the latest messages with a keyword in the conversations of the user,
+    /// with their time (UTC) and author.
+    ///
+    /// It never reads conversations of another user; the [conversation](Conversation::user_id) of the run names the
+    /// user.
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
+    /// use toolkit::ToolRegistry;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let sessions = Sessions::default();
+    /// let model = ScriptedModel::new()
+    ///     .text("Nice to meet you.")
+    ///     .call("search_history", r#"{"keyword": "name"}"#)
+    ///     .text("Ada.");
+    /// let tools = ToolRegistry::from_tools([sessions.history_tool()?])?;
+    /// let agent = Agent::builder(model).tools(tools).build()?;
+    /// sessions.run(&agent, "ada", "monday", "My name is Ada.").await?;
+    /// let output = sessions.run(&agent, "ada", "tuesday", "Who am I?").await?;
+    /// assert!(output.messages[2].to_text().ends_with("User: My name is Ada."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// None at present.
-    pub fn new(sessions: &Sessions) -> Result<Self, BuildError> {
-        let sessions = sessions.clone();
+    pub fn history_tool(&self) -> Result<ClosureTool, BuildError> {
+        let sessions = self.clone();
         let search = move |arguments: Arguments, context: ToolContext| {
             let sessions = sessions.clone();
             async move { search(&sessions, arguments, &context).await }
         };
         let description = "Search the history of conversations for earlier messages.";
-        ClosureTool::with_context("search_history", description, search).map(Self)
+        ClosureTool::with_context("search_history", description, search)
     }
-}
-
-/// A matching message.
-struct Found {
-    time: Option<SystemTime>,
-    author: &'static str,
-    text: String,
 }
 
 async fn search(
@@ -94,69 +82,51 @@ async fn search(
     }
     let user = context.extension::<Owner>().map(|owner| owner.0.as_str()).unwrap_or_default();
     let keyword = arguments.keyword.trim().to_lowercase();
-    let found = find(sessions, user, agent, &keyword, arguments.limit).await.map_err(ToolError::failed)?;
+    let mut found = Vec::new();
+    // The latest conversation comes first; reading ends at the limit.
+    for info in sessions.list(user).await.map_err(ToolError::failed)? {
+        let Some(left @ 1..) = arguments.limit.checked_sub(found.len()) else { break };
+        let conversation = sessions.read(user, &info.id).await.map_err(ToolError::failed)?;
+        let messages = conversation.map(|conversation| find(&conversation, agent, &keyword));
+        found.extend(messages.into_iter().flatten().rev().take(left));
+    }
     if found.is_empty() {
         return Ok("No history found.".to_owned());
     }
-    Ok(found.iter().map(line).collect::<Vec<_>>().join("\n"))
-}
-
-/// Returns the latest messages with the keyword, in the order of their time.
-async fn find(
-    sessions: &Sessions,
-    user: &str,
-    agent: &str,
-    keyword: &str,
-    limit: usize,
-) -> Result<Vec<Found>, StoreError> {
-    let mut found = Vec::new();
-    // The latest conversation comes first; reading ends at the limit.
-    for info in sessions.list(user).await? {
-        if found.len() >= limit {
-            break;
-        }
-        let Some(conversation) = sessions.read(user, &info.id).await? else { continue };
-        let messages = found_in(&conversation, agent, keyword);
-        found.extend(messages.into_iter().rev().take(limit - found.len()));
-    }
     found.reverse();
-    found.sort_by_key(|found| found.time);
-    Ok(found)
+    found.sort_by_key(|(time, _)| *time);
+    Ok(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the messages of the user and the agent with the keyword, if the agent took part.
-fn found_in(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<Found> {
-    let is_of_agent = |message: &Message| match message {
-        Message::Assistant(message) => message.agent == agent,
-        _ => false,
-    };
+/// Returns time and line of the messages with the keyword by the user and the agent, if the agent took part.
+fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
+    let is_of_agent =
+        |message: &Message| matches!(message, Message::Assistant(message) if message.agent == agent);
     if !conversation.messages().iter().any(is_of_agent) {
         return Vec::new();
     }
     let messages = conversation.messages().iter().enumerate();
-    let found = messages.filter_map(|(position, message)| {
+    let found = messages.filter_map(|(index, message)| {
         let author = match message {
             Message::User(_) => "User",
             message if is_of_agent(message) => "AI",
             _ => return None,
         };
-        let text = message.to_text();
+        let (time, text) = (conversation.time_of(index), message.to_text());
         let matches = !text.is_empty() && text.to_lowercase().contains(keyword);
-        matches.then(|| Found { time: conversation.time_of(position), author, text })
+        matches.then(|| (time, line(time, author, &text)))
     });
     found.collect()
 }
 
-fn line(Found { time, author, text }: &Found) -> String {
+fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
     let mut text = text.replace(['\n', '\r'], " ");
     if let Some((end, _)) = text.char_indices().nth(MAX_CHARS) {
         text.truncate(end);
         text.push_str("...");
     }
-    match time {
-        Some(time) => format!("[{}] {author}: {text}", date(*time)),
-        None => format!("{author}: {text}"),
-    }
+    let time = time.map(|time| format!("[{}] ", date(time))).unwrap_or_default();
+    format!("{time}{author}: {text}")
 }
 
 /// Formats month, day, hour and minute. Years start in March here, so that the leap day is the last; five months from
@@ -171,22 +141,6 @@ fn date(time: SystemTime) -> String {
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     format!("{:02}-{day:02} {hour:02}:{minute:02}", if month < 10 { month + 3 } else { month - 9 })
-}
-
-impl Tool for HistoryTool {
-    fn definition(&self) -> &ToolDefinition {
-        self.0.definition()
-    }
-
-    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        self.0.call(arguments, context)
-    }
-}
-
-impl fmt::Debug for HistoryTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HistoryTool").finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]
