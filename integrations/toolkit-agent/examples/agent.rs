@@ -26,6 +26,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let output = agent.run("What is the weather in Oslo?").await?;
     println!("{}", output.text);
-    println!("{} questions to the model, {} calls", output.model_calls, output.tool_calls);
+    println!("{} model calls, {} tool calls", output.model_calls, output.tool_calls);
     Ok(())
 }

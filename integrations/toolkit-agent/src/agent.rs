@@ -1,4 +1,4 @@
-//! Agents, and the run that all agents of a team share.
+//! Agents, and the run shared by the agents of a team.
 
 mod answer_format;
 
@@ -83,7 +83,7 @@ pub trait RunAgent: Send + Sync + 'static {
         &[]
     }
 
-    /// Returns the limits of runs that begin with this agent.
+    /// Returns the limits of a run of this agent.
     fn limits(&self) -> Limits {
         Limits::default()
     }
@@ -311,7 +311,7 @@ impl Run {
         self.0.events.is_some()
     }
 
-    /// Emits an event, which is made only if there is a listener.
+    /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.events {
             // A dropped listener ignores the rest of the run.

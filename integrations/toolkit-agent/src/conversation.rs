@@ -132,7 +132,7 @@ impl Conversation {
         &self.user_id
     }
 
-    /// Returns the messages, without those of an unfinished turn; [`settle`](Self::settle) adds them.
+    /// Returns the messages. [`settle`](Self::settle) adds an unfinished turn to them.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages

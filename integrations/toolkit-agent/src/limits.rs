@@ -29,7 +29,7 @@ pub struct Limits {
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// The number of failures in a row after which the same call, with the same arguments, no longer runs. Default: 3.
+    /// The maximum number of failures in a row of the same call, with the same arguments. Default: 3.
     pub max_repeated_failures: u32,
 }
 
@@ -82,7 +82,7 @@ impl Limits {
         self
     }
 
-    /// Sets the number of failures in a row, at least 1, after which the same call no longer runs.
+    /// Sets the maximum number of failures in a row of the same call, at least 1.
     #[must_use]
     pub fn with_max_repeated_failures(mut self, failures: u32) -> Self {
         self.max_repeated_failures = failures.max(1);

@@ -8,7 +8,7 @@ use toolkit_core::CancellationToken;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
-    /// The limits of the run. Default: those of the agent.
+    /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
     /// Stops the run. Every unfinished call is answered, so the conversation can continue.
     pub cancellation: CancellationToken,

@@ -10,7 +10,7 @@ use toolkit_core::{RawArguments, ToolCall};
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
-/// A model for tests that answers from a script and records its requests.
+/// A scripted model for tests, with a log of its requests.
 ///
 /// Each answer is given once, in order. After the last one comes the [`fallback`](Self::fallback), or an error. Clones
 /// share script and requests.
@@ -182,7 +182,7 @@ impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScriptedModel")
             .field("remaining", &self.remaining())
-            .field("asked", &lock(&self.0.requests).len())
+            .field("requests", &lock(&self.0.requests).len())
             .finish()
     }
 }

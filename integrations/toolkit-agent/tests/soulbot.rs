@@ -2,7 +2,6 @@
 
 mod tools;
 
-use crate::support::vectors;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use toolkit_agent::team::AgentTool;
@@ -25,6 +24,11 @@ const DIFFERENCES: [(&str, &str); 6] = [
     ("a name such as `<lambda>`", "no provider takes it, so no tool has it: it is written without the signs"),
     ("a schema", "it says more: whether other arguments are refused, and what the default is"),
 ];
+
+/// Reads the recorded runs and declarations.
+fn records() -> Value {
+    serde_json::from_str(include_str!("data/soulbot.json")).unwrap()
+}
 
 /// Returns the output of a call in the form of the records.
 fn response(result: &ToolResult) -> Value {
@@ -241,7 +245,7 @@ fn in_any_order(mut told: Vec<[String; 2]>) -> Vec<[String; 2]> {
 
 #[tokio::test(start_paused = true)]
 async fn the_loop_agrees_with_the_reference() {
-    let Some(file) = vectors("soulbot.json") else { return };
+    let file = records();
     let rows = file["loop"].as_array().unwrap();
     for row in rows.iter().filter(|row| row["quirks"].as_array().is_none_or(Vec::is_empty)) {
         let raised = row["raised"].as_str();
@@ -262,7 +266,7 @@ async fn the_loop_agrees_with_the_reference() {
         }
         drop(stream);
         assert_eq!(said(conversation.messages()), theirs(row), "{row}");
-        // Our agent tools emit events; those of the reference do not.
+        // Our agent tools emit events; agent tools of the reference do not.
         if !events(row).iter().any(|event| event.to_string().contains("\"response\":{\"response\":")) {
             assert_eq!(in_any_order(heard), in_any_order(bus(row)), "{row}");
         }
@@ -304,7 +308,7 @@ fn plain(schema: &Value) -> Value {
 
 #[test]
 fn declarations_agree_with_the_reference() {
-    let Some(file) = vectors("soulbot.json") else { return };
+    let file = records();
     for (name, declared) in file["declarations"].as_object().unwrap() {
         let tool = known(name).unwrap_or_else(|| panic!("there is no tool `{name}` here")).unwrap();
         let definition = tool.definition();
@@ -322,7 +326,7 @@ fn declared(definition: &ToolDefinition) -> Value {
 
 #[test]
 fn agent_tools_are_declared_as_in_the_reference() {
-    let Some(file) = vectors("soulbot.json") else { return };
+    let file = records();
     let expected = &file["agent_tool_declaration"];
     let agent =
         Agent::builder(ScriptedModel::new()).name(expected["name"].as_str().unwrap()).build().unwrap();
@@ -331,7 +335,7 @@ fn agent_tools_are_declared_as_in_the_reference() {
 
 #[tokio::test]
 async fn transfers_are_declared_as_in_the_reference() {
-    let Some(file) = vectors("soulbot.json") else { return };
+    let file = records();
     let expected = &file["transfer_declaration"];
     let model = ScriptedModel::new().text("done");
     let mut agent = Agent::builder(model.clone());

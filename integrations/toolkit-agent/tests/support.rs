@@ -3,9 +3,6 @@
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::Value;
-use std::env;
-use std::fs;
-use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -177,16 +174,4 @@ impl Stream for Halting {
         self.wait = Box::pin(sleep(HESITATION));
         Pin::new(&mut self.deltas).poll_next(cx)
     }
-}
-
-/// Reads a file with records of another implementation. Returns `None` if it is missing.
-pub(crate) fn vectors(name: &str) -> Option<Value> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = env::var_os("TOOLKIT_VECTORS").unwrap_or_else(|| "../shared/vectors".into());
-    let path = workspace.join(folder).join(name);
-    let Ok(text) = fs::read_to_string(&path) else {
-        println!("{name}: skipped, not at {}", path.display());
-        return None;
-    };
-    Some(serde_json::from_str(&text).unwrap())
 }

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
-/// Prompts an agent whose own words are the last: providers expect another author to answer.
+/// Prompts an agent after its own message: providers expect another author.
 const CONTINUE: &str = "Go on.";
 
 /// The facts available to [`instructions_with`](crate::AgentBuilder::instructions_with).

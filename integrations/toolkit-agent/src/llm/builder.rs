@@ -293,8 +293,8 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if the tools are invalid, such as one with the name of the agent's tool for transfers, or if two
-    /// agents of the team have one name.
+    /// [`BuildError`] if the tools are invalid, or two agents of the team have one name. A tool with the name of the
+    /// agent's tool for transfers is invalid, too.
     pub fn build(self) -> Result<Agent, BuildError> {
         let settings = self.settings;
         check_names(&settings.name, &settings.sub_agents)?;

@@ -69,7 +69,7 @@ fn message(message: &Message) -> serde_json::Result<Value> {
     Ok(message)
 }
 
-/// Returns the digest that identifies a request.
+/// Returns the digest of a request, its key in a recording.
 pub(super) fn fingerprint(request: &Value) -> String {
     schema_hash(request).chars().take(16).collect()
 }

@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-/// A model that records its requests and answers for a [`Replay`](crate::record::Replay).
+/// Records the requests and answers of a model for a [`Replay`](crate::record::Replay).
 ///
 /// The file has a line of JSON for each answer: the request (instructions, messages, tools, options), and the response,
 /// its stream, or its error. Keys of providers are in no request. Values of environment variables and extra fields are
@@ -123,7 +123,7 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
     }
 }
 
-/// A stream that records its deltas.
+/// A stream with recorded deltas.
 struct RecordedStream {
     stream: ModelStream,
     tape: Tape,

@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A model that replays the answers of a [`Recorder`](crate::record::Recorder), without a network.
+/// Replays the answers of a [`Recorder`](crate::record::Recorder) as a model, without a network.
 ///
 /// Each answer is given once, to the same request; concurrent agents each get their own. Any other request is an error
 /// that lists the differences in instructions, messages, tools or options. Clones share the remaining answers.

@@ -1,4 +1,4 @@
-//! The tool that searches earlier conversations.
+//! The tool for earlier conversations.
 
 use super::sessions::Sessions;
 use crate::conversation::{Conversation, Owner};

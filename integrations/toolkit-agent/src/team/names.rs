@@ -4,8 +4,8 @@ use crate::agent::Agent;
 use toolkit_core::BuildError;
 use toolkit_core::error::BuildProblem;
 
-/// Checks that no two agents of a team share a name, as their messages could not be told apart. One agent may appear
-/// several times.
+/// Checks for unique names of the agents in a team: a name marks the messages of an agent. One agent may appear several
+/// times.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: Vec<&Agent> = Vec::new();
     let mut duplicates = Vec::new();

@@ -9,10 +9,10 @@ use crate::limits::Limits;
 use crate::message::{AssistantMessage, Message};
 use tokio::task::JoinSet;
 
-/// Agents that run side by side, each in its own copy of the conversation. At the end their messages are added in the
+/// Parallel agents, each in its own copy of the conversation. At the end their messages are added in the
 /// order of the agents, and the joined texts are the answer. Session changes are shared at once.
 ///
-/// A failure does not stop the other agents; a message in the name of the failed agent tells the next reader. Only if
+/// A failure does not stop the other agents; a message in the name of the failed agent reports it. Only if
 /// all fail, the run fails with [`AgentError::Branches`].
 ///
 /// ```

@@ -6,7 +6,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::limits::Limits;
 
-/// A sequence of agents in one conversation, each with the messages of those before it. The last agent gives the
+/// A sequence of agents in one conversation; each reads the messages of the agents before it. The last agent gives the
 /// answer. An agent that [escalates](toolkit::context::ActionsHandle::escalate) ends the sequence. A
 /// [resumed](Agent::resume) run starts with the first agent again.
 ///
@@ -41,7 +41,7 @@ impl SequentialAgent {
     }
 }
 
-/// Runs the agents up to the last, or up to one that escalates.
+/// Runs the agents up to the last or to an escalation.
 pub(super) async fn run_sequence(
     workflow: &Workflow,
     conversation: &mut Conversation,

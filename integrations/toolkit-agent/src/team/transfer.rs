@@ -1,4 +1,4 @@
-//! The tool that transfers the conversation to another agent.
+//! The tool for transfers to another agent.
 
 use crate::agent::Agent;
 use serde::Deserialize;
