@@ -18,7 +18,7 @@ impl Settings {
     }
 
     /// The address of something below the base URL.
-    #[cfg(any(feature = "anthropic", feature = "google"))]
+    #[cfg(any(feature = "anthropic", feature = "gemini"))]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }

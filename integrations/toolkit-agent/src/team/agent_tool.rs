@@ -1,9 +1,9 @@
-//! An agent that other agents call as a tool.
+//! An agent as a tool of other agents.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::run::{Run, RunOptions};
+use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt;
@@ -14,15 +14,14 @@ use toolkit_core::{
     ToolOutput,
 };
 
-/// An agent that other agents call as a tool, with one parameter `request`.
+/// An agent as a tool of other agents, with one parameter `request`.
 ///
-/// It answers in a conversation of its own, and shares what the session remembers. Called by another agent, it is part of
-/// that one's run: its questions and calls count against the same limits, it is stopped with the call, and its
-/// [events](crate::RunEvent) are told under its own name. If it has no answer, the calling model reads why. Called by a
-/// program, as any tool may be, it is a run of its own.
+/// The agent answers in its own conversation and shares the session. Called by another agent, it is a part of that run:
+/// with the same limits, cancelled with the call, and with [events](crate::RunEvent) under its own name. Its error is
+/// the result of the call. Called by a program, it is a run of its own.
 ///
 /// ```
-/// use toolkit_agent::{Agent, AgentTool, ScriptedModel};
+/// use toolkit_agent::{Agent, ScriptedModel, team::AgentTool};
 /// use toolkit::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -48,10 +47,10 @@ struct Arguments {
 }
 
 impl AgentTool {
-    /// The tool has the agent's name, spelled as tools spell theirs, and its description.
+    /// Creates a tool with the description and the name of the agent, normalized to a legal tool name.
     ///
     /// # Errors
-    /// [`BuildError`] if nothing of the name can stand in that of a tool.
+    /// [`BuildError`] if the name has no legal character.
     pub fn new(agent: impl Into<Agent>) -> Result<Self, BuildError> {
         let agent = agent.into();
         let agent_name = agent.name().to_owned();
@@ -73,7 +72,7 @@ impl AgentTool {
         Self { tool: self.tool.with_name(name), ..self }
     }
 
-    /// Sets what the calling model reads about the agent.
+    /// Sets the description of the tool.
     #[must_use]
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { tool: self.tool.with_description(description), ..self }
@@ -87,8 +86,8 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
     let session = context.run().and_then(|run| run.session());
-    let mut conversation = session.map_or_else(Conversation::default, Conversation::beside);
-    match agent.carry_out(&mut conversation, Some(request.into()), run).await {
+    let mut conversation = session.map_or_else(Conversation::default, Conversation::with_session);
+    match agent.execute(&mut conversation, Some(request.into()), run).await {
         Ok(output) => ToolOutput::json(&json!({"response": output.text})).map_err(ToolError::invalid_output),
         Err(AgentError::Cancelled) => Err(ToolError::cancelled(context.tool_name().as_str())),
         Err(error) => Err(ToolError::failed(error)),

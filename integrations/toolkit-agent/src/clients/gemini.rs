@@ -12,28 +12,28 @@ const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 /// Google's Gemini API, and every server that speaks it.
 ///
 /// ```no_run
-/// use toolkit_agent::{Agent, clients::Google};
+/// use toolkit_agent::{Agent, clients::Gemini};
 ///
 /// # async fn ask() -> Result<(), toolkit_agent::AgentError> {
-/// let model = Google::from_env().model("gemini-3-flash");
+/// let model = Gemini::from_env().model("gemini-3-flash");
 /// let output = Agent::builder(model).run("What is the capital of France?").await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Google {
+pub struct Gemini {
     settings: Settings,
 }
 
-settings_methods!(Google);
+settings_methods!(Gemini);
 
-impl Default for Google {
+impl Default for Gemini {
     fn default() -> Self {
         Self { settings: Settings::new(BASE_URL) }
     }
 }
 
-impl Google {
+impl Gemini {
     /// The API at Google's own address, without a key.
     #[must_use]
     pub fn new() -> Self {
