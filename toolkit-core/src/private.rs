@@ -5,7 +5,7 @@
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_text};
 pub use crate::args::{
     Decode, DefaultValue, Describe, Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec,
-    Probe, Unwritable, struct_args as whole,
+    Probe, Unwritable, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;

@@ -69,7 +69,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         .then(|| quote!(.with_state_needs(const { &[#(__toolkit::StateNeed::of::<#needs>()),*] })));
     let struct_args = model.struct_args().map(|param| {
         let ty = param.ty;
-        quote_spanned!(ty.span()=> .with_whole(__toolkit::whole::<#ty>))
+        quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
     let output_schema = output_schema(model);
     quote! {

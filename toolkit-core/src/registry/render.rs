@@ -27,11 +27,13 @@ pub(super) struct RenderCache {
     search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
-/// Rendered definitions of one format: the list, and each tool with its fragment, sorted by name.
+/// Rendered definitions of one format: the list, and the tools with their fragments, sorted by name.
 struct Rendering<F: ToolFormat> {
     key: Key<F>,
     list: F::Rendered,
-    fragments: Vec<(Arc<dyn Tool>, Arc<F::Fragment>)>,
+    tools: Vec<Arc<dyn Tool>>,
+    /// In the order of `tools`.
+    fragments: Vec<Arc<F::Fragment>>,
 }
 
 /// A format, and whether the registry asks for the reason of each call.
@@ -41,9 +43,9 @@ impl<F: ToolFormat> Rendering<F> {
     /// Returns the fragment of this very tool.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
-        let found = self.fragments.binary_search_by(|(known, _)| known.definition().name.cmp(name)).ok()?;
-        let (known, fragment) = self.fragments.get(found)?;
-        ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(tool)).then_some(fragment)
+        let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;
+        let is_same = ptr::addr_eq(Arc::as_ptr(self.tools.get(found)?), Arc::as_ptr(tool));
+        self.fragments.get(found).filter(|_| is_same)
     }
 }
 
@@ -171,7 +173,7 @@ impl RenderCache {
             format.render(&definitions, &self.names(registry, format.name_rule()), &mut |index| {
                 earlier?.fragment(tools.get(index)?).cloned()
             });
-        Rendering { list, fragments: tools.iter().cloned().zip(fragments).collect(), key }
+        Rendering { list, tools: tools.into_owned(), fragments, key }
     }
 
     /// Locks the renderings. Rendering happens outside of the lock, so poisoning is ignored.

@@ -189,7 +189,7 @@ impl RegistryView {
             });
             let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
             let projected = match (projected, known) {
-                (Ok(Some(_)), Some((original, known))) if Arc::ptr_eq(original, tool) => known.clone(),
+                (Ok(Some(_)), Some(known)) if Arc::ptr_eq(&known.original, tool) => known.shown.clone(),
                 (Ok(Some(projected)), _) => projected,
                 (Ok(None), _) => continue,
                 (Err(error), _) => {
@@ -197,7 +197,8 @@ impl RegistryView {
                     continue;
                 }
             };
-            tools.insert(own_name.clone(), (tool.clone(), projected.clone()));
+            let pair = Projected { original: tool.clone(), shown: projected.clone() };
+            tools.insert(own_name.clone(), pair);
             let name = projected.definition().name.clone();
             if shown.get_any(name.as_str()).is_none()
                 && let Some(reason) = registry.disabled_reason(own_name.as_str())
@@ -221,8 +222,14 @@ impl RegistryView {
 /// A registry as a view shows it.
 pub(super) struct Projection {
     pub(super) registry: Arc<ToolRegistry>,
-    /// Each tool with its projection, by original name.
-    tools: BTreeMap<ToolName, (Arc<dyn Tool>, Arc<dyn Tool>)>,
+    /// By original name.
+    tools: BTreeMap<ToolName, Projected>,
+}
+
+/// A tool with its projection.
+struct Projected {
+    original: Arc<dyn Tool>,
+    shown: Arc<dyn Tool>,
 }
 
 impl ToolRegistry {

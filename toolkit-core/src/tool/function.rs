@@ -51,7 +51,7 @@ impl<'a> Invocation<'a> {
     ///
     /// # Errors
     /// The call that says what is wrong with the arguments.
-    pub fn decode_whole<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
+    pub fn decode_struct<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
         let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
         args::decode_struct(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
     }
@@ -95,7 +95,7 @@ pub struct Function {
     describe: Option<fn(ToolMetadata) -> ToolMetadata>,
     state_needs: &'static [StateNeed],
     /// The type whose fields are the arguments, in the place of `params`.
-    whole: Option<fn() -> (Value, ObjectInfo)>,
+    struct_args: Option<fn() -> (Value, ObjectInfo)>,
     /// The schema of what is returned, if that is JSON.
     returned: Option<SchemaFn>,
 }
@@ -162,7 +162,7 @@ impl Function {
             defined_at: Some(Location { file: place.file(), line: place.line() }),
             describe: None,
             state_needs: &[],
-            whole: None,
+            struct_args: None,
             returned,
         }
     }
@@ -212,8 +212,8 @@ impl Function {
 
     /// Sets the type whose fields are the arguments.
     #[must_use]
-    pub fn with_whole(mut self, whole: fn() -> (Value, ObjectInfo)) -> Self {
-        self.whole = Some(whole);
+    pub fn with_struct_args(mut self, struct_args: fn() -> (Value, ObjectInfo)) -> Self {
+        self.struct_args = Some(struct_args);
         self
     }
 
@@ -235,9 +235,9 @@ impl Function {
             metadata = describe(metadata);
         }
         let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
-        let (mut schema, params, has_constraints, shape) = match self.whole {
-            Some(whole) => {
-                let (mut schema, shape) = whole();
+        let (mut schema, params, has_constraints, shape) = match self.struct_args {
+            Some(struct_args) => {
+                let (mut schema, shape) = struct_args();
                 shape.close(&mut schema, refuse_unknown);
                 (schema, Vec::new(), Vec::new(), Some(shape))
             }

@@ -85,10 +85,10 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {
         let (value, ty) = (value_ident(0, param), param.ty);
-        let decode = quote_spanned!(param.span()=> __call.decode_whole::<#ty>());
+        let decode = quote_spanned!(param.span()=> __call.decode_struct::<#ty>());
         return quote! {
             let #value = match #decode {
-                __toolkit::Ok(__whole) => __whole,
+                __toolkit::Ok(__args) => __args,
                 __toolkit::Err(__refused) => return __refused,
             };
         };
