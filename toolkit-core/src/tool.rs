@@ -19,7 +19,9 @@ mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
-pub(crate) use call_reason::{REASON, asks_for_reason, part_reason, takes_reason_itself};
+pub(crate) use call_reason::{
+    CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]

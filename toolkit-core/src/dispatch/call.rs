@@ -5,7 +5,7 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{DispatchedCall, RunContext, ToolActions, ToolContext};
+use crate::context::{CallParts, RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{CallGuard, EventCall, EventEmitter};
 use crate::middleware::{CallArguments, ToolRequest};
@@ -88,7 +88,7 @@ impl Preparation {
         let registry = self.registry.clone();
         let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
             Ok(Resolved { tool, arguments, called_as }) => {
-                let (arguments, call_reason) = registry.part_reason_owned(tool.definition(), arguments);
+                let (arguments, call_reason) = registry.split_call_reason_owned(tool.definition(), arguments);
                 (Ok(tool), arguments, called_as, call_reason)
             }
             Err(error) => (Err(error), RawArguments::default(), None, None),
@@ -231,8 +231,8 @@ impl PreparedCall {
         };
         let definition = tool.definition();
         let max_result_size = settings.max_result_size(&definition.metadata);
-        let call = DispatchedCall {
-            call_id: self.id.clone(),
+        let parts = CallParts {
+            call_id: Some(self.id.clone()),
             cancellation: self.cancellation.clone(),
             called_as: self.called_as.clone(),
             call_reason: self.call_reason.clone(),
@@ -240,7 +240,7 @@ impl PreparedCall {
             run: run.cloned(),
             emitter: self.guard.as_ref().map(CallGuard::emitter),
         };
-        let context = ToolContext::of_call(definition.name.clone(), call);
+        let context = ToolContext::of_call(definition.name.clone(), parts);
         let (outcome, duration) = match &mut self.work {
             Work::Direct { tool, limit, arguments } => {
                 let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {

@@ -3,7 +3,9 @@
 use super::ToolRegistry;
 use crate::call::RawArguments;
 use crate::error::BuildProblem;
-use crate::tool::{REASON, Tool, ToolDefinition, asks_for_reason, part_reason, takes_reason_itself};
+use crate::tool::{
+    CALL_REASON, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+};
 use std::borrow::Cow;
 
 impl ToolRegistry {
@@ -11,7 +13,7 @@ impl ToolRegistry {
     /// published with each tool that does not [say otherwise](crate::ToolMetadata::call_reason), and taken out of
     /// the arguments before the tool sees them. Models choose better when they are asked
     /// ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)). What they said is in
-    /// [`ToolResult::reason`](crate::ToolResult::reason).
+    /// [`ToolResult::call_reason`](crate::ToolResult::call_reason).
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -36,27 +38,27 @@ impl ToolRegistry {
 
     /// The arguments without the model's reason, and the reason.
     #[inline]
-    pub(crate) fn part_reason<'a>(
+    pub(crate) fn split_call_reason<'a>(
         &self,
         definition: &ToolDefinition,
         arguments: &'a str,
     ) -> (Cow<'a, str>, Option<String>) {
-        if asks_for_reason(definition, self.call_reason)
-            && let Some(parted) = part_reason(arguments)
+        if asks_for_call_reason(definition, self.call_reason)
+            && let Some(split) = split_call_reason(arguments)
         {
-            return (Cow::Owned(parted.arguments), parted.reason);
+            return (Cow::Owned(split.arguments), split.call_reason);
         }
         (Cow::Borrowed(arguments), None)
     }
 
     /// The same for arguments that move on.
     #[inline]
-    pub(crate) fn part_reason_owned(
+    pub(crate) fn split_call_reason_owned(
         &self,
         definition: &ToolDefinition,
         arguments: RawArguments,
     ) -> (RawArguments, Option<String>) {
-        match self.part_reason(definition, arguments.as_str()) {
+        match self.split_call_reason(definition, arguments.as_str()) {
             (Cow::Owned(rest), reason) => (rest.into(), reason),
             (Cow::Borrowed(_), _) => (arguments, None),
         }
@@ -65,11 +67,11 @@ impl ToolRegistry {
     /// A problem for each tool that is to get the model's reason under a name that is one of its own parameters'.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
-            asks_for_reason(definition, self.call_reason) && takes_reason_itself(definition)
+            asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
         };
         self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
             tool: definition.name.to_string(),
-            parameter: REASON,
+            parameter: CALL_REASON,
             defined_at: definition.metadata.defined_at,
         })
     }
