@@ -13,7 +13,7 @@ pub use crate::output::{Failure, Output, Returned, SchemaFn, Unconvertible, Unde
 pub use crate::registry::Registration;
 pub use crate::schema::{Constraints, type_name};
 pub use crate::tool::{
-    CallFn, Function, FunctionTool, Invocation, Tool, ToolCell, ToolFuture, Toolset, UnknownArguments,
+    CallFn, Function, FunctionTool, Invocation, Tool, ToolCell, ToolFuture, Toolset, UnknownArguments, shared,
 };
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
