@@ -10,6 +10,7 @@ mod state;
 
 pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
+pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};

@@ -24,7 +24,8 @@ pub(super) struct Preparation {
     /// The tools as they were at the start of the batch.
     pub(super) registry: Arc<ToolRegistry>,
     pub(super) run: Option<Arc<RunContext>>,
-    cancellation: Option<Cancellation>,
+    /// Boxed like `turns`, because most batches need neither and a preparation is moved.
+    cancellation: Option<Box<Cancellation>>,
     /// Whether no other call comes before or after.
     is_single: bool,
     /// The position of the next call.
@@ -32,7 +33,7 @@ pub(super) struct Preparation {
     /// Assigned on first use.
     number: Option<Arc<u64>>,
     /// Created lazily: most batches need no ordering.
-    turns: Option<Turns>,
+    turns: Option<Box<Turns>>,
 }
 
 /// The tokens that cancel a batch and its calls.
@@ -49,26 +50,16 @@ impl Cancellation {
     }
 }
 
-impl From<CancellationToken> for Cancellation {
-    fn from(all: CancellationToken) -> Self {
-        Self { all, calls: HashMap::new() }
-    }
-}
-
 impl Preparation {
     pub(super) fn new(
         settings: &Arc<Settings>,
         registry: Arc<ToolRegistry>,
-        cancellation: Option<Cancellation>,
+        cancellation: Option<CancellationToken>,
+        is_single: bool,
     ) -> Self {
         let (settings, run) = (settings.clone(), settings.run.clone());
-        let (number, turns) = (None, None);
-        Self { settings, registry, run, cancellation, is_single: false, position: 0, number, turns }
-    }
-
-    /// Declares that the batch has one call, which then needs no ordering.
-    pub(super) fn single(self) -> Self {
-        Self { is_single: true, ..self }
+        let cancellation = cancellation.map(|all| Box::new(Cancellation { all, calls: HashMap::new() }));
+        Self { settings, registry, run, cancellation, is_single, position: 0, number: None, turns: None }
     }
 
     pub(super) fn cancellation(&mut self) -> &mut Cancellation {
@@ -264,9 +255,10 @@ impl PreparedCall {
         Ended { outcome, actions, duration }
     }
 
+    #[inline]
     pub(super) fn into_result(self, Ended { outcome, actions, duration }: Ended) -> ToolResult {
         let Self { position, id, name, call_reason, extras, .. } = self;
-        ToolResult { position, duration, call_reason, actions, extras, ..ToolResult::new(id, name, outcome) }
+        ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
     /// Returns the result of a call whose task was lost: by the end of the runtime, or by a panic outside of the
