@@ -10,6 +10,7 @@ mod state;
 
 pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
+pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};
@@ -38,9 +39,11 @@ pub struct ToolContext {
     draft: Draft,
 }
 
-/// The parts of a context that a dispatcher fills in.
-pub(crate) struct DispatchedCall<'a> {
-    pub(crate) call_id: CallId,
+/// The parts of a context that registry and dispatcher fill in.
+#[derive(Default)]
+pub(crate) struct CallParts<'a> {
+    /// `None` for a call that the program makes itself.
+    pub(crate) call_id: Option<CallId>,
     pub(crate) cancellation: Option<CancellationToken>,
     /// The model's spelling of the tool's name, if it differs; messages use it.
     pub(crate) called_as: Option<Box<str>>,
@@ -64,21 +67,13 @@ impl ToolContext {
     /// Creates the context of a call without an id that cannot be cancelled.
     #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self {
-            tool_name,
-            call_id: None,
-            cancellation: None,
-            state: None,
-            rare: None,
-            deadline: Deadline::default(),
-            draft: Draft::default(),
-        }
+        Self::of_call(tool_name, CallParts::default())
     }
 
-    /// Creates the context of a dispatched call, in one piece: each builder method would move it.
+    /// Creates the context of a call in one piece: each builder method would move it.
     #[inline]
-    pub(crate) fn of_call(tool_name: ToolName, call: DispatchedCall<'_>) -> Self {
-        let DispatchedCall { call_id, cancellation, called_as, call_reason, state, run, emitter } = call;
+    pub(crate) fn of_call(tool_name: ToolName, parts: CallParts<'_>) -> Self {
+        let CallParts { call_id, cancellation, called_as, call_reason, state, run, emitter } = parts;
         let rare = match (&called_as, &call_reason, &run, emitter) {
             (None, None, None, None) => None,
             _ => {
@@ -87,7 +82,7 @@ impl ToolContext {
             }
         };
         let (deadline, draft) = (Deadline::default(), Draft::default());
-        Self { tool_name, call_id: Some(call_id), cancellation, state, rare, deadline, draft }
+        Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
     /// Sets the provider's id of the call.
@@ -108,11 +103,6 @@ impl ToolContext {
     #[must_use]
     pub fn with_state(mut self, state: Arc<State>) -> Self {
         self.state = Some(state);
-        self
-    }
-
-    pub(crate) fn lent(mut self, state: Option<&Arc<State>>) -> Self {
-        self.state = state.cloned();
         self
     }
 

@@ -24,7 +24,7 @@ use crate::error::BuildError;
 use crate::middleware::Middleware;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use call::{Cancellation, Preparation};
+use call::Preparation;
 use settings::Settings;
 use std::iter;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ impl Dispatcher {
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Batch {
-        let mut batch = Batch::new(self.prepare(cancellation));
+        let mut batch = Batch::new(Preparation::new(&self.settings, self.registry(), cancellation, false));
         batch.extend(calls);
         batch
     }
@@ -193,7 +193,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(self.prepare(cancellation).single(), first).await],
+            None => vec![self.run_one(first, cancellation).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 self.start(calls, cancellation).finish().await
@@ -201,13 +201,9 @@ impl Dispatcher {
         }
     }
 
-    #[inline]
-    fn prepare(&self, cancellation: Option<CancellationToken>) -> Preparation {
-        Preparation::new(&self.settings, self.registry(), cancellation.map(Cancellation::from))
-    }
-
     /// Runs the call on the caller's task: a task of its own would cost more than most tools.
-    async fn run_one(&self, mut preparation: Preparation, call: ToolCall) -> ToolResult {
+    async fn run_one(&self, call: ToolCall, cancellation: Option<CancellationToken>) -> ToolResult {
+        let mut preparation = Preparation::new(&self.settings, self.registry(), cancellation, true);
         let mut call = preparation.prepare(call);
         let run = preparation.run.as_ref();
         let ended = call.run(&self.settings, &preparation.registry, run).await;

@@ -21,7 +21,7 @@ pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::call::RawArguments;
-use crate::context::{State, StateNeed, ToolContext};
+use crate::context::{CallParts, State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
@@ -249,9 +249,9 @@ impl ToolRegistry {
             None => self.resolve_otherwise(name, arguments)?,
         };
         let definition = tool.definition();
-        let (arguments, reason) = self.part_reason(definition, &arguments);
-        let context =
-            ToolContext::new(definition.name.clone()).lent(self.state.as_ref()).with_call_reason(reason);
+        let (arguments, call_reason) = self.split_call_reason(definition, &arguments);
+        let parts = CallParts { call_reason, state: self.state.clone(), ..CallParts::default() };
+        let context = ToolContext::of_call(definition.name.clone(), parts);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,

@@ -19,7 +19,9 @@ mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
-pub(crate) use call_reason::{REASON, asks_for_reason, part_reason, takes_reason_itself};
+pub(crate) use call_reason::{
+    CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -29,7 +31,7 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, panic_text, start, start_attempt};
-pub use toolset::Toolset;
+pub use toolset::{Toolset, shared};
 
 use crate::context::ToolContext;
 use std::sync::Arc;

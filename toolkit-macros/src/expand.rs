@@ -118,7 +118,7 @@ pub(crate) fn toolset(
             #(#cfgs)*
             {
                 #items
-                __tools.push(::std::sync::Arc::new({ #tool } #bind));
+                __tools.push({ #tool } #bind);
             }
         }
     });
@@ -134,9 +134,9 @@ pub(crate) fn toolset(
                 }
 
                 fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> {
-                    let mut __tools: ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> = ::std::vec::Vec::new();
+                    let mut __tools = ::std::vec::Vec::new();
                     #(#tools)*
-                    __tools
+                    __toolkit::shared(__tools)
                 }
             }
         };

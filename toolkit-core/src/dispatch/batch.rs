@@ -78,7 +78,7 @@ impl Batch {
                 }));
             }
             Err(_) => {
-                slot.fill(Ended::without_run(ToolError::failed("there is no tokio runtime to run it on")))
+                slot.fill(Ended::without_run(ToolError::failed("there is no tokio runtime to run it on")));
             }
         }
     }

@@ -5,7 +5,7 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{DispatchedCall, RunContext, ToolActions, ToolContext};
+use crate::context::{CallParts, RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{CallGuard, EventCall, EventEmitter};
 use crate::middleware::{CallArguments, ToolRequest};
@@ -24,7 +24,8 @@ pub(super) struct Preparation {
     /// The tools as they were at the start of the batch.
     pub(super) registry: Arc<ToolRegistry>,
     pub(super) run: Option<Arc<RunContext>>,
-    cancellation: Option<Cancellation>,
+    /// Boxed like `turns`, because most batches need neither and a preparation is moved.
+    cancellation: Option<Box<Cancellation>>,
     /// Whether no other call comes before or after.
     is_single: bool,
     /// The position of the next call.
@@ -32,7 +33,7 @@ pub(super) struct Preparation {
     /// Assigned on first use.
     number: Option<Arc<u64>>,
     /// Created lazily: most batches need no ordering.
-    turns: Option<Turns>,
+    turns: Option<Box<Turns>>,
 }
 
 /// The tokens that cancel a batch and its calls.
@@ -49,26 +50,16 @@ impl Cancellation {
     }
 }
 
-impl From<CancellationToken> for Cancellation {
-    fn from(all: CancellationToken) -> Self {
-        Self { all, calls: HashMap::new() }
-    }
-}
-
 impl Preparation {
     pub(super) fn new(
         settings: &Arc<Settings>,
         registry: Arc<ToolRegistry>,
-        cancellation: Option<Cancellation>,
+        cancellation: Option<CancellationToken>,
+        is_single: bool,
     ) -> Self {
         let (settings, run) = (settings.clone(), settings.run.clone());
-        let (number, turns) = (None, None);
-        Self { settings, registry, run, cancellation, is_single: false, position: 0, number, turns }
-    }
-
-    /// Declares that the batch has one call, which then needs no ordering.
-    pub(super) fn single(self) -> Self {
-        Self { is_single: true, ..self }
+        let cancellation = cancellation.map(|all| Box::new(Cancellation { all, calls: HashMap::new() }));
+        Self { settings, registry, run, cancellation, is_single, position: 0, number: None, turns: None }
     }
 
     pub(super) fn cancellation(&mut self) -> &mut Cancellation {
@@ -88,7 +79,7 @@ impl Preparation {
         let registry = self.registry.clone();
         let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
             Ok(Resolved { tool, arguments, called_as }) => {
-                let (arguments, call_reason) = registry.part_reason_owned(tool.definition(), arguments);
+                let (arguments, call_reason) = registry.split_call_reason_owned(tool.definition(), arguments);
                 (Ok(tool), arguments, called_as, call_reason)
             }
             Err(error) => (Err(error), RawArguments::default(), None, None),
@@ -231,8 +222,8 @@ impl PreparedCall {
         };
         let definition = tool.definition();
         let max_result_size = settings.max_result_size(&definition.metadata);
-        let call = DispatchedCall {
-            call_id: self.id.clone(),
+        let parts = CallParts {
+            call_id: Some(self.id.clone()),
             cancellation: self.cancellation.clone(),
             called_as: self.called_as.clone(),
             call_reason: self.call_reason.clone(),
@@ -240,7 +231,7 @@ impl PreparedCall {
             run: run.cloned(),
             emitter: self.guard.as_ref().map(CallGuard::emitter),
         };
-        let context = ToolContext::of_call(definition.name.clone(), call);
+        let context = ToolContext::of_call(definition.name.clone(), parts);
         let (outcome, duration) = match &mut self.work {
             Work::Direct { tool, limit, arguments } => {
                 let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
@@ -264,9 +255,10 @@ impl PreparedCall {
         Ended { outcome, actions, duration }
     }
 
+    #[inline]
     pub(super) fn into_result(self, Ended { outcome, actions, duration }: Ended) -> ToolResult {
         let Self { position, id, name, call_reason, extras, .. } = self;
-        ToolResult { position, duration, call_reason, actions, extras, ..ToolResult::new(id, name, outcome) }
+        ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
     /// Returns the result of a call whose task was lost: by the end of the runtime, or by a panic outside of the

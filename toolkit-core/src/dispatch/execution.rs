@@ -3,7 +3,7 @@
 use super::gates::{Permit, Resource};
 use super::settings::Settings;
 use super::span::in_current;
-use crate::context::ToolContext;
+use crate::context::{Limit, ToolContext};
 use crate::error::{ErrorKind, ToolError};
 use crate::middleware::{CallArguments, Execute, OutcomeFuture, ToolRequest};
 use crate::output::ToolOutput;
@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time;
 
 type Outcome = Result<ToolOutput, ToolError>;
 
@@ -96,7 +95,9 @@ impl Execution {
             // The receiver may be gone.
             let _ = began.send(Instant::now());
             // The limit is enforced outside; here the tool can read it.
-            inner.limit_to(timeout.and_then(|limit| time::Instant::now().checked_add(limit)));
+            if let Some(limit) = timeout.and_then(Limit::from_now) {
+                inner.limit_to(limit);
+            }
             let outcome = match start_attempt(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),

@@ -20,12 +20,11 @@ impl ToolProvider for Dispatcher {
 
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         let call = async move {
-            let cancellation = context.cancellation_token().child_token().into();
-            let registry = self.registry();
-            let mut preparation = Preparation::new(&self.settings, registry, Some(cancellation)).single();
+            let cancellation = Some(context.cancellation_token().child_token());
             if self.settings.run.is_some() {
-                return self.run_one(preparation, call).await.outcome;
+                return self.run_one(call, cancellation).await.outcome;
             }
+            let mut preparation = Preparation::new(&self.settings, self.registry(), cancellation, true);
             preparation.run = context.shared_run().cloned();
             let mut call = preparation.prepare(call);
             let ended = call.run(&self.settings, &preparation.registry, preparation.run.as_ref()).await;

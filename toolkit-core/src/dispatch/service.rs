@@ -40,9 +40,7 @@ impl Service<ToolCall> for DispatchService {
 
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
-        DispatchFuture(Box::pin(
-            async move { dispatcher.run_one(dispatcher.prepare(None).single(), call).await },
-        ))
+        DispatchFuture(Box::pin(async move { dispatcher.run_one(call, None).await }))
     }
 }
 

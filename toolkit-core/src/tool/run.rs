@@ -1,7 +1,7 @@
 //! Running one call: panic guard, time limit, cancellation.
 
 use super::{Tool, ToolFuture};
-use crate::context::ToolContext;
+use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::any::Any;
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
 type Outcome = Result<ToolOutput, ToolError>;
 
@@ -42,33 +42,40 @@ pub(crate) fn start_attempt<'a>(
     if let Some(emitter) = context.emitter() {
         emitter.started();
     }
-    let limit = limit.map(Limit::from_now);
+    let limit = limit.and_then(Limit::from_now);
     if let Some(limit) = limit {
-        context.limit_to(limit.end);
+        context.limit_to(limit);
     }
     match guarded(context, || tool.call(arguments, context)) {
-        Ok(call) => call.try_ready().map_err(|call| Running::started(call, context, limit)),
+        Ok(call) => call.try_ready().map_err(|call| Running {
+            call,
+            context,
+            is_limited: limit.is_some(),
+            stop: None,
+        }),
         Err(panicked) => Ok(Err(panicked)),
     }
 }
+
+/// The future of the error that stops a call.
+type Stop<'a> = Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>;
 
 /// A started call that has not ended.
 pub(crate) struct Running<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
-    limit: Option<Limit>,
+    /// Whether the context's time limit is that of this call.
+    is_limited: bool,
     /// Created when the tool first waits: most calls end without it.
-    stop: Option<Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>>,
+    stop: Option<Stop<'a>>,
 }
 
 impl<'a> Running<'a> {
-    fn started(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
-        Self { call, context, limit, stop: None }
-    }
-
     /// Watches over a started call. The limit counts from here.
     pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
-        Self::started(call, context, limit.map(Limit::from_now))
+        let limit = limit.and_then(Limit::from_now);
+        let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
+        Self { call, context, is_limited: false, stop }
     }
 }
 
@@ -76,10 +83,11 @@ impl Future for Running<'_> {
     type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { call, context, limit, stop } = self.get_mut();
+        let Self { call, context, is_limited, stop } = self.get_mut();
         let ended = match guarded(context, || Pin::new(&mut *call).poll(cx)) {
-            Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
-                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));
+            Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
+                let limit = || context.limit().filter(|_| *is_limited);
+                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
                 // A runtime without a timer panics here.
                 match guarded(context, || stop.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => return Poll::Pending,
@@ -94,30 +102,17 @@ impl Future for Running<'_> {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Limit {
-    length: Duration,
-    /// `None` if the clock does not reach so far.
-    end: Option<Instant>,
-}
-
-impl Limit {
-    fn from_now(length: Duration) -> Self {
-        Self { length, end: Instant::now().checked_add(length) }
-    }
-}
-
 /// Waits for the cancellation or the end of the time limit.
 async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     let name = context.known_name();
     let mut cancelled = pin!(context.cancelled());
     let mut timed_out = pin!(async {
         match limit {
-            Some(Limit { length, end: Some(end) }) => {
+            Some(Limit { length, end }) => {
                 sleep_until(end).await;
                 ToolError::timed_out(name, length)
             }
-            _ => pending().await,
+            None => pending().await,
         }
     });
     poll_fn(|cx| match cancelled.as_mut().poll(cx) {

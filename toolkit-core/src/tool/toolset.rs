@@ -1,6 +1,6 @@
 //! Toolsets: values whose methods are tools.
 
-use super::Tool;
+use super::{FunctionTool, Tool};
 use std::sync::Arc;
 
 /// A value whose methods are tools. `#[toolset]` on an `impl` block implements it.
@@ -11,4 +11,11 @@ pub trait Toolset: Send + Sync + 'static {
     /// Returns the tools, each bound to this value.
     #[must_use]
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
+}
+
+/// Shares generated tools, for generated code.
+#[doc(hidden)]
+#[must_use]
+pub fn shared(tools: Vec<FunctionTool>) -> Vec<Arc<dyn Tool>> {
+    tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }
