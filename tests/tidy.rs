@@ -6,6 +6,8 @@
 
 #[path = "tidy/crates.rs"]
 mod crates;
+#[path = "tidy/dependencies.rs"]
+mod dependencies;
 #[path = "tidy/language.rs"]
 mod language;
 #[path = "tidy/prose.rs"]
