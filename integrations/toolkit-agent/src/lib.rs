@@ -32,7 +32,7 @@
 //! | save and resume | [`Sessions`] with a store; a [`Conversation`] serializes at any time; [`Agent::resume`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`] |
 //! | retry | [`ModelRetry`] in agents; [`model::Retrying`] without one |
-//! | combine agents | [`AgentBuilder::sub_agent`], [`team`]; [`RunAgent`] for any other kind |
+//! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`]; [`RunAgent`] for any other kind |
 //! | test it | [`ScriptedModel`]; [`record`] and replay real models |
 //!
 //! # Errors by reader

@@ -8,7 +8,6 @@ mod sequential;
 mod transfer;
 mod workflow;
 
-pub use agent_tool::AgentTool;
 pub use loop_agent::LoopAgent;
 pub use parallel::ParallelAgent;
 pub use sequential::SequentialAgent;

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use toolkit_agent::team::{AgentTool, ParallelAgent, SequentialAgent};
+use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError, ModelRequest,
     ModelResponse, ModelStream, RunOptions, ScriptedModel,
@@ -45,7 +45,7 @@ fn team(kind: usize) -> Agent {
         3 => ParallelAgent::new("team", [one("one"), one("other")]).into(),
         _ => {
             let mut tools = tools();
-            tools.register(AgentTool::new(one("one")).unwrap()).unwrap();
+            tools.register(one("one").to_tool().unwrap()).unwrap();
             let model = ScriptedModel::new().call("one", r#"{"request": "Well?"}"#).text("done");
             Agent::builder(Hesitant(model)).tools(tools).build().unwrap()
         }

@@ -4,7 +4,6 @@ mod tools;
 
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use toolkit_agent::team::AgentTool;
 use toolkit_agent::{
     Agent, AgentError, Limit, Limits, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
     RunEvent, RunOptions, ScriptedModel,
@@ -129,7 +128,7 @@ fn agent(row: &Value) -> Agent {
             }
             (None, Some(text)) => {
                 let agent = Agent::builder(ScriptedModel::new().text(text)).name(name).build().unwrap();
-                registry.register(AgentTool::new(agent).unwrap()).unwrap();
+                registry.register(agent.to_tool().unwrap()).unwrap();
             }
             (None, None) => {
                 let definition =
@@ -330,7 +329,7 @@ fn agent_tools_are_declared_as_in_the_reference() {
     let expected = &file["agent_tool_declaration"];
     let agent =
         Agent::builder(ScriptedModel::new()).name(expected["name"].as_str().unwrap()).build().unwrap();
-    assert_eq!(&declared(AgentTool::new(agent).unwrap().definition()), expected);
+    assert_eq!(&declared(agent.to_tool().unwrap().definition()), expected);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::support::{Nothing, agent, assert_sendable, kind, said, says, tools};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_agent::team::{AgentTool, LoopAgent, ParallelAgent, SequentialAgent};
+use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRetry, RunEvent,
     RunOptions, ScriptedModel, Sessions,
@@ -18,7 +18,7 @@ use toolkit_core::{
 fn with_expert(expert: ScriptedModel, model: ScriptedModel) -> Agent {
     let expert = agent(expert).name("expert").build().unwrap();
     let mut tools = tools();
-    tools.register(AgentTool::new(expert).unwrap()).unwrap();
+    tools.register(expert.to_tool().unwrap()).unwrap();
     Agent::builder(model).name("root").tools(tools).retry(ModelRetry::never()).build().unwrap()
 }
 
@@ -94,7 +94,7 @@ async fn agent_tools_are_cancelled_with_their_call() {
 async fn programs_may_call_agent_tools() {
     let expert =
         ScriptedModel::new().call("set", r#"{"key": "user:a", "value": "1"}"#).text("Yes.").text("Again.");
-    let tool = AgentTool::new(agent(expert).name("The Expert").build().unwrap()).unwrap();
+    let tool = agent(expert).name("The Expert").build().unwrap().to_tool().unwrap();
     let tool = tool.with_description("Knows.");
     assert_eq!((tool.definition().name.as_str(), &*tool.definition().description), ("the_expert", "Knows."));
     let registry = ToolRegistry::from_tools([tool.with_name(ToolName::new("ask").unwrap())]).unwrap();
@@ -226,7 +226,7 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
 async fn a_workflow_may_be_a_tool() {
     let team = ParallelAgent::new("team", [says("a", "1"), says("b", "2")]);
     let model = ScriptedModel::new().call("team", r#"{"request": "Numbers?"}"#).text("done");
-    let tools = ToolRegistry::from_tools([AgentTool::new(team).unwrap()]).unwrap();
+    let tools = ToolRegistry::from_tools([Agent::from(team).to_tool().unwrap()]).unwrap();
     let output = Agent::builder(model).tools(tools).run("go").await.unwrap();
     assert_eq!(said(&output.messages)[2], r#"results: {"response":"1\n\n2"}"#);
 }
