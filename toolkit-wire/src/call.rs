@@ -1,4 +1,4 @@
-//! A call as codecs read it, and readings of its fields that providers share.
+//! A received call, and the reading of its fields that providers share.
 
 use crate::history;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ pub(crate) struct WireCall<'a> {
     pub(crate) json: &'a Value,
     /// The provider's id, if there is one.
     pub(crate) id: Option<Cow<'a, str>>,
-    /// Empty if missing: dispatching the call then tells the model that no tool has this name.
+    /// Empty if missing: dispatching the call then gives an error for the model.
     pub(crate) name: &'a str,
     /// The text of the arguments as it came.
     pub(crate) arguments: Cow<'a, str>,
@@ -33,7 +33,7 @@ impl WireCall<'_> {
     }
 }
 
-/// The text of a field; empty if it is missing or no text.
+/// Returns the text of a field; empty if it is missing or no text.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -60,7 +60,7 @@ pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     }
 }
 
-/// Whether arguments are missing, blank text, or an object without members.
+/// Returns whether arguments are missing, blank text, or an object without members.
 pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     match arguments {
         None | Some(Value::Null) => true,
@@ -78,7 +78,7 @@ pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     }
 }
 
-/// The free text of a custom call: the argument `input` if there is no other, else all arguments.
+/// Returns the free text of a custom call: the argument `input` if there is no other, else all arguments.
 pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     match serde_json::from_str::<Fields>(arguments) {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
@@ -90,7 +90,7 @@ pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     }
 }
 
-/// Makes the free text of a received custom call text, whatever it was.
+/// Makes the free text of a received custom call a text.
 pub(crate) fn make_text(fields: &mut Fields, name: &str) {
     let value = fields.entry(name).or_insert(Value::Null);
     match value {
@@ -100,7 +100,7 @@ pub(crate) fn make_text(fields: &mut Fields, name: &str) {
     }
 }
 
-/// The arguments of a received call as an object. A value that is one already stays as it came.
+/// Returns the arguments of a received call as an object. A value that is one already stays as it came.
 pub(crate) fn object(value: Option<&Value>, arguments: &str) -> Value {
     match value {
         Some(object @ Value::Object(_)) if arguments != "{" => object.clone(),

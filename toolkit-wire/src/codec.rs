@@ -1,4 +1,4 @@
-//! What a provider's codec does, and the one way from a payload to calls, responses and histories.
+//! The traits of a provider's codec, one for each concern.
 
 use crate::call::WireCall;
 use crate::declaration::{EncodedDefinition, Spelling};

@@ -8,7 +8,6 @@ mod call;
 mod choice;
 mod definitions;
 mod history;
-mod partial;
 mod repair;
 mod response;
 mod results;

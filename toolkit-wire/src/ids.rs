@@ -1,12 +1,12 @@
-//! Ids for calls that came without one.
+//! Ids of calls that came without one.
 
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolkit_core::call::CallId;
 use toolkit_core::name::fnv1a;
 
-/// The id of every call: the provider's own, or a generated one that no other call beside it has. The
-/// same calls always get the same ids, and those of the next turn others.
+/// Completes the ids of calls: each keeps the provider's, or gets one that no other call has. The same calls
+/// always get the same ids, and those of the next turn others.
 pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
     let (calls, given): (Vec<&Value>, Vec<Option<&str>>) = calls.into_iter().unzip();
     if given.iter().all(Option::is_some) {
@@ -17,7 +17,7 @@ pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
     given.into_iter().map(|id| id.map_or_else(|| ids.generate(), CallId::from)).collect()
 }
 
-/// Whether an id is one of those that are generated here: APIs that work without ids do not get them.
+/// Returns whether an id was generated here: APIs that work without ids do not get it.
 pub(super) fn is_generated(id: &str) -> bool {
     let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
         return false;

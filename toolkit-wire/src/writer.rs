@@ -1,4 +1,4 @@
-//! Writing calls and results into a history, so that both are spelled alike.
+//! Encoding of calls and results into a history, with the same names and ids.
 
 use crate::codec::Codec;
 use crate::{WireError, reading};
@@ -7,12 +7,11 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Writes the turns of a history: what the model said or asked for, and the results.
+/// Encodes the turns of a history: text, calls and results.
 ///
-/// Calls and results are spelled by the same names and the same rule for ids, so a result always names its
-/// call. Ids are made different within a turn: where a model gives one id to two calls, the second call and
-/// the second result get another. So all calls of a turn are written at once, and all results in the same
-/// order.
+/// Calls and results share the names and the rule for ids, so a result always names its call. Ids differ within
+/// a turn: where a model gives one id to two calls, the second call and the second result get another. So
+/// encode all calls of a turn at once, and all results in the same order.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ToolCall, ToolResult};

@@ -46,7 +46,7 @@ impl ChoiceCodec for Anthropic {
         names: &WireNames,
     ) -> Result<ToolConfig, WireError> {
         let choice = match request.get("tool_choice") {
-            // What a request without the field means as soon as it has tools.
+            // The default of a request that has tools.
             None | Some(Value::Null) => return Ok(ToolConfig::default()),
             Some(Value::Object(choice)) => choice,
             Some(_) => return Err(WireError::new("tool_choice", "an object with a `type`")),

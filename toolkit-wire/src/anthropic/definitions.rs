@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The fields that have a place in our definition. All others (`cache_control` and whatever comes
-/// next) are kept in the metadata, as `meta` of this format's name, and written from there.
+/// The fields that have a place in our definition. All others (`cache_control` and future
+/// ones) are kept in the metadata, as `meta` of this format's name, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
     "name",

@@ -44,7 +44,7 @@ impl ResponseCodec for Anthropic {
                 "/usage/output_tokens_details/reasoning_tokens",
             ],
         );
-        // What was read from the cache or written into it is counted apart from the input.
+        // Tokens read from the cache or written into it are counted apart from the input.
         let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
         response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
     }

@@ -107,7 +107,7 @@ impl DefinitionCodec for Gemini {
     }
 }
 
-/// A dialect makes an object of every root, because arguments are one. What a tool gives back may be
+/// Encodes an output schema. A dialect makes an object of every root, because arguments are one; an output may be
 /// anything, so it is converted as a property.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
@@ -143,7 +143,7 @@ fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
 }
 
-/// What the definition has and a declaration has no field for.
+/// The settings of a definition that a declaration has no field for.
 fn unsaid(definition: &ToolDefinition) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_custom = definition.kind != ToolKind::Function;

@@ -53,7 +53,7 @@ pub struct Parameters {
     pub properties: Map<String, Value>,
     /// The names of the parameters that a call must have.
     pub required: Vec<String>,
-    /// What else the schema says, for instance `$defs` or `additionalProperties`.
+    /// The other keywords of the schema, for instance `$defs` or `additionalProperties`.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -67,7 +67,7 @@ pub struct ToolInfo {
     pub kind: ToolType,
     /// The name that the model calls.
     pub name: String,
-    /// What the tool is for.
+    /// The purpose of the tool.
     pub description: String,
     /// The parameters; `None` if there are none.
     pub parameters: Option<Parameters>,
@@ -97,7 +97,7 @@ pub struct ToolInfo {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What the result refers to; `None` if the model gave none.
+    /// The id of the call; `None` if the model gave none.
     #[serde(default)]
     pub id: Option<String>,
     /// The type of the tool, nearly always `function`.

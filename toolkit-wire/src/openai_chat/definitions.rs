@@ -49,7 +49,7 @@ impl DefinitionCodec for OpenAiChat {
     }
 }
 
-/// The format of a custom tool's text; any text is what leaving it out means.
+/// Encodes the format of a custom tool's text; without one, any text is accepted.
 fn encode_format(format: &TextFormat) -> Option<Value> {
     let (syntax, grammar) = match format {
         TextFormat::Text => return None,
@@ -59,7 +59,7 @@ fn encode_format(format: &TextFormat) -> Option<Value> {
     Some(json!({"type": "grammar", "grammar": {"syntax": syntax, "definition": grammar}}))
 }
 
-/// What a definition says and this API has no words for.
+/// Reports settings that this API has no fields for.
 fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
     let metadata = &definition.metadata;
     let fields = [
@@ -80,7 +80,7 @@ fn kind(tool: &Value) -> &str {
     tool.get("type").and_then(Value::as_str).unwrap_or("function")
 }
 
-/// Whether the service runs the tool itself: its type is neither of the two that call us.
+/// Returns whether the service runs the tool itself: its type is neither of the two that call us.
 fn is_hosted(tool: &Value) -> bool {
     !matches!(kind(tool), "function" | "custom")
 }
@@ -111,7 +111,7 @@ fn parse_custom(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     Ok(ToolDefinition::custom(named.name, named.description, format))
 }
 
-/// The grammar stands within `grammar`; in the Responses API it does not, which is read as well.
+/// Parses the format of free text. The flat form of the Responses API is read as well.
 fn parse_format(format: Option<&Value>, path: &str) -> Result<TextFormat, WireError> {
     let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(TextFormat::Text) };
     if format.get("type").is_some_and(|kind| kind == "text") {
@@ -138,11 +138,12 @@ mod tests {
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
-        OpenAiChat.encode_definition(
-            definition,
-            &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
-        )
-        .json
+        OpenAiChat
+            .encode_definition(
+                definition,
+                &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
+            )
+            .json
     }
 
     fn weather() -> Value {
@@ -270,7 +271,8 @@ mod tests {
     #[test]
     fn missing_parameters_are_none() {
         for function in [json!({"name": "now"}), json!({"name": "now", "parameters": null})] {
-            let parsed = OpenAiChat.parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
+            let parsed =
+                OpenAiChat.parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!(parsed[0].description, "");
         }

@@ -76,10 +76,10 @@ impl DefinitionCodec for OpenAiResponses {
 
 type Fields = Map<String, Value>;
 
-/// The callers that the service knows.
+/// The callers that the service accepts.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
-/// Under which key of [`ToolMetadata::meta`] the namespace of a tool is remembered.
+/// The key in [`ToolMetadata::meta`] of a tool's namespace.
 const NAMESPACE: &str = "namespace";
 
 fn encode_output(
@@ -120,7 +120,7 @@ fn encode_callers(metadata: &ToolMetadata, tool: &mut Fields, losses: &mut Vec<S
     }));
 }
 
-/// `None` for what the API assumes.
+/// Encodes the format of free text; `None` for the default.
 fn encode_format(format: &TextFormat) -> Option<Value> {
     let (syntax, definition) = match format {
         TextFormat::Text => return None,
@@ -130,12 +130,12 @@ fn encode_format(format: &TextFormat) -> Option<Value> {
     Some(json!({"type": "grammar", "syntax": syntax, "definition": definition}))
 }
 
-/// A tool is known by its type, or by a name, which a request does not have.
+/// Returns whether an object is a tool: it has a type, or a name, which a request does not have.
 fn is_tool(fields: &Fields) -> bool {
     kind(fields).is_some() || fields.contains_key("function") || fields.contains_key("name")
 }
 
-/// Functions keep the name that calls have, which is that within the namespace.
+/// Parses a namespace. Functions keep the name that calls have, which is that within the namespace.
 fn parse_namespace(
     namespace: &Fields,
     path: &str,
@@ -159,7 +159,7 @@ fn parse_namespace(
     Ok(())
 }
 
-/// `None` for a tool that the service runs. What Chat Completions nests is read from there, too.
+/// Parses one tool; `None` for one that the service runs. The nested form of Chat Completions is read as well.
 fn parse_tool(tool: &Fields, path: &str) -> Result<Option<ToolDefinition>, WireError> {
     let (kind, is_custom) = match kind(tool) {
         None | Some("function") => ("function", false),

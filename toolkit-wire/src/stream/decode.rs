@@ -1,4 +1,4 @@
-//! What decoders of streams take and give.
+//! Decoders of streams, one for each API.
 
 use crate::WireError;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub enum StreamEvent {
 
 /// Decodes the events of one API's stream.
 pub(crate) trait StreamDecoder: Send {
-    /// Takes one event, or a list of them, and adds the news to `events`.
+    /// Takes one event and adds the news to `events`, also before an error.
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError>;
 
     /// Notes that the server announced the end in a way that is no event of the format.

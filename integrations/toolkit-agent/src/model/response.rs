@@ -1,4 +1,4 @@
-//! What a model answers.
+//! Responses of models.
 
 use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
@@ -6,34 +6,34 @@ use toolkit_core::ToolCall;
 
 pub use toolkit_wire::{FinishReason, Usage};
 
-/// The answer of a model.
+/// The response of a model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ModelResponse {
-    /// What it says, and which tools it calls.
+    /// The message, with its calls.
     pub message: AssistantMessage,
-    /// Why it stopped.
+    /// Why the model stopped.
     pub finish: FinishReason,
-    /// What it cost, in tokens.
+    /// The tokens read and written.
     pub usage: Usage,
 }
 
 impl ModelResponse {
-    /// An answer that is only text.
+    /// Creates a response of text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { message: AssistantMessage::text(text), ..Self::default() }
     }
 
-    /// An answer that calls tools.
+    /// Creates a response of calls.
     #[must_use]
     pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let message = AssistantMessage::default().with_calls(calls);
         Self { message, finish: FinishReason::ToolCalls, ..Self::default() }
     }
 
-    /// Sets what the answer cost.
+    /// Sets the tokens read and written.
     #[must_use]
     pub fn with_usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
@@ -48,7 +48,7 @@ impl ModelResponse {
     }
 }
 
-/// What tokens cost, in any currency, for a million of them.
+/// The price of a million tokens, in any currency.
 ///
 /// ```
 /// use toolkit_agent::{Price, Usage};
@@ -59,29 +59,29 @@ impl ModelResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Price {
-    /// For a million tokens that are read.
+    /// For tokens read.
     pub input: f64,
-    /// For a million tokens that are read from a cache; as [`input`](Self::input) if it is not said.
+    /// For tokens read from a cache; [`input`](Self::input) if it is `None`.
     pub cached_input: Option<f64>,
-    /// For a million tokens that are written.
+    /// For tokens written.
     pub output: f64,
 }
 
 impl Price {
-    /// The price of a million tokens that are read, and of a million that are written.
+    /// Creates a price for tokens read and tokens written.
     #[must_use]
     pub fn per_million(input: f64, output: f64) -> Self {
         Self { input, cached_input: None, output }
     }
 
-    /// Sets the price of a million tokens that are read from a cache.
+    /// Sets the price of tokens read from a cache.
     #[must_use]
     pub fn with_cached_input(mut self, price: f64) -> Self {
         self.cached_input = Some(price);
         self
     }
 
-    /// What an answer has cost.
+    /// Returns the cost of a usage.
     #[must_use]
     pub fn of(&self, usage: Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);

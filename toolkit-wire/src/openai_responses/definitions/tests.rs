@@ -43,7 +43,8 @@ fn check_names(payload: &Value, names: &[&str], hosted: &[&str]) {
     let parsed = OpenAiResponses.parse_definitions(payload).unwrap();
     let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
     assert_eq!(parsed, names);
-    let kinds: Vec<Value> = OpenAiResponses.hosted_tools(payload).unwrap().iter().map(|tool| tool["type"].clone()).collect();
+    let kinds: Vec<Value> =
+        OpenAiResponses.hosted_tools(payload).unwrap().iter().map(|tool| tool["type"].clone()).collect();
     assert_eq!(kinds, hosted);
 }
 

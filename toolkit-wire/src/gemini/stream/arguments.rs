@@ -1,6 +1,6 @@
 //! Arguments that come in pieces: each says where it belongs by a path as in `$.rows[0].name`.
 
-use super::spelling::{Fields, camel, get};
+use crate::gemini::spelling::{Fields, camel, get};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
