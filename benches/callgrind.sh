@@ -7,17 +7,28 @@
 #
 #     benches/callgrind.sh            every case
 #     benches/callgrind.sh add list   the cases whose name starts with one of these
+#     benches/callgrind.sh --small    do the cases run? Needs no valgrind
 set -eu
 cd "$(dirname "$0")/.."
+
+if [ "${1:-}" = --small ]; then
+    # Unoptimised, and each case once: as the tests are built.
+    cargo test --quiet -p toolkit-benches --all-features --bench instructions --no-run
+    runner=$(cargo test -p toolkit-benches --all-features --bench instructions --no-run 2>&1 |
+        sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+    "$runner" list | while read -r name _; do "$runner" "$name" 1 >/dev/null; done
+    echo "$("$runner" list | wc -l) cases run"
+    exit 0
+fi
 
 if ! command -v valgrind >/dev/null; then
     echo "skipped: valgrind is not installed"
     exit 0
 fi
 
-runner=$(cargo bench --bench instructions --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+runner=$(cargo bench -p toolkit-benches --bench instructions --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
 if [ -z "$runner" ]; then
-    echo "the benchmark does not compile: cargo bench --bench instructions --no-run" >&2
+    echo "the benchmark does not compile: cargo bench -p toolkit-benches --bench instructions --no-run" >&2
     exit 1
 fi
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use toolkit::dispatch::BatchHandle;
 use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind};
 use toolkit::middleware::Retry;
 use toolkit::prelude::*;
@@ -102,15 +101,12 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
         let batch: Vec<ToolCall> = (next..next + size).map(call).collect();
         let answered = match mixed(next) / 64 % 16 {
             0 => {
-                let handle = BatchHandle::new();
-                let results = dispatcher.dispatch_with(batch, handle.clone());
-                let cancel = async {
-                    tokio::task::yield_now().await;
-                    handle.cancel_call(format!("call_{next}"));
-                    tokio::task::yield_now().await;
-                    handle.cancel();
-                };
-                tokio::join!(results, cancel).0.len()
+                let mut batch = dispatcher.batch(batch);
+                tokio::task::yield_now().await;
+                batch.cancel_call(format!("call_{next}"));
+                tokio::task::yield_now().await;
+                batch.cancel();
+                batch.finish().await.len()
             }
             1 => {
                 // The batch is dropped; the last event still comes.
@@ -118,7 +114,7 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
                 usize::try_from(size).unwrap_or_default()
             }
             2 => {
-                let (mut stream, mut answered) = (dispatcher.dispatch_stream(batch), 0);
+                let (mut stream, mut answered) = (dispatcher.batch(batch), 0);
                 while stream.next().await.is_some() {
                     answered += 1;
                 }

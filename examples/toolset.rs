@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use toolkit::name::Separator;
 use toolkit::prelude::*;
+use toolkit::{AdaptedTool, ToolName};
 
 struct Account {
     cents: AtomicI64,
@@ -34,7 +36,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (namespace, cents) in [("household", 5_000), ("travel", 0)] {
         let account = Arc::new(Account { cents: AtomicI64::new(cents) });
         for tool in account.tools() {
-            registry.register(tool.in_namespace(namespace)?)?;
+            let name = ToolName::qualified(namespace, tool.definition().name.method_name(), Separator::Dash)?;
+            registry.register(AdaptedTool::of(tool).with_name(name))?;
         }
     }
     for definition in registry.iter_definitions() {

@@ -5,16 +5,17 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::runtime::Handle;
 use toolkit_core::output::{FullOutput, OutputSink};
 
-/// The prefix of deletable files.
+/// The prefix of the sink's files, which alone it deletes.
 const PREFIX: &str = "toolkit_";
 
-/// A sink for full texts of truncated results: each becomes a file of a directory.
+/// Stores the full texts of truncated results, each as a file of a directory.
 ///
-/// The directory is created on first use, on Unix with access for the owner only, because results may hold secrets.
-/// Before each write expired files are deleted, then the oldest until the total size fits. Only files of sinks are
-/// deleted.
+/// The directory is created on first use, on Unix for the program's user alone, because results may hold secrets.
+/// Each new file evicts files that are too old, and then the oldest until the size fits. Only files created by a sink
+/// are deleted. Files are written on tokio's blocking pool.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -23,10 +24,12 @@ const PREFIX: &str = "toolkit_";
 /// # let folder = std::env::temp_dir().join(format!("toolkit-doc-{}", std::process::id()));
 /// let sink = DirectorySink::new(&folder).with_max_bytes(10_000_000);
 /// let truncation = Truncation::new(1_000).with_sink(sink);
-/// let output = truncation.apply("read", None, ToolOutput::text("long ".repeat(1_000)));
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let output = truncation.apply("read", None, ToolOutput::text("long ".repeat(1_000))).await;
 /// assert!(output.to_text().contains(", full output: "));
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), std::io::Error>(())
+/// # }).unwrap();
 /// ```
 #[derive(Debug, Clone)]
 pub struct DirectorySink {
@@ -36,27 +39,27 @@ pub struct DirectorySink {
 }
 
 impl DirectorySink {
-    /// Creates a sink of at most 100 MB (10⁸ bytes), each file for at most a day.
+    /// Creates a sink of at most 100 MB (10⁸ bytes) of files that are at most a day old.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
 
-    /// Sets the maximum total size, in bytes. A longer text is not kept.
+    /// Sets the size of all files together, in bytes. A longer text is not stored.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sets the maximum age of a file.
+    /// Sets the greatest age of a file.
     #[must_use]
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Deletes files until `wanted` more bytes fit.
+    /// Deletes files until `wanted` bytes fit.
     fn make_room(&self, wanted: u64) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -80,8 +83,8 @@ impl DirectorySink {
         Ok(())
     }
 
-    /// Creates a file with a new name.
-    fn create(&self, full: &FullOutput<'_>) -> io::Result<(File, PathBuf)> {
+    /// Creates a file with a unique name.
+    fn create(&self, full: &FullOutput) -> io::Result<(File, PathBuf)> {
         let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         let tool: String = full.tool.chars().take(128).map(legal).collect();
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
@@ -96,10 +99,8 @@ impl DirectorySink {
             }
         }
     }
-}
 
-impl OutputSink for DirectorySink {
-    fn keep(&self, full: &FullOutput<'_>) -> Result<String, Box<dyn Error + Send + Sync>> {
+    fn write(&self, full: &FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
         let length = u64::try_from(full.text.len())?;
         if length > self.max_bytes {
             return Err("the text exceeds the size limit of the directory".into());
@@ -115,7 +116,17 @@ impl OutputSink for DirectorySink {
     }
 }
 
-/// Removes a file, unless another sink already did.
+impl OutputSink for DirectorySink {
+    async fn store(&self, full: FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
+        let sink = self.clone();
+        match Handle::try_current() {
+            Ok(runtime) => runtime.spawn_blocking(move || sink.write(&full)).await?,
+            Err(_) => sink.write(&full),
+        }
+    }
+}
+
+/// Deletes a file, which another sink may have deleted already.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -56,11 +56,11 @@ pub mod testing;
 #[cfg(feature = "jsonschema")]
 pub use toolkit_core::DynamicTool;
 pub use toolkit_core::{
-    AdaptedTool, ArgumentTransform, BuildError, CallId, CancellationToken, ClosureTool, Content, Dispatcher,
-    ErrorKind, FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments, RegistryView,
-    RunContext, Session, State, Tool, ToolCall, ToolChoice, ToolConfig, ToolContext, ToolDefinition,
-    ToolError, ToolFilter, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolParams, ToolProvider,
-    ToolRegistry, ToolResult, ToolTag, Toolset, tools,
+    AdaptedTool, ArgumentTransform, Batch, BuildError, CallId, CancellationToken, ClosureTool, Content,
+    Dispatcher, ErrorKind, FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments,
+    RegistryView, RunContext, Session, State, Tool, ToolCall, ToolChoice, ToolConfig, ToolContext,
+    ToolDefinition, ToolError, ToolFilter, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolParams,
+    ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset, tools,
 };
 pub use toolkit_wire::{ApiFormat, DefinitionOptions, WireError};
 

@@ -1,11 +1,12 @@
 //! Real questions with real schemas: each call is accepted or refused as a JSON Schema validator decides.
 //!
-//! The `*.jsonl` files are read from the folder that `TOOLKIT_BFCL` names; a line is a question with its
-//! tools and calls. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each
+//! A line of a `*.jsonl` file is a question with its tools and calls. Those of `tests/data/bfcl` are checked everywhere.
+//! All questions are in the folder that `TOOLKIT_BFCL` names, by default `../shared/bfcl`; where `CI` is `true` it has to
+//! be there. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each
 //! valid call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter.
 //! And every call is written as a response of each provider, whole and as a stream cut at random places,
-//! read, and dispatched: what the tools say may not differ.
-//! Last, the tools of all files are searched with the questions, and have to be found as often as in the past.
+//! read, and dispatched: the tools' answers may not differ.
+//! Last, the tools of all questions are searched with them, and have to be found as often as in the past.
 //! `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with `parallel` in their name,
 //! `-- search` only searches.
 
@@ -48,27 +49,26 @@ fn main() -> ExitCode {
 /// Checks the files and returns the number of calls that went another way than they should.
 fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
     let mut say = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
-    let folder = folder();
-    if !folder.is_dir() {
-        say(format!("bfcl: skipped, no questions at {}", folder.display()))?;
-        return Ok(0);
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let (mut passed, mut failed) = (0, 0);
-    for (name, path) in files(&folder)? {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = files(&tests.join("data/bfcl"))?;
+    let all = all_questions(tests)?.map(|folder| files(&folder)).transpose()?;
+    for (name, path) in own.into_iter().chain(all.clone().unwrap_or_default()) {
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
             continue;
         }
         let mut tally = Tally::default();
-        let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+        let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
         for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
             let place = |error: String| format!("{name}:{}: {error}", line + 1);
             let question = Question::read(text).map_err(place)?;
             runtime.block_on(question.check(&mut tally)).map_err(place)?;
         }
         let calls = tally.agree + tally.differ;
-        say(format!("{name}: agree {} of {calls}", tally.agree))?;
+        let folder = path.parent().unwrap_or(tests).display();
+        say(format!("{folder}/{name}: agree {} of {calls}", tally.agree))?;
         say(format!(
             "  {} calls refused, {} of {} spoiled ones",
             tally.refused, tally.caught, tally.spoiled
@@ -85,16 +85,26 @@ fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
         failed += tally.differ + (tally.spoiled - tally.caught);
         failed += tally.wire.expected() - tally.wire.arrived();
     }
-    if filters.is_empty() || filters.iter().any(|filter| *filter == "search") {
-        failed += search::check(&files(&folder)?, &mut say)?;
+    match all {
+        Some(all) if filters.is_empty() || filters.iter().any(|filter| *filter == "search") => {
+            failed += search::check(&all, &mut say)?;
+        }
+        _ => say("no search: it needs the tools of all questions".to_owned())?,
     }
     say(format!("\n{passed} passed, {failed} failed"))?;
     Ok(failed)
 }
 
-fn folder() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    workspace.join(env::var_os("TOOLKIT_BFCL").unwrap_or_else(|| "../shared/bfcl".into()))
+/// The folder of all questions; `None` where it is absent, not asked for, and no CI runs.
+fn all_questions(tests: &Path) -> Result<Option<PathBuf>, String> {
+    let asked = env::var_os("TOOLKIT_BFCL");
+    let is_needed = asked.is_some() || env::var_os("CI").is_some_and(|ci| ci == "true");
+    let folder = tests.join("..").join(asked.unwrap_or_else(|| "../shared/bfcl".into()));
+    match folder.is_dir() {
+        true => Ok(Some(folder)),
+        false if is_needed => Err(format!("no questions at {}", folder.display())),
+        false => Ok(None),
+    }
 }
 
 /// The files with questions, in the order of their names.
@@ -108,5 +118,5 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, String> {
         }
     }
     files.sort();
-    Ok(files)
+    if files.is_empty() { Err(format!("no questions in {}", folder.display())) } else { Ok(files) }
 }

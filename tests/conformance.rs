@@ -1,14 +1,22 @@
-//! Compares toolkit, row by row, with what other tool systems were seen to do.
+//! Compares toolkit, row by row, with the recorded answers of other tool systems.
 //!
-//! The rows are read from the folder that `TOOLKIT_VECTORS` names. Where toolkit means to differ,
-//! `conformance/known_differences.json` says for which inputs and why; any other difference fails.
+//! The rows of `tests/data/vectors` are compared everywhere; they are enough for every rule. All recorded rows are in
+//! the folder that `TOOLKIT_VECTORS` names, by default `../shared/vectors`; where `CI` is `true` it has to be there.
+//! `conformance/known_differences.json` states toolkit's answer where it is meant to differ. Any other answer fails,
+//! and so does a rule that no row needs.
 //! `cargo test --test conformance -- names` reads only the files whose name contains `names`,
-//! and `--nocapture` lists the reasons that were needed.
+//! and `--nocapture` counts the differences for each rule.
 
+#[path = "conformance/answers.rs"]
+mod answers;
 #[path = "conformance/known.rs"]
 mod known;
+#[path = "conformance/places.rs"]
+mod places;
 #[path = "conformance/report.rs"]
 mod report;
+#[path = "conformance/schema_answers.rs"]
+mod schema_answers;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 
@@ -98,29 +106,52 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares the files and returns the number of rows that differ for no known reason.
+/// Compares the files and returns the number of rows that differ otherwise than stated, and of rules and files
+/// that are not as they should be.
 fn compare(arguments: &Arguments, out: &mut impl Write) -> Result<usize, String> {
     let mut say = |line: String| writeln!(out, "{line}").context("standard output");
-    let folder = vectors::folder();
-    if !folder.is_dir() {
-        say(format!("conformance: skipped, no vectors at {}", folder.display()))?;
-        return Ok(0);
-    }
     let rules = KnownDifferences::read()?;
-    let (mut passed, mut failed) = (0, 0);
-    for (name, check) in FILES.into_iter().filter(|(name, _)| arguments.wants(name)) {
-        let Some(file) = vectors::read(&folder, name)? else {
-            say(format!("{name}: skipped, not in {}", folder.display()))?;
-            continue;
-        };
-        let mut report = Report::new(name, &rules);
-        check(&file, &mut report).context(name)?;
-        report.lines(&file, arguments.reasons).into_iter().try_for_each(&mut say)?;
-        passed += report.passed();
-        failed += report.failed();
+    let mut counts = Counts::default();
+    for folder in vectors::folders()? {
+        say(format!("{}:", folder.display()))?;
+        for (name, check) in FILES.into_iter().filter(|(name, _)| arguments.wants(name)) {
+            let file = vectors::read(&folder, name)?;
+            let mut report = Report::new(name, &rules);
+            check(&file, &mut report).context(name)?;
+            report.lines(&file).into_iter().try_for_each(&mut say)?;
+            counts.add(&report);
+        }
     }
-    say(format!("\n{passed} passed, {failed} failed"))?;
+    if arguments.reasons {
+        rules.uses().try_for_each(|(reason, times)| say(format!("  {times} × {reason}")))?;
+    }
+    let Counts { agree, stated, mut failed } = counts;
+    if arguments.filters.is_empty() {
+        for rule in rules.unused() {
+            say(format!("  no row needs the rule {rule}"))?;
+            failed += 1;
+        }
+    }
+    let rows = agree + stated + counts.failed;
+    say(format!("\n{rows} rows: {agree} agree, {stated} differ as stated by {} rules", rules.len()))?;
+    say(format!("{} passed, {failed} failed", agree + stated))?;
     Ok(failed)
+}
+
+/// How many rows agree, differ as the rules state, and differ otherwise.
+#[derive(Default)]
+struct Counts {
+    agree: usize,
+    stated: usize,
+    failed: usize,
+}
+
+impl Counts {
+    fn add(&mut self, report: &Report<'_>) {
+        self.agree += report.agree();
+        self.stated += report.stated();
+        self.failed += report.failed();
+    }
 }
 
 /// What the command line asks for. Arguments of the usual test harness that mean nothing here are ignored.

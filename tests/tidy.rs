@@ -1,6 +1,19 @@
-//! The rules of the house that no compiler checks: floors, file sizes, first lines, forbidden words.
+//! The rules of the house that no compiler checks: floors, file sizes, names at the root, crates, and language.
+//!
+//! `cargo test --test tidy -- --nocapture` also prints the counts of the language for each room.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
+
+#[path = "tidy/crates.rs"]
+mod crates;
+#[path = "tidy/dependencies.rs"]
+mod dependencies;
+#[path = "tidy/language.rs"]
+mod language;
+#[path = "tidy/prose.rs"]
+mod prose;
+#[path = "tidy/root.rs"]
+mod root;
 
 use std::fs;
 use std::path::{Path, PathBuf};

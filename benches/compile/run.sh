@@ -2,12 +2,14 @@
 # What tools cost at compile time, beside the same functions without tools and beside the twin that every
 # framework with derived argument structs is: a struct per tool with `Deserialize` and `JsonSchema`.
 #
-# User CPU seconds of the one crate that holds the tools; its dependencies are built before. The least of several
-# rounds, because other work on the machine only ever adds. No network: the workspace's own Cargo.lock is used.
+# User CPU seconds of the one crate that holds the tools; its dependencies are fetched and built before, in the
+# versions of the workspace's own Cargo.lock. The least of several rounds, because other work on the machine only ever
+# adds.
 #
 #     benches/compile/run.sh              200 tools
 #     benches/compile/run.sh 50           another number
 #     benches/compile/run.sh --series     50, 200 and 800 tools: does the cost grow in proportion?
+#     benches/compile/run.sh --small      8 tools once, without release: do the three programs compile and work?
 #
 # ROUNDS (5) is how often each is measured. Fails if a target is missed.
 set -euo pipefail
@@ -20,13 +22,14 @@ crates=$target/crates
 rounds=${ROUNDS:-5}
 kinds="plain ours twin"
 
-export CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true CARGO_TERM_COLOR=never CARGO_TARGET_DIR=$target/build
+export CARGO_INCREMENTAL=0 CARGO_TERM_COLOR=never CARGO_TARGET_DIR=$target/build
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS
 
-# version_of PACKAGE: what the workspace is locked to.
+# version_of PACKAGE: that of the library's own dependencies. Tests may bring another one of the same name.
 version_of() {
-    awk -v wanted="\"$1\"" '$1 == "name" { name = $3 } $1 == "version" && name == wanted { gsub(/"/, "", $3); print $3; exit }' \
-        "$repo/Cargo.lock"
+    (cd "$repo" && unset CARGO_TARGET_DIR &&
+        cargo tree --quiet --locked -p toolkit-ai -e normal --prefix none --no-dedupe) |
+        awk -v wanted="$1" '$1 == wanted { print substr($2, 2); exit }'
 }
 
 # All three crates have the same dependencies, so that they are built once, with the same features.
@@ -62,6 +65,24 @@ cargo_quietly() {
     cargo "$@" --quiet --manifest-path "$crates/Cargo.toml"
 }
 
+# runs_well PROFILE COUNT: the programs with tools list and call them.
+runs_well() {
+    local kind listed program
+    for kind in ours twin; do
+        program=$CARGO_TARGET_DIR/$1/$kind
+        listed=$("$program" | grep -c '^tool_')
+        if [ "$listed" != "$2" ]; then
+            echo "$kind lists $listed tools" >&2
+            exit 1
+        fi
+        # tool_0 has one parameter, a bool or a number, and adds it to 0.
+        if [ "$("$program" tool_0 '{"limit":true}')" != 1 ]; then
+            echo "a call of tool_0 does not return 1 in $kind" >&2
+            exit 1
+        fi
+    done
+}
+
 # user_seconds KIND COMMAND...: of one compilation of that crate.
 user_seconds() {
     local TIMEFORMAT=%U kind=$1
@@ -72,22 +93,11 @@ user_seconds() {
 
 # Compiles everything once, and makes sure that the programs do what they should.
 warm_up() {
-    local count=$1 kind listed
     cargo_quietly check --workspace
     cargo_quietly build --release --workspace
-    for kind in ours twin; do
-        listed=$("$CARGO_TARGET_DIR/release/$kind" | grep -c '^tool_')
-        if [ "$listed" != "$count" ]; then
-            echo "$kind lists $listed tools" >&2
-            exit 1
-        fi
-    done
-    # tool_0 has one parameter, a bool or a number, and adds it to 0.
-    if [ "$("$CARGO_TARGET_DIR/release/ours" tool_0 '{"limit":true}')" != 1 ] ||
-        [ "$("$CARGO_TARGET_DIR/release/twin" tool_0 '{"limit":true}')" != 1 ]; then
-        echo "a call of tool_0 does not return 1" >&2
-        exit 1
-    fi
+    runs_well release "$1"
+    # Nothing is looked up from now on.
+    export CARGO_NET_OFFLINE=true
 }
 
 # Lines `kind check release bytes`, all measurements.
@@ -164,7 +174,15 @@ series() {
               sprintf("%.2f / %.2f", $8 - $2, $9 - $3) }'
 }
 
+small() {
+    generate 8
+    cargo_quietly build --workspace
+    runs_well debug 8
+    echo "8 tools: plain, ours and twin compile and work"
+}
+
 case ${1:-200} in
+--small) small ;;
 --series) series ;;
 *[!0-9]* | 0) sed -n '2,/^set /s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 *) run "${1:-200}" | report ;;

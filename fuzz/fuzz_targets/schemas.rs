@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_core::name::WireNames;
-use toolkit_core::schema::SchemaDialect;
+use toolkit_core::{ToolDefinition, ToolName};
+use toolkit_schema::SchemaDialect;
 use toolkit_wire::{ApiFormat, DefinitionOptions, StrictTools};
 
 fuzz_target!(|text: &str| {

@@ -17,9 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
         events.extend(end.events);
         let yielded = events.iter().filter(|event| matches!(event, StreamEvent::Call(_))).count();
         if yielded > 0 {
-            let calls = format.parse_calls(&end.response).expect("the response can be read");
-            assert_eq!(calls.len(), yielded, "{}", end.response);
-            assert!(format.assistant_messages(&end.response).is_ok());
+            let calls = format.parse_calls(&end.body).expect("the response can be read");
+            assert_eq!(calls.len(), yielded, "{}", end.body);
+            assert!(format.assistant_messages(&end.body).is_ok());
         }
     }
 });

@@ -94,7 +94,7 @@ fn read_stream(format: ApiFormat, body: &[u8], chance: &mut Chance) -> Result<Ve
         .into_iter()
         .filter_map(|event| if let StreamEvent::Call(call) = event { Some(call) } else { None })
         .collect();
-    let in_order = format.parse_calls(&end.response).map_err(|error| error.to_string())?;
+    let in_order = format.parse_calls(&end.body).map_err(|error| error.to_string())?;
     yielded.sort_by_key(|call| in_order.iter().position(|other| other.id == call.id));
     Ok(yielded)
 }

@@ -59,8 +59,9 @@ fn parse_tool_call(row: &Value) -> Result<Answers, String> {
 fn both(row: &Value, ours: impl Fn(ApiFormat) -> Result<Value, String>) -> Result<Answers, String> {
     let provider = text(row, "provider")?;
     let theirs = theirs(row, "answer")?;
-    let Ok(format) = format(provider) else {
-        return Ok(Answers { theirs, ours: Err(format!("there is no format `{provider}`")) });
+    let format = match format(provider) {
+        Ok(format) => format,
+        Err(unknown) => return Ok(Answers { theirs, ours: Err(unknown) }),
     };
     let same = |value: Value| {
         let value = read_arguments(&value);

@@ -3,46 +3,58 @@
 use serde_json::{Map, Value, json};
 use toolkit_core::tool::ToolKind;
 use toolkit_core::{ToolDefinition, ToolName};
-use toolkit_wire::{ApiFormat, WireError, interop};
+use toolkit_wire::{ApiFormat, DefinitionLoss, DefinitionReport, WireError, interop};
 
-use crate::formats::{encoded, for_each_provider, format, parts, schema_of, theirs};
+use crate::formats::{encoded, for_each_provider, format, lower_types, parts, schema_of, theirs};
 use crate::meaning;
+use crate::places;
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{entry, rows, text};
 
 /// `toolops_definitions*.json`
 pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
-    report.section(&for_each_provider(file, "definitions", "to")?, "definitions", &["answer"], |row| {
+    let each = for_each_provider(file, "definitions", "to")?;
+    report.section_with_facts(&each, "definitions", &["answer"], |row| {
         let provider = text(row, "provider")?;
-        let Ok(format) = format(provider) else {
-            return Ok(Answers { theirs: theirs(row, "answer")?, ours: Err(no_format(provider)) });
+        let format = match format(provider) {
+            Ok(format) => format,
+            Err(unknown) => {
+                return Ok((Answers { theirs: theirs(row, "answer")?, ours: Err(unknown) }, Value::Null));
+            }
         };
-        let ours = interop::definition_from_neutral(entry(row, "ir")?);
-        let ours = ours.map(|definition| parts(format, &encoded(format, &definition).0));
         let theirs = theirs(row, "answer")?.map(|tool| parts(format, &tool));
-        Ok(Answers { theirs, ours: answer(ours) })
+        Ok(match interop::definition_from_neutral(entry(row, "ir")?) {
+            Ok(definition) => {
+                let (tool, report) = encoded(format, &definition);
+                let ours = Ok(parts(format, &tool));
+                (Answers { theirs, ours }, facts(&definition, &report))
+            }
+            Err(refusal) => (Answers { theirs, ours: Err(refusal.to_string()) }, Value::Null),
+        })
     })?;
-    report.section(&derived(file)?, "meaning", &[], |row| {
-        let format = format(text(row, "provider")?)?;
-        let definition = interop::definition_from_neutral(entry(row, "ir")?);
-        Ok(Answers::values(
-            "kept",
-            definition.map_or("kept".to_owned(), |definition| meaning(format, &definition)),
-        ))
-    })?;
-    let missing = rows(file, "definitions")?.iter().flat_map(|row| missing(&row["ir"]));
-    report.section(&json!({"missing": missing.collect::<Vec<_>>()}), "missing", &["missing"], is_meant)?;
+    let each = rows(file, "definitions")?.iter().map(|row| &row["ir"]);
+    let definitions = each.filter_map(|ir| interop::definition_from_neutral(ir).ok());
+    derived(definitions.collect(), report)?;
     let back_again = for_each_provider(file, "definitions", "roundtrip")?;
-    report.section(&json!({"roundtrip": back_again["definitions"]}), "roundtrip", &["answer"], |row| {
+    let back_again = json!({"roundtrip": back_again["definitions"]});
+    report.section_with_facts(&back_again, "roundtrip", &["answer"], |row| {
         let Ok(format) = format(text(row, "provider")?) else {
-            return Ok(Answers::values(Value::Null, Value::Null));
+            return Ok((Answers::values(Value::Null, Value::Null), Value::Null));
         };
+        let mut written = Value::Null;
         let ours = interop::definition_from_neutral(entry(row, "ir")?).map(|definition| {
-            let parsed = format.parse_definitions(&encoded(format, &definition).0);
+            let tool = encoded(format, &definition).0;
+            written = parts(format, &tool);
+            let parsed = format.parse_definitions(&tool);
             parsed.map(|parsed| parsed.iter().map(neutral).collect::<Value>())
         });
         let theirs = theirs(row, "answer")?.map(|ir| [neutral_ir(&ir)].into_iter().collect());
-        Ok(Answers { theirs: back(theirs), ours: back(answer(ours.and_then(|parsed| parsed))) })
+        let ours = back(answer(ours.and_then(|parsed| parsed)));
+        let written = match format {
+            ApiFormat::Gemini => meaning::null_in_words(&written["parameters"]),
+            _ => written["parameters"].clone(),
+        };
+        Ok((Answers { theirs: back(theirs), ours }, json!({"written": written})))
     })?;
     report.section(file, "provider_names", &["to_provider", "from_provider"], provider_name)?;
     report.section(file, "from_native", &["ir"], from_native)
@@ -52,74 +64,83 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
 pub(crate) fn schemas_toolregistry(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let by_provider = for_each_provider(file, "schemas", "get_schema")?;
     let outputs = ["answer", "flatten_schema", "tool_parameters", "schema_hash"];
-    report.section(&by_provider, "schemas", &outputs, |row| {
+    report.section_with_facts(&by_provider, "schemas", &outputs, |row| {
         let format = format(text(row, "provider")?)?;
-        let name = ToolName::new("t").map_err(|error| error.to_string())?;
-        let definition = ToolDefinition::new(name, "d", entry(row, "parameters")?.clone());
-        let ours = parts(format, &encoded(format, &definition).0);
+        let definition = of_schema(entry(row, "parameters")?)?;
+        let (tool, report) = encoded(format, &definition);
+        let ours = parts(format, &tool);
         let theirs = theirs(row, "answer")?.map(|tool| match format {
             // Their `gemini` is one declaration without the list around it.
             ApiFormat::Gemini => parts(format, &json!({"function_declarations": [tool]})),
             _ => parts(format, &tool),
         });
-        Ok(Answers { theirs, ours: Ok(ours) })
+        Ok((Answers { theirs, ours: Ok(ours) }, facts(&definition, &report)))
     })?;
-    let meanings = |row: &Value| {
+    let definitions = rows(file, "schemas")?.iter().map(|row| of_schema(&row["parameters"]));
+    derived(definitions.collect::<Result<_, _>>()?, report)
+}
+
+fn of_schema(parameters: &Value) -> Result<ToolDefinition, String> {
+    let name = ToolName::new("t").map_err(|error| error.to_string())?;
+    Ok(ToolDefinition::new(name, "d", parameters.clone()))
+}
+
+/// What a rule may compare our schema with: the definition's, with its references resolved, and the losses.
+fn facts(definition: &ToolDefinition, report: &DefinitionReport) -> Value {
+    let losses = losses(report);
+    let losses: Vec<Value> = losses.iter().map(|(path, keyword)| json!([path, keyword])).collect();
+    let defined = places::resolved(&definition.parameters);
+    json!({"defined": defined, "original": definition.parameters, "losses": losses})
+}
+
+/// The losses of the parameters: where in the definition's schema, and which keyword.
+fn losses(report: &DefinitionReport) -> Vec<(String, String)> {
+    let losses = report.losses.iter().filter_map(|DefinitionLoss { loss, .. }| {
+        let path = loss.path.strip_prefix("/parameters")?;
+        Some((path.to_owned(), loss.keyword.clone()))
+    });
+    losses.collect()
+}
+
+/// Each definition in each of our formats, judged by itself: the schema in the request accepts the same values
+/// less the reported losses, and no keyword is missing that no loss names.
+fn derived(definitions: Vec<ToolDefinition>, report: &mut Report<'_>) -> Result<(), String> {
+    let functions: Vec<_> =
+        definitions.into_iter().filter(|definition| definition.kind == ToolKind::Function).collect();
+    let each = functions.iter().enumerate().flat_map(|(index, definition)| {
+        let parameters = &definition.parameters;
+        ApiFormat::ALL
+            .map(|format| json!({"index": index, "parameters": parameters, "provider": format.name()}))
+    });
+    let each: Vec<Value> = each.collect();
+    let of_row = |row: &Value| {
+        let index = entry(row, "index")?.as_u64().and_then(|index| usize::try_from(index).ok());
+        let definition = index.and_then(|index| functions.get(index)).ok_or("no such definition")?;
         let format = format(text(row, "provider")?)?;
-        let name = ToolName::new("t").map_err(|error| error.to_string())?;
-        let definition = ToolDefinition::new(name, "d", entry(row, "parameters")?.clone());
-        Ok(Answers::values("kept", meaning(format, &definition)))
+        let (tool, report) = encoded(format, definition);
+        Ok::<_, String>((format, definition, schema_of(format, &tool), losses(&report)))
     };
-    report.section(&json!({"meaning": by_provider["schemas"]}), "meaning", &outputs, meanings)?;
-    let schemas = rows(file, "schemas")?.iter();
-    let missing = schemas.flat_map(|row| missing(&json!({"name": "t", "parameters": row["parameters"]})));
-    report.section(&json!({"missing": missing.collect::<Vec<_>>()}), "missing", &["missing"], is_meant)
-}
-
-/// The rows in each of our formats.
-fn derived(file: &Value) -> Result<Value, String> {
-    let rows = rows(file, "definitions")?;
-    let each = |row: &Value| {
-        let ir = row["ir"].clone();
-        ApiFormat::ALL.map(|format| json!({"ir": ir, "provider": format.name()}))
-    };
-    Ok(json!({"meaning": rows.iter().flat_map(each).collect::<Vec<_>>()}))
-}
-
-/// `kept` if the schema in a request accepts what that of the definition accepts, or says what it
-/// cannot; else a value that shows the difference.
-fn meaning(format: ApiFormat, definition: &ToolDefinition) -> String {
-    let (tool, report) = encoded(format, definition);
-    let ours = meaning::without_nullable(&schema_of(format, &tool));
-    let mut meant = meaning::without_nullable(&definition.parameters);
-    if format == ApiFormat::Gemini {
-        meant = meaning::without_closing(&meant);
-    }
-    match meaning::difference(&meant, &ours) {
-        Some(value) if report.losses.is_empty() => format!("different for {value}, as {ours}"),
-        _ => "kept".to_owned(),
-    }
-}
-
-/// A row for each of our formats with the keywords of a function's schema that are nowhere in the schema of
-/// a request: each of them has to be meant.
-fn missing(ir: &Value) -> Vec<Value> {
-    let Ok(definition) = interop::definition_from_neutral(ir) else { return Vec::new() };
-    if definition.kind != ToolKind::Function {
-        return Vec::new();
-    }
-    let keywords = meaning::keywords(&definition.parameters, &Value::Null);
-    let row = |format: ApiFormat| {
-        let ours = meaning::keywords(&schema_of(format, &encoded(format, &definition).0), &Value::Null);
-        let missing = keywords.difference(&ours).map(|keyword| (keyword.clone(), json!("missing")));
-        json!({"provider": format.name(), "parameters": definition.parameters, "keywords": keywords,
-            "missing": missing.collect::<Map<_, _>>()})
-    };
-    ApiFormat::ALL.map(row).into()
-}
-
-fn is_meant(row: &Value) -> Result<Answers, String> {
-    Ok(Answers::values(json!({}), entry(row, "missing")?.clone()))
+    report.section(&json!({"meaning": each}), "meaning", &["index"], |row| {
+        let (format, definition, mut ours, losses) = of_row(row)?;
+        let mut defined = definition.parameters.clone();
+        if format == ApiFormat::Gemini {
+            // A function without parameters has no schema there.
+            ours = if ours.is_null() { json!({"type": "object"}) } else { ours };
+            lower_types(&mut ours);
+            defined = meaning::without_closing(&defined);
+        }
+        let (defined, ours) = (meaning::without_nullable(&defined), meaning::without_nullable(&ours));
+        Ok(Answers::values("kept", meaning::verdict(&defined, &ours, &losses)))
+    })?;
+    report.section_with_facts(&json!({"missing": each}), "missing", &["index"], |row| {
+        let (_, definition, ours, losses) = of_row(row)?;
+        let ours = if ours.is_null() { json!({"type": "object", "properties": {}}) } else { ours };
+        let defined = meaning::without_losses(&definition.parameters, &ours, &losses)?;
+        let (defined, there) = (places::resolved(&defined), meaning::keywords(&ours));
+        let missing = meaning::keywords(&defined).into_iter().filter(|keyword| !there.contains(keyword));
+        let missing: Map<_, _> = missing.map(|keyword| (keyword, json!("missing"))).collect();
+        Ok((Answers::values(json!({}), missing), json!({"defined": defined, "written": ours})))
+    })
 }
 
 fn provider_name(row: &Value) -> Result<Answers, String> {
@@ -151,8 +172,9 @@ fn from_native(row: &Value) -> Result<Answers, String> {
         Value::Array(list) => list.iter().map(neutral_ir).collect(),
         one => [neutral_ir(&one)].into_iter().collect(),
     });
-    let Ok(format) = format(provider) else {
-        return Ok(Answers { theirs, ours: Err(no_format(provider)) });
+    let format = match format(provider) {
+        Ok(format) => format,
+        Err(unknown) => return Ok(Answers { theirs, ours: Err(unknown) }),
     };
     let ours = format.parse_definitions(entry(row, "input")?);
     let ours = ours.map(|parsed| parsed.iter().map(neutral).collect::<Value>());
@@ -166,7 +188,7 @@ fn neutral(definition: &ToolDefinition) -> Value {
 /// The neutral form, where a schema of nothing is one of no parameters.
 fn neutral_ir(ir: &Value) -> Value {
     let mut ir = ir.clone();
-    crate::formats::lower_types(&mut ir["parameters"]);
+    lower_types(&mut ir["parameters"]);
     let schema = &ir["parameters"];
     if schema.is_null() || *schema == json!({}) || *schema == json!({"type": "object"}) {
         ir["parameters"] = json!({"type": "object", "properties": {}});
@@ -177,13 +199,9 @@ fn neutral_ir(ir: &Value) -> Value {
 /// One definition as its fields, several as a list.
 fn back(answer: Answer) -> Answer {
     answer.map(|list| match list.as_array().map(Vec::as_slice) {
-        Some([one]) => json!({"back": one}),
-        _ => json!({"back": list}),
+        Some([one]) => one.clone(),
+        _ => json!({"definitions": list}),
     })
-}
-
-fn no_format(provider: &str) -> String {
-    format!("there is no format `{provider}`")
 }
 
 fn answer<T>(ours: Result<T, WireError>) -> Result<T, String> {

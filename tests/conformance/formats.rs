@@ -5,15 +5,11 @@ use toolkit_core::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_wire::{ApiFormat, DefinitionOptions, DefinitionReport};
 
-use crate::meaning;
 use crate::vectors::{self, entry, text};
 
 /// The format that other systems call so.
 pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
-    match provider {
-        "gemini" => Ok(ApiFormat::Gemini),
-        name => name.parse().map_err(|error| format!("{error}")),
-    }
+    provider.parse().map_err(|error| format!("{error}"))
 }
 
 /// A definition as a request carries it, and what was said about it.
@@ -31,7 +27,6 @@ pub(crate) fn for_each_provider(file: &Value, section: &str, by: &str) -> Result
             let mut one = vectors::without(row, &[by, "to", "roundtrip"]);
             one["provider"] = json!(provider);
             one["answer"] = answer.clone();
-            one["keywords"] = json!(meaning::keywords(&row["parameters"], &row["ir"]["parameters"]));
             rows.push(one);
         }
     }

@@ -125,11 +125,12 @@ pub(crate) fn schemas(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
 }
 
 fn handed_over(runtime: &Runtime, dispatcher: &Dispatcher, call: ToolCall) -> Answer {
-    let pending = {
+    let batch = {
         let _running = runtime.enter();
-        dispatcher.handle(call)
+        dispatcher.batch([call])
     };
-    Ok(told(&runtime.block_on(pending)))
+    let results = runtime.block_on(batch.finish());
+    Ok(told(results.first().ok_or("there is no result")?))
 }
 
 fn told(result: &ToolResult) -> Value {

@@ -23,11 +23,9 @@ pub(crate) fn kosong(file: &Value, report: &mut Report<'_>) -> Result<(), String
         let theirs =
             theirs.map(|resolved| json!({"meaning": same(schema, &meaning::without_nullable(&resolved))}));
         let converted = SchemaDialect::Gemini.convert(schema);
-        let meaning = if converted.losses.is_empty() {
-            same(&meaning::without_closing(schema), &meaning::without_nullable(&converted.schema))
-        } else {
-            "kept".to_owned()
-        };
+        let losses: Vec<_> = converted.losses.into_iter().map(|loss| (loss.path, loss.keyword)).collect();
+        let ours = meaning::without_nullable(&converted.schema);
+        let meaning = meaning::verdict(&meaning::without_closing(schema), &ours, &losses);
         Ok(Answers { theirs, ours: Ok(json!({"meaning": meaning})) })
     })?;
     report.section(file, "generate_merging", &["result"], |row| {
@@ -86,7 +84,7 @@ fn streamed(parts: &Value) -> Result<Answer, String> {
     }
     let end = stream.finish();
     events.extend(end.events);
-    let parsed = match ApiFormat::OpenAiChat.parse_calls(&end.response) {
+    let parsed = match ApiFormat::OpenAiChat.parse_calls(&end.body) {
         Ok(calls) => calls,
         Err(error) => return Ok(Err(error.to_string())),
     };

@@ -52,8 +52,9 @@ fn in_format(
     ours: impl Fn(ApiFormat) -> Result<Answer, String>,
 ) -> Result<Answers, String> {
     let provider = text(row, "provider")?;
-    let Ok(format) = format(provider) else {
-        return Ok(Answers { theirs, ours: Err(format!("there is no format `{provider}`")) });
+    let format = match format(provider) {
+        Ok(format) => format,
+        Err(unknown) => return Ok(Answers { theirs, ours: Err(unknown) }),
     };
     let same = |value: Value| match format {
         ApiFormat::Gemini => snake_case(&read_arguments(&value)),

@@ -5,14 +5,116 @@ use std::collections::BTreeSet;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
+use crate::places;
+
 /// How deep a schema is searched for properties and allowed values.
 const DEEPEST: usize = 12;
 
+/// `kept` if our schema accepts the objects that the definition's accepts, less what the losses name; else the fault.
+/// Arguments are always an object.
+///
+/// A loss excuses its own meaning: without the keyword at its place the definition's schema has to accept all that ours
+/// accepts. Where a loss names a keyword that the definition does not have, ours says more there, and only there.
+pub(crate) fn verdict(defined: &Value, ours: &Value, losses: &[(String, String)]) -> String {
+    let Some(our_validator) = validator(ours) else { return format!("ours is no valid schema: {ours}") };
+    let Some(first) = validator(defined) else { return "kept".to_owned() };
+    let weaker = match without_losses(defined, ours, losses) {
+        Ok(weaker) => weaker,
+        Err(fault) => return fault,
+    };
+    let Some(weak) = validator(&weaker) else { return "kept".to_owned() };
+    let root_union =
+        losses.iter().find(|(path, keyword)| path.is_empty() && UNIONS.contains(&keyword.as_str()));
+    for value in samples(&[defined, ours]).into_iter().filter(Value::is_object) {
+        let is_ours = our_validator.is_valid(&value);
+        if is_ours && !weak.is_valid(&value) {
+            return format!("{value} is allowed by {ours}, and no loss says so");
+        }
+        let is_refused = !is_ours && first.is_valid(&value) && weak.is_valid(&value);
+        let is_mixed = || root_union.is_some_and(|(_, union)| mixes(&value, defined, union));
+        if is_refused && !is_mixed() {
+            return format!("{value} is refused by {ours}, and no loss says so");
+        }
+    }
+    "kept".to_owned()
+}
+
+const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
+
+/// The definition's schema without what the losses name; the fault, if one of them names what is not lost.
+pub(crate) fn without_losses(
+    defined: &Value,
+    ours: &Value,
+    losses: &[(String, String)],
+) -> Result<Value, String> {
+    let mut weaker = defined.clone();
+    for (path, keyword) in losses {
+        let without = weakened(&weaker, defined, ours, path, keyword)?;
+        // References may lead into a keyword that is no part of JSON Schema: they are still followed.
+        if validator(&without).is_some() || validator(defined).is_none() {
+            weaker = without;
+        }
+    }
+    Ok(weaker)
+}
+
+/// The definition's schema without what one loss names.
+fn weakened(
+    weaker: &Value,
+    defined: &Value,
+    ours: &Value,
+    path: &str,
+    keyword: &str,
+) -> Result<Value, String> {
+    let schema = defined.pointer(path).ok_or_else(|| format!("a loss at `{path}`, which is no place"))?;
+    Ok(match (schema.get(keyword), ours.pointer(path)) {
+        (Some(value), here) if here.and_then(|here| here.get(keyword)) == Some(value) => {
+            return Err(format!("`{keyword}` at `{path}` is reported as lost, and stands there"));
+        }
+        (Some(names), _) if keyword == "required" => {
+            let known = |name: &&Value| schema["properties"].get(name.as_str().unwrap_or_default()).is_some();
+            let names: Vec<&Value> = names.as_array().into_iter().flatten().filter(known).collect();
+            let mut schema = weaker.pointer(path).cloned().unwrap_or_default();
+            schema["required"] = json!(names);
+            places::with(weaker, path, schema)
+        }
+        (Some(_), here) if keyword == "$ref" => {
+            places::with(weaker, path, here.cloned().unwrap_or(json!({})))
+        }
+        (Some(_), _) => places::without(weaker, path, keyword),
+        (None, Some(_)) => {
+            // Branches of a union are put together, so the union is compared as one.
+            let path = path.split("/anyOf/").next().unwrap_or(path);
+            places::with(weaker, path, places::at(ours, path))
+        }
+        (None, None) => {
+            return Err(format!("`{keyword}` at `{path}` is reported as lost, and was not there"));
+        }
+    })
+}
+
+/// Whether no schema of the root's union that accepts an object names all its members.
+fn mixes(value: &Value, defined: &Value, union: &str) -> bool {
+    let names = |schema: &Value| -> BTreeSet<String> {
+        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    };
+    let own = names(defined);
+    let branches = defined[union].as_array().into_iter().flatten();
+    let mut fits = branches.map(|branch| {
+        let named = names(branch);
+        let mut members = value.as_object().into_iter().flatten();
+        let names_all = members.all(|(name, _)| named.contains(name) || own.contains(name));
+        names_all && validator(branch).is_some_and(|branch| branch.is_valid(value))
+    });
+    !fits.any(|fits| fits)
+}
+
 /// The first object that one of the schemas accepts and the other does not; `None` if they agree on all
-/// that are tried, or if one of them is no valid schema. Arguments are always an object.
-pub(crate) fn difference(one: &Value, other: &Value) -> Option<Value> {
-    let (first, second) = (validator(one)?, validator(other)?);
-    samples(one)
+/// that are tried. Ours has to be a valid schema.
+pub(crate) fn difference(theirs: &Value, ours: &Value) -> Option<Value> {
+    let Some(second) = validator(ours) else { return Some(json!("ours is no valid schema")) };
+    let first = validator(theirs)?;
+    samples(&[theirs])
         .into_iter()
         .filter(Value::is_object)
         .find(|value| first.is_valid(value) != second.is_valid(value))
@@ -22,11 +124,10 @@ fn validator(schema: &Value) -> Option<Validator> {
     jsonschema::draft202012::new(schema).ok()
 }
 
-/// The keywords that schemas use, and `required:unknown` where a name is required that is no property.
-pub(crate) fn keywords(one: &Value, other: &Value) -> BTreeSet<String> {
+/// The keywords that a schema uses.
+pub(crate) fn keywords(schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    collect_keywords(one, 0, &mut found);
-    collect_keywords(other, 0, &mut found);
+    collect_keywords(schema, 0, &mut found);
     found
 }
 
@@ -42,19 +143,6 @@ fn collect_keywords(schema: &Value, depth: usize, found: &mut BTreeSet<String>) 
                 schemas.values().for_each(|schema| collect_keywords(schema, depth + 1, found));
             }
             ("enum" | "const" | "default" | "examples", _) => {}
-            ("type", Value::Array(_)) => {
-                found.insert("type:several".to_owned());
-            }
-            ("required", Value::Array(names)) => {
-                let is_known = |name: &Value| {
-                    fields
-                        .get("properties")
-                        .is_some_and(|known| known.get(name.as_str().unwrap_or_default()).is_some())
-                };
-                if names.is_empty() || !names.iter().all(is_known) {
-                    found.insert("required:unknown".to_owned());
-                }
-            }
             (_, Value::Array(schemas)) => {
                 schemas.iter().for_each(|schema| collect_keywords(schema, depth + 1, found));
             }
@@ -68,6 +156,28 @@ pub(crate) fn without_nullable(schema: &Value) -> Value {
     each_schema(schema, &|fields| match fields.shift_remove("nullable") {
         Some(Value::Bool(true)) => json!({"anyOf": [fields, {"type": "null"}]}),
         _ => json!(fields),
+    })
+}
+
+/// A schema where `nullable` is written as the type `null`, or as a branch of it.
+pub(crate) fn null_in_words(schema: &Value) -> Value {
+    each_schema(schema, &|fields| {
+        if fields.get("nullable") != Some(&Value::Bool(true))
+            || fields.get("type").is_some_and(Value::is_array)
+        {
+            return json!(fields);
+        }
+        fields.shift_remove("nullable");
+        if let Some(Value::Array(branches)) = fields.get_mut("anyOf") {
+            branches.push(json!({"type": "null"}));
+        }
+        if let Some(kind) = fields.get_mut("type") {
+            *kind = json!([kind, "null"]);
+        }
+        if let Some(Value::Array(values)) = fields.get_mut("enum") {
+            values.push(Value::Null);
+        }
+        json!(fields)
     })
 }
 
@@ -101,9 +211,9 @@ fn each_schema(schema: &Value, change: &dyn Fn(&mut Map<String, Value>) -> Value
 
 /// Arguments to try: for each property that is named anywhere, objects with each value that may make a
 /// difference, alone and beside values for all others.
-fn samples(schema: &Value) -> Vec<Value> {
+fn samples(schemas: &[&Value]) -> Vec<Value> {
     let mut found = Found::default();
-    found.look(schema, 0);
+    schemas.iter().for_each(|schema| found.look(schema, 0));
     let plain = [
         json!(null),
         json!(true),

@@ -1,10 +1,11 @@
 //! Counting the rows that agree, and showing those that do not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::known::KnownDifferences;
+use crate::known::{Case, KnownDifferences, Verdict};
+use crate::places;
 use crate::vectors::{self, Context};
 
 /// What one side answers: a value, or the words of a refusal.
@@ -19,6 +20,7 @@ pub(crate) struct Answers {
 /// A place where the answers differ.
 struct Difference {
     place: String,
+    path: String,
     theirs: Value,
     ours: Value,
 }
@@ -28,24 +30,46 @@ impl Answers {
         Self { theirs: Ok(theirs.into()), ours: Ok(ours.into()) }
     }
 
-    /// Compares objects key by key; the words of a refusal may differ.
-    fn differences(self, section: &str) -> Vec<Difference> {
-        let at = |place: &str, theirs, ours| Difference { place: format!("{section}{place}"), theirs, ours };
-        let found = match (self.theirs, self.ours) {
+    /// Compares objects key by key, and `parameters` keyword by keyword; the words of a refusal may differ.
+    fn differences(&self, section: &str) -> Vec<Difference> {
+        let at = |place: &str, theirs: &Value, ours: &Value| Difference {
+            place: format!("{section}{place}"),
+            path: String::new(),
+            theirs: theirs.clone(),
+            ours: ours.clone(),
+        };
+        let found = match (&self.theirs, &self.ours) {
             (Err(_), Err(_)) => Vec::new(),
-            (Ok(theirs), Err(ours)) => return vec![at(".refused", theirs, ours.into())],
-            (Err(theirs), Ok(ours)) => return vec![at(".accepted", theirs.into(), ours)],
+            (Ok(theirs), Err(ours)) => return vec![at(".refused", theirs, &json!(ours))],
+            (Err(theirs), Ok(ours)) => return vec![at(".accepted", &json!(theirs), ours)],
             (Ok(Value::Object(theirs)), Ok(Value::Object(ours))) => {
                 let keys: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
                 let value = |answer: &Map<String, Value>, key| answer.get(key).cloned().unwrap_or_default();
                 keys.into_iter()
-                    .map(|key| at(&format!(".{key}"), value(&theirs, key), value(&ours, key)))
+                    .map(|key| at(&format!(".{key}"), &value(theirs, key), &value(ours, key)))
                     .collect()
             }
             (Ok(theirs), Ok(ours)) => vec![at("", theirs, ours)],
         };
-        found.into_iter().filter(|difference| difference.theirs != difference.ours).collect()
+        let differ = found.into_iter().filter(|difference| difference.theirs != difference.ours);
+        differ.flat_map(keyword_by_keyword).collect()
     }
+}
+
+/// A difference of two schemas as one for each keyword.
+fn keyword_by_keyword(difference: Difference) -> Vec<Difference> {
+    if !difference.place.ends_with(".parameters") {
+        return vec![difference];
+    }
+    let found = places::differences(&difference.theirs, &difference.ours).into_iter();
+    found
+        .map(|place| Difference {
+            place: format!("{}.{}", difference.place, place.keyword),
+            path: place.path,
+            theirs: place.theirs,
+            ours: place.ours,
+        })
+        .collect()
 }
 
 /// The outcome for one file.
@@ -54,29 +78,18 @@ pub(crate) struct Report<'a> {
     rules: &'a KnownDifferences,
     sections: BTreeSet<String>,
     agree: usize,
-    known: usize,
-    failed: usize,
-    reasons: BTreeMap<&'a str, usize>,
+    stated: usize,
     unexplained: Vec<String>,
 }
 
 impl<'a> Report<'a> {
     pub(crate) fn new(file: &'a str, rules: &'a KnownDifferences) -> Self {
-        Self {
-            file,
-            rules,
-            sections: BTreeSet::new(),
-            agree: 0,
-            known: 0,
-            failed: 0,
-            reasons: BTreeMap::new(),
-            unexplained: Vec::new(),
-        }
+        Self { file, rules, sections: BTreeSet::new(), agree: 0, stated: 0, unexplained: Vec::new() }
     }
 
     /// Compares every row of a section; no row, if the file has no such section.
     ///
-    /// What is not listed in `outputs` is the row's input, which the known differences look at.
+    /// Entries that are not listed in `outputs` are the row's input, which the rules look at.
     pub(crate) fn section(
         &mut self,
         file: &Value,
@@ -84,55 +97,78 @@ impl<'a> Report<'a> {
         outputs: &[&str],
         check: impl Fn(&Value) -> Result<Answers, String>,
     ) -> Result<(), String> {
+        self.section_with_facts(file, section, outputs, |row| Ok((check(row)?, Value::Null)))
+    }
+
+    /// Compares every row of a section. The rules see the facts that the check found as the entry `facts`.
+    pub(crate) fn section_with_facts(
+        &mut self,
+        file: &Value,
+        section: &str,
+        outputs: &[&str],
+        check: impl Fn(&Value) -> Result<(Answers, Value), String>,
+    ) -> Result<(), String> {
         self.sections.insert(section.to_owned());
         for row in vectors::rows(file, section)? {
-            let answers = check(row).with_context(|| format!("{section}: row {row}"))?;
-            self.row(section, &vectors::without(row, outputs), answers.differences(section));
+            let (answers, facts) = check(row).with_context(|| format!("{section}: row {row}"))?;
+            let mut input = vectors::without(row, outputs);
+            if let (Value::Object(fields), false) = (&mut input, facts.is_null()) {
+                fields.insert("facts".to_owned(), facts);
+            }
+            self.row(section, &input, &answers);
         }
         Ok(())
     }
 
-    fn row(&mut self, section: &str, input: &Value, differences: Vec<Difference>) {
+    fn row(&mut self, section: &str, input: &Value, answers: &Answers) {
+        let answer = answers.ours.clone().unwrap_or_else(Value::from);
+        let differences = answers.differences(section);
         if differences.is_empty() {
             self.agree += 1;
             return;
         }
         let mut unexplained = Vec::new();
-        for Difference { place, theirs, ours } in differences {
-            if let Some(reason) = self.rules.reason(self.file, &place, input) {
-                *self.reasons.entry(reason).or_default() += 1;
-            } else {
-                unexplained.push(format!("    {place}\n      theirs: {theirs}\n      ours:   {ours}"));
+        for Difference { place, path, theirs, ours } in &differences {
+            let case = Case { file: self.file, place, path, input, theirs, ours, answer: &answer };
+            if let Verdict::Otherwise(reasons) = self.rules.verdict(&case) {
+                let mut lines = format!("    {place} {path}\n      theirs: {theirs}\n      ours:   {ours}");
+                lines.extend(reasons.iter().map(|reason| format!("\n      not so: {reason}")));
+                unexplained.push(lines);
             }
         }
         if unexplained.is_empty() {
-            self.known += 1;
-            return;
+            self.stated += 1;
+        } else {
+            self.unexplained.push(format!(
+                "  {}: {section} of {input}\n{}",
+                self.file,
+                unexplained.join("\n")
+            ));
         }
-        self.failed += 1;
-        self.unexplained.push(format!("  {}: {section} of {input}\n{}", self.file, unexplained.join("\n")));
     }
 
-    /// Rows that agree or are known to differ.
-    pub(crate) fn passed(&self) -> usize {
-        self.agree + self.known
+    /// Rows that agree.
+    pub(crate) fn agree(&self) -> usize {
+        self.agree
     }
 
-    /// Rows that differ for no known reason.
+    /// Rows that differ as the rules state.
+    pub(crate) fn stated(&self) -> usize {
+        self.stated
+    }
+
+    /// Rows that differ otherwise.
     pub(crate) fn failed(&self) -> usize {
-        self.failed
+        self.unexplained.len()
     }
 
-    /// The counts, the sections that nobody compares, the differences and, if wanted, the reasons.
-    pub(crate) fn lines(&self, file: &Value, with_reasons: bool) -> Vec<String> {
-        let Self { file: name, agree, known, .. } = self;
-        let rows = self.passed() + self.failed;
-        let mut lines = vec![format!("{name}: agree {agree} of {rows}, {known} known differences")];
+    /// The counts, the sections that are not compared, and the differences that no rule states.
+    pub(crate) fn lines(&self, file: &Value) -> Vec<String> {
+        let Self { file: name, agree, stated, .. } = self;
+        let rows = agree + stated + self.failed();
+        let mut lines = vec![format!("{name}: agree {agree} of {rows}, {stated} differ as stated")];
         let unknown = vectors::sections(file).filter(|section| !self.sections.contains(*section));
         lines.extend(unknown.map(|section| format!("  {section}: not compared")));
-        if with_reasons {
-            lines.extend(self.reasons.iter().map(|(reason, times)| format!("  {times} × {reason}")));
-        }
         lines.extend(self.unexplained.iter().cloned());
         lines
     }

@@ -46,7 +46,7 @@ fn parts(cut: &str) -> Value {
     let after = words.and_then(|(_, rest)| rest.split_once(" chars) ..."));
     match (words, after) {
         (Some((head, _)), Some((missing, tail))) => {
-            json!({"head": head, "missing": missing, "tail": tail.trim_start_matches('\n')})
+            json!({"head": head, "missing": missing, "tail": tail.strip_prefix('\n').unwrap_or(tail)})
         }
         _ => json!({"head": cut, "missing": null, "tail": ""}),
     }

@@ -8,6 +8,9 @@ use toolkit::{
 use crate::report::{Answers, Report};
 use crate::vectors::{Context, entry, flag};
 
+/// The name of the argument in the original.
+const THEIR_REASON: &str = "toolcall_reason";
+
 /// `think_augment` of `schemas_toolregistry.json`
 pub(crate) fn think(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     report.section(file, "think_augment", &["get_schemas", "tool.get_schema (no registry)"], |row| {
@@ -46,9 +49,11 @@ fn function(tool: &Value) -> Result<&Value, String> {
 /// The names of the arguments in their order, those that are required, and the reason, less the
 /// spelling of its type.
 fn arguments(schema: &Value) -> Value {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let names: Vec<&String> = properties.into_iter().flat_map(|properties| properties.keys()).collect();
-    let reason = schema.pointer("/properties/call_reason/description");
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let names = properties.clone().map(|(name, _)| if name == THEIR_REASON { "call_reason" } else { name });
+    let mut reasons = properties.filter(|(name, _)| *name == THEIR_REASON || *name == "call_reason");
+    let reason = reasons.next().and_then(|(_, reason)| reason.get("description"));
+    let names: Vec<&str> = names.collect();
     json!({"names": names, "required": schema.get("required"), "reason": reason})
 }
 
@@ -56,7 +61,7 @@ fn arguments(schema: &Value) -> Value {
 fn of_schema(schema: &Value, think: Option<bool>) -> Result<Described, String> {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.shift_remove("call_reason");
+        properties.shift_remove(THEIR_REASON);
     }
     let mut metadata = ToolMetadata::default();
     metadata.call_reason = think;

@@ -23,20 +23,24 @@ impl<T, E: Display> Context<T> for Result<T, E> {
     }
 }
 
-/// The folder with the vector files.
-pub(crate) fn folder() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    workspace.join(env::var_os("TOOLKIT_VECTORS").unwrap_or_else(|| "../shared/vectors".into()))
+/// The folders with vector files: the one of this repository, and that of all rows. The second one may be absent
+/// where it is not asked for and no CI runs.
+pub(crate) fn folders() -> Result<Vec<PathBuf>, String> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let asked = env::var_os("TOOLKIT_VECTORS");
+    let is_needed = asked.is_some() || env::var_os("CI").is_some_and(|ci| ci == "true");
+    let all = tests.join("..").join(asked.unwrap_or_else(|| "../shared/vectors".into()));
+    if is_needed && !all.is_dir() {
+        return Err(format!("no vectors at {}", all.display()));
+    }
+    let own = tests.join("data/vectors");
+    Ok([own].into_iter().chain(all.is_dir().then_some(all)).collect())
 }
 
-/// Reads a vector file; `None` if there is no such file.
-pub(crate) fn read(folder: &Path, name: &str) -> Result<Option<Value>, String> {
-    let path = folder.join(name);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let text = fs::read_to_string(&path).context(name)?;
-    serde_json::from_str(&without_nan(&text)).context(name).map(Some)
+/// Reads a vector file.
+pub(crate) fn read(folder: &Path, name: &str) -> Result<Value, String> {
+    let text = fs::read_to_string(folder.join(name)).context(name)?;
+    serde_json::from_str(&without_nan(&text)).context(name)
 }
 
 /// Python writes `NaN`, which is no JSON; `null` stands for it. Within texts it stays.

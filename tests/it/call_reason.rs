@@ -14,7 +14,7 @@ fn add(a: i64, #[param(default = 1)] b: i64) -> i64 {
 /// Asks for a reason whatever the registry says.
 #[tool(register = false, call_reason)]
 fn always(context: &ToolContext) -> String {
-    context.reason().unwrap_or("none").to_owned()
+    context.call_reason().unwrap_or("none").to_owned()
 }
 
 /// Never asks for one.
@@ -88,7 +88,7 @@ async fn tools_do_not_see_it_and_results_tell_it() {
     assert!(texts[1].contains("`c`") && !texts[1].contains("call_reason"), "{}", texts[1]);
     assert_eq!(texts[2], "To see");
     assert!(texts[3].contains("`call_reason`"), "{}", texts[3]);
-    let reasons: Vec<Option<&str>> = results.iter().map(|result| result.reason.as_deref()).collect();
+    let reasons: Vec<Option<&str>> = results.iter().map(|result| result.call_reason.as_deref()).collect();
     assert_eq!(reasons, [Some("To sum up"), Some("To fail"), Some("To see"), None, None]);
 }
 

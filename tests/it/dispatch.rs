@@ -144,7 +144,7 @@ async fn the_stream_gives_what_is_done_first() {
         call("fast", "echo", r#"{"n": 1}"#),
         call("none", "nope", ""),
     ];
-    let mut stream = dispatcher().dispatch_stream(calls);
+    let mut stream = dispatcher().batch(calls);
     assert_eq!(stream.len(), 3);
     let mut order = Vec::new();
     while let Some(result) = stream.next().await {

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Builder;
-use toolkit::dispatch::BatchHandle;
 use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind, ToolEvents};
 use toolkit::middleware::{Approval, Callbacks, PermissionRule, Permissions, Retry};
 use toolkit::prelude::*;
@@ -136,7 +135,7 @@ async fn an_event_says_which_call_it_is_of_and_how_it_went() {
         ("batch", serde_json::json!(0)),
         ("invocation_id", "run 7".into()),
         ("agent_name", "analyst".into()),
-        ("reason", "to see".into()),
+        ("call_reason", "to see".into()),
         ("arguments_bytes", r#"{"n": "17"}"#.len().into()),
         ("output_bytes", 2.into()),
         ("attempts", 1.into()),
@@ -345,20 +344,20 @@ proptest! {
             dispatcher = dispatcher.with_middleware(pauses).with_max_concurrency(2);
         }
         let asked: Vec<ToolCall> = calls.iter().map(|(tool, arguments, id)| call(id, tool, arguments)).collect();
-        let handle = BatchHandle::new();
-        match cancelled {
-            Some("all") => handle.cancel(),
-            Some(id) => handle.cancel_call(id),
-            None => {}
-        }
         runtime.block_on(async {
+            let mut batch = dispatcher.batch([]);
+            match cancelled {
+                Some("all") => batch.cancel(),
+                Some(id) => batch.cancel_call(id),
+                None => {}
+            }
+            batch.extend(asked.clone());
             match streamed {
-                None => drop(dispatcher.dispatch_with(asked.clone(), handle).await),
+                None => drop(batch.finish().await),
                 // The rest is dropped.
                 Some(wanted) => {
-                    let mut stream = dispatcher.dispatch_stream_with(asked.clone(), handle);
                     for _ in 0..wanted {
-                        stream.next().await;
+                        batch.next().await;
                     }
                 }
             }

@@ -67,7 +67,7 @@ fn streams_give_every_call_before_they_end() {
         let yielded = push_all(&mut stream, events);
         let end = stream.finish();
         assert_eq!(end.events, [], "{format}");
-        assert_eq!(format.parse_calls(&end.response).unwrap(), yielded, "{format}");
+        assert_eq!(format.parse_calls(&end.body).unwrap(), yielded, "{format}");
         assert!(!yielded.is_empty());
     });
 }
@@ -87,10 +87,10 @@ async fn a_stream_may_end_anywhere() {
             if calls.is_empty() {
                 continue;
             }
-            let mut parsed = format.parse_calls(&end.response).unwrap();
+            let mut parsed = format.parse_calls(&end.body).unwrap();
             parsed.sort_by_key(|call| calls.iter().position(|other| other.id == call.id));
             assert_eq!(parsed, calls, "{format} after {length} events");
-            histories.push((format, end.response, calls));
+            histories.push((format, end.body, calls));
         }
     });
     for (format, response, calls) in histories {

@@ -5,6 +5,7 @@
 mod agreement;
 mod argument_views;
 mod arguments;
+mod batches;
 mod call_reason;
 mod closures;
 mod constraints;
@@ -21,7 +22,6 @@ mod middleware_context;
 mod middleware_limits;
 mod names;
 mod one_result;
-mod open_batch;
 mod output_schemas;
 mod outputs;
 mod providers;

@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::dispatch::BatchHandle;
 use toolkit::middleware::{
     Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Retry,
     ToolRequest,
 };
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ErrorKind, ToolTag};
+use toolkit::{CancellationToken, ErrorKind, ToolTag};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
@@ -126,7 +125,7 @@ async fn a_closure_may_change_arguments_and_results() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(|request: ToolRequest, next: Next| async move {
         assert_eq!(request.call_id().map(ToString::to_string), Some("call".to_owned()));
-        let mut arguments = request.arguments_value()?;
+        let mut arguments = request.arguments_value()?.clone();
         arguments["n"] = json!(arguments["n"].as_i64().unwrap_or(0) + 1);
         let output = next.run(request.with_arguments(arguments)).await?;
         Ok(ToolOutput::text(format!("<{}>", output.to_text())))
@@ -158,11 +157,11 @@ async fn whatever_a_middleware_does_every_call_has_its_result() {
         }
     });
     let ids = ["panics", "panics later", "waits", "twice", "plain"];
-    let handle = BatchHandle::new();
-    let batch = dispatcher.dispatch_with(ids.map(|id| call(id, "double", r#"{"n": 1}"#)), handle.clone());
+    let token = CancellationToken::new();
+    let batch = dispatcher.dispatch_with(ids.map(|id| call(id, "double", r#"{"n": 1}"#)), token.clone());
     let cancel = async {
         sleep(Duration::from_millis(20)).await;
-        handle.cancel();
+        token.cancel();
     };
     let (results, ()) = tokio::join!(batch, cancel);
     let panicked = "Tool `mw-double` panicked";
@@ -337,14 +336,14 @@ fn identical_calls_of_a_batch_run_once() {
 async fn a_cancelled_call_is_not_the_answer_to_its_twin() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Deduplicate::new());
-    let handle = BatchHandle::new();
     let wait = |id| call(id, "wait", r#"{"key": "a", "ms": 100}"#);
-    let batch = dispatcher.dispatch_with([wait("1"), wait("2")], handle.clone());
+    let mut batch = dispatcher.batch([wait("1"), wait("2")]);
+    let first = batch.call_token("1");
     let cancel = async {
         sleep(Duration::from_millis(50)).await;
-        handle.cancel_call("1");
+        first.cancel();
     };
-    let (results, ()) = tokio::join!(batch, cancel);
+    let (results, ()) = tokio::join!(batch.finish(), cancel);
     assert_eq!(texts(&results), ["Tool `mw-wait` was cancelled before it finished", "a"]);
     assert_eq!(script.taken(), ["begin a", "begin a", "end a"]);
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::dispatch::BatchHandle;
 use toolkit::middleware::Cache;
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
@@ -102,13 +101,13 @@ fn calls_at_the_same_time_run_once() {
 async fn when_the_one_that_runs_is_cancelled_another_runs() {
     let setup = setup(&Cache::new(9).for_tool("*"));
     let calls = ["1", "2", "3"].map(|id| ToolCall::new(id, "look", r#"{"query": "a"}"#));
-    let handle = BatchHandle::new();
-    let batch = setup.dispatcher.dispatch_with(calls.clone(), handle.clone());
+    let mut batch = setup.dispatcher.batch(calls);
+    let first = batch.call_token("1");
     let cancel = async {
         sleep(Duration::from_millis(500)).await;
-        handle.cancel_call("1");
+        first.cancel();
     };
-    let (results, ()) = tokio::join!(batch, cancel);
+    let (results, ()) = tokio::join!(batch.finish(), cancel);
     assert_eq!(texts(&results), ["Tool `look` was cancelled before it finished", "a 2", "a 2"]);
     // Also if nobody is left to say so.
     let dropped = tokio::time::timeout(Duration::from_millis(500), setup.dispatch(&[("look", "b")]));

@@ -21,7 +21,7 @@ fn note(#[param(alias = "count")] attempts: usize, context: &ToolContext) -> Res
 #[tool(register = false, blocking, timeout = "5s", call_reason)]
 fn look(context: &ToolContext) -> String {
     let has_time = context.time_left().is_some_and(|left| left <= Duration::from_secs(5));
-    format!("{has_time} {:?}", context.reason())
+    format!("{has_time} {:?}", context.call_reason())
 }
 
 /// Waits at its first attempt until the second has begun, and writes then.
@@ -92,14 +92,14 @@ async fn middleware_sees_the_reason_apart_from_the_arguments() {
     let seen = Arc::new(Mutex::new(None));
     let watch = seen.clone();
     let look = Callbacks::new().before(move |request: &mut ToolRequest| {
-        let reason = request.context().reason().map(str::to_owned);
+        let reason = request.context().call_reason().map(str::to_owned);
         *watch.lock().unwrap() = Some((request.arguments().to_owned(), reason));
         None
     });
     let dispatcher = dispatcher(&Session::new("s")).with_middleware(look);
     let results = dispatcher.dispatch([ToolCall::new("1", "look", r#"{"call_reason": "To see"}"#)]).await;
     assert_eq!(results[0].to_text(), r#"true Some("To see")"#);
-    assert_eq!(results[0].reason.as_deref(), Some("To see"));
+    assert_eq!(results[0].call_reason.as_deref(), Some("To see"));
     assert_eq!(seen.lock().unwrap().take(), Some(("{}".to_owned(), Some("To see".to_owned()))));
 }
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::dispatch::BatchHandle;
 use toolkit::middleware::{AttemptLimit, RateLimit};
 use toolkit::prelude::*;
-use toolkit::{ErrorKind, RunContext};
+use toolkit::{CancellationToken, ErrorKind, RunContext};
 
 /// Tells how many milliseconds have passed.
 #[tool(namespace = "rate")]
@@ -105,12 +104,12 @@ async fn who_waits_for_its_time_holds_no_place() {
 async fn who_waits_for_its_time_can_be_cancelled() {
     let limit = RateLimit::new().for_all(1, 20 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
-    let handle = BatchHandle::new();
+    let token = CancellationToken::new();
     let calls = [call("other", ""), call("search", "")];
-    let batch = dispatcher.dispatch_with(calls, handle.clone());
+    let batch = dispatcher.dispatch_with(calls, token.clone());
     let cancel = async {
         sleep(SECOND).await;
-        handle.cancel();
+        token.cancel();
     };
     let started = Instant::now();
     let (results, ()) = tokio::join!(batch, cancel);

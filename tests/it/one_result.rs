@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep, timeout};
-use toolkit::dispatch::BatchHandle;
 use toolkit::middleware::{
     Approval, AttemptLimit, Deduplicate, PermissionRule, Permissions, RateLimit, Retry,
 };
@@ -259,23 +258,25 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
 
 /// Asks, cancels at the time, and gives what came back.
 async fn run(dispatcher: &Dispatcher, world: &World, calls: Vec<ToolCall>) -> Vec<ToolResult> {
-    let handle = BatchHandle::new();
+    let mut batch = dispatcher.batch(calls);
+    let (whole, single) =
+        (batch.cancellation_token(), world.cancel_one.map(|(n, _)| batch.call_token(format!("call {n}"))));
     let cancels = async {
         let all = async {
             if let Some(ms) = world.cancel_all_after_ms {
                 sleep(Duration::from_millis(ms)).await;
-                handle.cancel();
+                whole.cancel();
             }
         };
         let one = async {
-            if let Some((n, ms)) = world.cancel_one {
+            if let (Some((_, ms)), Some(single)) = (world.cancel_one, single) {
                 sleep(Duration::from_millis(ms)).await;
-                handle.cancel_call(format!("call {n}"));
+                single.cancel();
             }
         };
         tokio::join!(all, one)
     };
-    let (results, _) = tokio::join!(dispatcher.dispatch_with(calls, handle.clone()), cancels);
+    let (results, _) = tokio::join!(batch.finish(), cancels);
     results
 }
 

@@ -1,16 +1,16 @@
 //! Tools of something else beside the program's own, and calls that are handed over one by one.
 
 use serde_json::json;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit::definition::ProvidedTool;
-use toolkit::dispatch::BatchHandle;
+use toolkit::middleware::{Next, ToolRequest};
 use toolkit::name::Separator;
 use toolkit::prelude::*;
 use toolkit::{
-    AdaptedTool, ArgumentTransform, Dispatcher, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture,
-    ToolName, ToolProvider,
+    AdaptedTool, ArgumentTransform, Batch, Dispatcher, ErrorKind, LiveRegistry, RunContext, Session,
+    ToolDefinition, ToolFuture, ToolName, ToolProvider,
 };
 
 /// Something that is not of this program.
@@ -127,16 +127,20 @@ async fn a_dispatcher_is_a_provider_with_rules_of_its_own() {
     assert_eq!(results[1].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
 }
 
+fn only(mut results: Vec<ToolResult>) -> ToolResult {
+    results.pop().expect("one result")
+}
+
 #[tokio::test]
 async fn a_call_that_is_handed_over_runs_at_once_and_always_has_a_result() {
     let dispatcher = Dispatcher::new(ToolRegistry::from_tools(tools![add, forever]).expect("two tools"))
         .expect("complete");
-    let added = dispatcher.handle(ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#));
-    let unknown = dispatcher.handle(ToolCall::new("2", "sub", "bad"));
-    let handle = BatchHandle::new();
-    let stopped = dispatcher.handle_with(ToolCall::new("3", "forever", "{}"), handle.clone());
-    handle.cancel();
-    let (added, unknown, stopped) = (added.await, unknown.await, stopped.await);
+    let added = dispatcher.batch([ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#)]);
+    let unknown = dispatcher.batch([ToolCall::new("2", "sub", "bad")]);
+    let mut stopped = dispatcher.batch([ToolCall::new("3", "forever", "{}")]);
+    stopped.cancel();
+    let [added, unknown, stopped] = [added, unknown, stopped].map(Batch::finish);
+    let (added, unknown, stopped) = (only(added.await), only(unknown.await), only(stopped.await));
     assert_eq!((added.to_text().as_ref(), added.call_id.as_str()), ("3", "1"));
     assert_eq!(unknown.error().map(ToolError::kind), Some(ErrorKind::NotFound));
     assert_eq!(stopped.error().map(ToolError::kind), Some(ErrorKind::Cancelled));
@@ -146,8 +150,76 @@ async fn a_call_that_is_handed_over_runs_at_once_and_always_has_a_result() {
 fn a_call_without_a_runtime_has_a_result_too() {
     let dispatcher =
         Dispatcher::new(ToolRegistry::from_tools(tools![add]).expect("one tool")).expect("complete");
-    let pending = dispatcher.handle(ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#));
+    let pending = dispatcher.batch([ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#)]).finish();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let result = runtime.block_on(pending);
+    let result = only(runtime.block_on(pending));
     assert_eq!(result.to_text(), "Error running tool: there is no tokio runtime to run it on");
+}
+
+/// Remembers a value in the session.
+#[tool(register = false)]
+fn remember(ctx: &ToolContext, value: i64) -> Option<String> {
+    ctx.session().set("value", value);
+    ctx.agent_name().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn a_dispatcher_without_a_run_takes_part_in_the_callers() {
+    let inner =
+        Dispatcher::new(ToolRegistry::from_tools(tools![remember]).expect("one tool")).expect("complete");
+    let mut registry = ToolRegistry::new();
+    registry.register_provider(inner).expect("no collisions");
+    let session = Session::new("1");
+    let run = RunContext::new().with_agent_name("analyst").with_session(session.clone());
+    let outer = Dispatcher::new(registry).expect("complete").with_run(run);
+    let results = outer.dispatch([ToolCall::new("1", "remember", r#"{"value": 7}"#)]).await;
+    assert_eq!(results[0].to_text(), "analyst");
+    assert_eq!(
+        results[0].actions.state_delta["value"],
+        Some(7.into()),
+        "the change is that of the outer call"
+    );
+    assert_eq!(session.get("value"), Some(7.into()));
+}
+
+/// A tool around another one that forwards nothing but definition and call.
+struct Wrapper(Arc<dyn Tool>);
+
+impl Tool for Wrapper {
+    fn definition(&self) -> &ToolDefinition {
+        self.0.definition()
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        self.0.call(arguments, context)
+    }
+}
+
+struct Needed;
+
+/// Writes to a file.
+#[tool(lane = "path", register = false)]
+fn write(#[param(alias = "file")] path: String, #[state] _needed: &Needed) -> String {
+    path
+}
+
+#[tokio::test]
+async fn a_wrapper_keeps_aliases_lane_and_state_needs() {
+    let tool = Wrapper(Arc::new(write::tool()));
+    assert_eq!(tool.definition().parameter_named("file"), Some("path"));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    let registry = ToolRegistry::from_tools([tool]).expect("one tool");
+    let error = Dispatcher::new(registry.clone()).expect_err("the state is missing");
+    assert!(error.to_string().contains("Needed"), "{error}");
+    let dispatcher = Dispatcher::new(registry.with_state(Needed)).expect("complete").with_middleware(
+        move |request: ToolRequest, next: Next| {
+            let canonical = request.canonical_arguments().map(str::to_owned);
+            log.lock().expect("no panic").push(canonical);
+            next.run(request)
+        },
+    );
+    let results = dispatcher.dispatch([ToolCall::new("1", "write", r#"{"file": "a"}"#)]).await;
+    assert_eq!(results[0].to_text(), "a");
+    assert_eq!(*seen.lock().expect("no panic"), [Some(r#"{"path":"a"}"#.to_owned())]);
 }

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::ErrorKind;
-use toolkit::dispatch::BatchHandle;
 use toolkit::prelude::*;
+use toolkit::{CancellationToken, ErrorKind};
 
 /// What ran when. Each test lends its own to the tools.
 #[derive(Default)]
@@ -293,21 +292,21 @@ async fn no_time_no_limit_and_nothing_said_are_three_things() {
 #[tokio::test(start_paused = true)]
 async fn one_call_can_be_cancelled_whatever_it_waits_for() {
     let (log, dispatcher) = setup();
-    let handle = BatchHandle::new();
-    handle.cancel_call("0");
-    let batch = dispatcher.dispatch_with((0..5).map(|n| alone_call(n, 100)), handle.clone());
+    let mut batch = dispatcher.batch([]);
+    batch.cancel_call("0");
+    batch.extend((0..5).map(|n| alone_call(n, 100)));
+    let (all, tokens) = (batch.cancellation_token(), ["1", "3"].map(|id| batch.call_token(id)));
     let cancel = async {
         sleep(Duration::from_millis(50)).await;
         // The first has run for a while, the third waits for its turn.
-        handle.cancel_call("1");
-        handle.cancel_call("3");
+        tokens.iter().for_each(CancellationToken::cancel);
     };
-    let (results, ()) = tokio::join!(batch, cancel);
+    let (results, ()) = tokio::join!(batch.finish(), cancel);
     let cancelled = "Tool `jobs-alone` was cancelled before it finished";
     assert_eq!(texts(&results), [cancelled, cancelled, "2", cancelled, "4"]);
     assert_eq!(results[3].duration, Duration::ZERO);
     assert_eq!(log.lines(), ["alone 2", "alone 4"]);
-    assert!(log.is_empty() && !handle.is_cancelled());
+    assert!(log.is_empty() && !all.is_cancelled());
     let again = dispatcher.dispatch([alone_call(9, 1)]).await;
     assert_eq!(texts(&again), ["9"]);
 }
@@ -317,7 +316,7 @@ async fn a_dropped_batch_gives_up_its_places() {
     let (log, dispatcher) = setup();
     let calls = || (0..4).map(|n| alone_call(n, 100));
     assert!(tokio::time::timeout(Duration::from_millis(150), dispatcher.dispatch(calls())).await.is_err());
-    let mut stream = dispatcher.dispatch_stream(calls());
+    let mut stream = dispatcher.batch(calls());
     assert_eq!(stream.next().await.map(|result| result.position), Some(0));
     drop(stream);
     let results = dispatcher.dispatch([alone_call(9, 1)]).await;
@@ -469,14 +468,15 @@ proptest! {
                     };
                     call(id, tool, arguments)
                 }).collect();
-                let handle = BatchHandle::new();
-                let (dispatcher, cancelled) = (dispatcher.clone(), cancel.clone());
-                let canceller = handle.clone();
-                running.push((calls.len(), tokio::spawn(async move { dispatcher.dispatch_with(calls, handle).await })));
+                let count = calls.len();
+                let mut batch = dispatcher.batch(calls);
+                let cancelled: Vec<_> =
+                    cancel.iter().map(|(id, after)| (batch.call_token(id.to_string()), *after)).collect();
+                running.push((count, tokio::spawn(batch.finish())));
                 tokio::spawn(async move {
-                    for (id, after) in cancelled {
+                    for (token, after) in cancelled {
                         sleep(Duration::from_millis(after)).await;
-                        canceller.cancel_call(id.to_string());
+                        token.cancel();
                     }
                 });
             }
@@ -492,11 +492,9 @@ proptest! {
             }
             // Whatever held a permit must have given it back, or this never ends.
             let order = log.lines();
-            let handle = BatchHandle::new();
-            let last = dispatcher.dispatch_with(
+            let last = dispatcher.dispatch(
                 [alone_call(1, 0), call(2, "breaks", r#"{"ms": 0}"#), call(3, "pair", r#"{"ms": 0}"#),
                  call(4, "write", r#"{"path": "a", "text": "end", "ms": 0}"#), call(5, "block", r#"{"ms": 0}"#)],
-                handle,
             );
             let last = tokio::time::timeout(Duration::from_secs(20), last).await;
             assert_eq!(last.expect("a permit was lost").len(), 5);

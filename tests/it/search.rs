@@ -43,7 +43,11 @@ fn write_file(path: String, text: String) -> String {
 /// Current weather for a city. Uses an API.
 #[tool(register = false, defer, name = "geo.weather")]
 fn weather(context: &ToolContext, city: String, #[param(default = 1)] days: u64) -> String {
-    format!("{}: sun in {city} for {days}, {}", context.tool_name(), context.reason().unwrap_or("no reason"))
+    format!(
+        "{}: sun in {city} for {days}, {}",
+        context.tool_name(),
+        context.call_reason().unwrap_or("no reason")
+    )
 }
 
 /// Send an e-mail.
@@ -357,7 +361,7 @@ async fn a_deferred_call_keeps_its_reason() {
     assert!(asked("call_deferred") && asked("discover_tools"));
     let call = r#"{"_target_tool": "geo_weather", "call_reason": "to plan", "city": "Lima"}"#;
     let result = one(&dispatcher(registry.clone()), "call_deferred", call).await;
-    assert_eq!(result.reason.as_deref(), Some("to plan"));
+    assert_eq!(result.call_reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
     // The tool opted out, but the model was asked.

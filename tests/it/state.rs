@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use toolkit::name::Separator;
 use toolkit::prelude::*;
 
 struct Db(&'static str);
@@ -171,9 +172,9 @@ async fn methods_are_tools_of_their_value() {
     assert_eq!(registry.call("elsewhere-double", r#"{"n": 4}"#).await.expect("it doubles").to_text(), "8");
     assert_eq!(calculator.add(2), 43, "the method is still a method");
 
-    let other =
-        Calculator::new().tools().into_iter().map(|tool| tool.in_namespace("second").expect("a legal name"));
-    registry.merge(ToolRegistry::from_tools(other).expect("no collisions")).expect("no collisions");
+    let mut other = ToolRegistry::from_tools(Calculator::new().tools()).expect("no collisions");
+    other.update_namespace("second", true, Separator::Dash).expect("legal");
+    registry.merge(other).expect("no collisions");
     assert_eq!(registry.call("second-add", "{}").await.expect("it adds").to_text(), "41");
     assert_eq!(registry.call("calculator-add", "{}").await.expect("it adds").to_text(), "44");
 }

@@ -1,4 +1,4 @@
-//! What a running tool may know about its call.
+//! The context of a call: state, session, progress, cancellation.
 
 mod actions;
 mod attempts;
@@ -10,86 +10,79 @@ mod state;
 
 pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
+pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
-use crate::event::Teller;
+use crate::event::EventEmitter;
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What a running tool may know about its call. A tool asks for it with a `&ToolContext` parameter,
-/// which the model never sees.
+/// The context of one call: state, session, progress, cancellation, deadline.
+///
+/// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     tool_name: ToolName,
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// What most calls do not have, so that moving and dropping a context costs little.
+    /// Boxed, because most calls have none of it and contexts are moved often.
     rare: Option<Box<Rare>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// What a dispatcher knows about a call before it runs.
-pub(crate) struct AboutCall {
-    pub(crate) call_id: CallId,
+/// The parts of a context that registry and dispatcher fill in.
+#[derive(Default)]
+pub(crate) struct CallParts<'a> {
+    /// `None` for a call that the program makes itself.
+    pub(crate) call_id: Option<CallId>,
     pub(crate) cancellation: Option<CancellationToken>,
-    /// How the model spells the tool's name, if otherwise; messages use that spelling.
+    /// The model's spelling of the tool's name, if it differs; messages use it.
     pub(crate) called_as: Option<Box<str>>,
-    pub(crate) reason: Option<String>,
+    pub(crate) call_reason: Option<String>,
+    pub(crate) state: Option<Arc<State>>,
+    pub(crate) run: Option<Arc<RunContext>>,
+    pub(crate) emitter: Option<&'a EventEmitter>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Rare {
-    /// How the model spells the tool's name, if otherwise.
+    /// The model's spelling of the tool's name, if it differs.
     called_as: Option<Box<str>>,
-    reason: Option<String>,
+    call_reason: Option<String>,
     run: Option<Arc<RunContext>>,
     extensions: Option<Arc<State>>,
-    teller: Option<Teller>,
+    emitter: Option<EventEmitter>,
 }
 
 impl ToolContext {
-    /// The context of a call of this tool that has no id and cannot be cancelled.
+    /// Creates the context of a call without an id that cannot be cancelled.
     #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self {
-            tool_name,
-            call_id: None,
-            cancellation: None,
-            state: None,
-            rare: None,
-            deadline: Deadline::default(),
-            draft: Draft::default(),
-        }
+        Self::of_call(tool_name, CallParts::default())
     }
 
-    /// The context of a call of a dispatcher. It is made at once, because moving it costs.
+    /// Creates the context of a call in one piece: each builder method would move it.
     #[inline]
-    pub(crate) fn of_call(
-        tool_name: ToolName,
-        about: AboutCall,
-        state: Option<Arc<State>>,
-        run: Option<Arc<RunContext>>,
-        teller: Option<&Teller>,
-    ) -> Self {
-        let AboutCall { call_id, cancellation, called_as, reason } = about;
-        let rare = match (&called_as, &reason, &run, teller) {
+    pub(crate) fn of_call(tool_name: ToolName, parts: CallParts<'_>) -> Self {
+        let CallParts { call_id, cancellation, called_as, call_reason, state, run, emitter } = parts;
+        let rare = match (&called_as, &call_reason, &run, emitter) {
             (None, None, None, None) => None,
             _ => {
-                let teller = teller.cloned();
-                Some(Box::new(Rare { called_as, reason, run, extensions: None, teller }))
+                let emitter = emitter.cloned();
+                Some(Box::new(Rare { called_as, call_reason, run, extensions: None, emitter }))
             }
         };
         let (deadline, draft) = (Deadline::default(), Draft::default());
-        Self { tool_name, call_id: Some(call_id), cancellation, state, rare, deadline, draft }
+        Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
     /// Sets the provider's id of the call.
@@ -106,26 +99,21 @@ impl ToolContext {
         self
     }
 
-    /// Sets what the program lends to its tools.
+    /// Sets the state that the program lends to its tools.
     #[must_use]
     pub fn with_state(mut self, state: Arc<State>) -> Self {
         self.state = Some(state);
         self
     }
 
-    pub(crate) fn lent(mut self, state: Option<&Arc<State>>) -> Self {
-        self.state = state.cloned();
-        self
-    }
-
-    /// Sets what the call has in common with all others of the run.
+    /// Sets the run that the call belongs to.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value that the tool finds by its type; one of the same type is replaced.
+    /// Adds a value that the tool finds by its type, replacing one of the same type.
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
@@ -134,11 +122,11 @@ impl ToolContext {
         self
     }
 
-    /// Sets why the model makes the call.
+    /// Sets the model's rationale for the call.
     #[must_use]
-    pub fn with_reason(mut self, reason: Option<String>) -> Self {
-        if reason.is_some() {
-            self.rare_mut().reason = reason;
+    pub fn with_call_reason(mut self, call_reason: Option<String>) -> Self {
+        if call_reason.is_some() {
+            self.rare_mut().call_reason = call_reason;
         }
         self
     }
@@ -147,13 +135,13 @@ impl ToolContext {
         self.rare.get_or_insert_default()
     }
 
-    /// Who tells what happens to the call, if anybody listens.
+    /// Returns the emitter of the call's events, if there are listeners.
     #[inline]
-    pub(crate) fn teller(&self) -> Option<&Teller> {
-        self.rare.as_ref()?.teller.as_ref()
+    pub(crate) fn emitter(&self) -> Option<&EventEmitter> {
+        self.rare.as_ref()?.emitter.as_ref()
     }
 
-    /// The tool's name as the model knows it.
+    /// Returns the tool's name as the model spells it.
     pub(crate) fn known_name(&self) -> &str {
         self.rare
             .as_ref()
@@ -161,88 +149,101 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// What the program lends under this type; `None` if it lends none.
+    /// Returns the program's state of a type; `None` if the program lends none.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
     }
 
-    /// Like [`state`](Self::state), to be shared further.
+    /// Returns the program's state of a type as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.state.as_deref()?.shared::<T>().cloned()
     }
 
-    /// The name of the tool that runs.
+    /// Returns the name of the running tool.
     #[must_use]
     pub fn tool_name(&self) -> &ToolName {
         &self.tool_name
     }
 
-    /// The provider's id of the call; `None` for a call that the program made itself.
+    /// Returns the provider's id of the call; `None` for a call that the program made itself.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
     }
 
-    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_call_reason) and has said so.
+    /// Returns the model's rationale for the call, if the registry
+    /// [asks for it](crate::ToolRegistry::with_call_reason) and the model gave one.
     #[must_use]
-    pub fn reason(&self) -> Option<&str> {
-        self.rare.as_ref()?.reason.as_deref()
+    pub fn call_reason(&self) -> Option<&str> {
+        self.rare.as_ref()?.call_reason.as_deref()
     }
 
-    /// What the call has in common with all others of the run, if the dispatcher was
-    /// [told](crate::Dispatcher::with_run).
+    /// Returns the run that the call belongs to, if the dispatcher [has one](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.rare.as_ref()?.run.as_deref()
     }
 
-    /// The name of the agent that runs.
+    /// Returns the run as an `Arc`, to pass on to a nested dispatcher.
+    pub(crate) fn shared_run(&self) -> Option<&Arc<RunContext>> {
+        self.rare.as_ref()?.run.as_ref()
+    }
+
+    /// Takes over the actions of a nested call.
+    pub(crate) fn adopt(&self, actions: &ToolActions) {
+        if !actions.is_empty() {
+            self.draft.merge(actions);
+        }
+    }
+
+    /// Returns the name of the running agent.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.run()?.agent_name()
     }
 
-    /// The id of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.run()?.invocation_id()
     }
 
-    /// The value of a type that was given to this call, else to its run.
+    /// Returns the extension of a type: the call's own, else the run's.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
         own.or_else(|| self.run()?.extension())
     }
 
-    /// Tells whoever listens to the [run](RunContext::on_progress) or to the
-    /// [dispatcher](crate::Dispatcher::events) how far the call has come: which part is done, from 0 to
-    /// 1, and what is being done. Without a listener it costs next to nothing.
+    /// Reports the call's progress: the finished fraction, from 0 to 1, and a message for people.
+    ///
+    /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
+    /// receive it. Without listeners the call costs next to nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         let listener = self.run().and_then(RunContext::listener);
-        if listener.is_none() && self.teller().is_none() {
+        if listener.is_none() && self.emitter().is_none() {
             return;
         }
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         let message = message.into();
-        if let Some(teller) = self.teller() {
-            teller.progress(fraction, &message);
+        if let Some(emitter) = self.emitter() {
+            emitter.progress(fraction, &message);
         }
         if let Some(listener) = listener {
             let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
-            listener.tell(Progress { tool_name, call_id, fraction, message });
+            listener.notify(Progress { tool_name, call_id, fraction, message });
         }
     }
 
-    /// Ends the call and returns what it wants, which counts if it has succeeded.
+    /// Ends the call and returns its actions; a failed call has none.
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
         let actions = self.draft.close();
         if has_succeeded { actions } else { ToolActions::default() }
     }
 
-    /// Whether the call was cancelled. A tool that loops should look now and then.
+    /// Returns whether the call was cancelled. A tool that loops should check now and then.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
@@ -252,7 +253,7 @@ impl ToolContext {
         self.cancellation.is_some()
     }
 
-    /// Waits until the call is cancelled; for ever if nobody can.
+    /// Waits until the call is cancelled; for ever if it cannot be.
     pub async fn cancelled(&self) {
         match &self.cancellation {
             Some(token) => token.cancelled().await,
@@ -260,7 +261,7 @@ impl ToolContext {
         }
     }
 
-    /// The token that cancels the call, to hand on; one that is never cancelled if nobody can.
+    /// Returns the token that cancels the call; a token that is never cancelled if the call has none.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()

@@ -1,30 +1,30 @@
-//! What happens to calls, told to whoever listens.
+//! The events of calls: streams and listeners, a log, statistics.
 
-mod hub;
+mod bus;
+mod emitter;
 mod json;
 mod listen;
 mod log;
 mod statistics;
-mod teller;
 
 pub use listen::{Lagged, ToolEvents};
 pub use log::{ExecutionLog, LogEntry, LogFilter};
 pub use statistics::{LogStatistics, ToolStatistics};
 
-pub(crate) use hub::Hub;
-pub(crate) use listen::Listening;
-pub(crate) use teller::{Ending, Teller};
+pub(crate) use bus::EventBus;
+pub(crate) use emitter::{CallGuard, EventEmitter};
+pub(crate) use listen::EventReceiver;
 
 use crate::call::CallId;
 use crate::error::{ErrorKind, ToolError};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// One thing that happened to a call.
+/// One event of a call.
 ///
-/// Of each call there is exactly one [`Called`](ToolEventKind::Called), which is the first, and exactly one
-/// [`Ended`](ToolEventKind::Ended), which is the last; all calls of a batch are told before the first of them
-/// starts. Written as JSON, an event is one flat object whose `type` is its [name](Self::name).
+/// Each call has exactly one [`Called`](ToolEventKind::Called), its first event, and exactly one
+/// [`Ended`](ToolEventKind::Ended), its last. The first events of calls that are dispatched together come before any of
+/// them starts. Serialized, an event is one flat object whose `type` is its [name](Self::name).
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -45,123 +45,123 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolEvent {
-    /// When it happened.
+    /// The time of the event.
     pub time: SystemTime,
-    /// To which call; the events of a call share it.
+    /// The call; its events share it.
     pub call: Arc<EventCall>,
-    /// What happened.
+    /// The kind of event.
     pub kind: ToolEventKind,
 }
 
-/// What the events of a call say about it.
+/// The call that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventCall {
-    /// The number of the batch. No other batch of the dispatcher and its clones has it.
+    /// The number of the batch, unique within the dispatcher and its clones.
     pub batch: u64,
     /// The position of the call in its batch, counted from 0.
     pub position: usize,
     /// The provider's id of the call.
     pub call_id: CallId,
-    /// The name of the tool; if there is no such tool, what the model called.
+    /// The name of the tool; for an unknown tool, the name that the model called.
     pub tool: String,
-    /// The [id of the run](crate::RunContext::with_invocation_id), if the dispatcher was told.
+    /// The [id of the run](crate::RunContext::with_invocation_id), if it has one.
     pub invocation_id: Option<String>,
-    /// The [agent](crate::RunContext::with_agent_name) that runs, if the dispatcher was told.
+    /// The name of the [agent](crate::RunContext::with_agent_name), if the run has one.
     pub agent_name: Option<String>,
-    /// Why the model makes the call, if it was [asked](crate::ToolRegistry::with_call_reason) and has said so.
-    pub reason: Option<String>,
-    /// How long the arguments are that the tool gets, in bytes.
+    /// The model's rationale for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason) and
+    /// the model gave one.
+    pub call_reason: Option<String>,
+    /// The size of the tool's arguments, in bytes.
     pub arguments_bytes: usize,
-    /// The arguments, if the dispatcher [tells contents](crate::Dispatcher::with_event_contents).
+    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
     pub arguments: Option<Arc<str>>,
 }
 
-/// What happened to a call.
+/// The kind of an event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ToolEventKind {
-    /// `tool.call`: the model asks for the call. It may have to wait until it runs.
+    /// `tool.call`: the call is queued. It may have to wait before it runs.
     Called,
-    /// `tool.start`: the tool runs. A call that is answered without its tool has none, one that is tried again has
-    /// several.
+    /// `tool.start`: the tool runs. A call answered without its tool has no such event, a retried one several.
     #[non_exhaustive]
     Started {
-        /// Which attempt it is, counted from 1.
+        /// The number of the attempt, counted from 1.
         attempt: u32,
     },
-    /// `tool.progress`: the tool has told [how far it has come](crate::ToolContext::progress).
+    /// `tool.progress`: the tool has [reported progress](crate::ToolContext::progress).
     #[non_exhaustive]
     Progress {
-        /// Which part is done, from 0 to 1.
+        /// The finished fraction, from 0 to 1.
         fraction: f64,
-        /// What is being done, for people.
+        /// The current step, for people.
         message: Arc<str>,
     },
-    /// `tool.asked`: somebody is asked whether the call may run.
+    /// `tool.asked`: an approval was requested.
     #[non_exhaustive]
     Asked {
-        /// Why.
+        /// The reason of the request.
         reason: Arc<str>,
     },
-    /// `tool.answered`: it was decided whether the call may run, by who was asked or because nobody answered.
+    /// `tool.answered`: the approval was decided, by the approver or by its time limit.
     #[non_exhaustive]
     Answered {
-        /// Whether it may.
+        /// Whether the call may run.
         approved: bool,
-        /// How long that took.
+        /// The time until the decision.
         waited: Duration,
     },
-    /// `tool.retry`: an attempt has failed, and the call is tried again after a pause.
+    /// `tool.retry`: an attempt has failed and is retried after a pause.
     #[non_exhaustive]
     Retried {
-        /// Which attempt has failed, counted from 1.
+        /// The number of the failed attempt, counted from 1.
         attempt: u32,
-        /// How it has failed.
+        /// The error of the attempt.
         error: ToolError,
-        /// How long the pause is.
+        /// The length of the pause.
         pause: Duration,
     },
     /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout` or `tool.cancelled`: the call has ended.
     Ended(CallEnd),
 }
 
-/// How a call has ended.
+/// The end of a call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CallEnd {
-    /// What came of it; [`CallStatus::Success`] where there is no error.
+    /// The status; [`CallStatus::Success`] without an error.
     pub status: CallStatus,
-    /// What the model reads instead of an output.
+    /// The error that the model reads in the place of an output.
     pub error: Option<ToolError>,
-    /// How long the tool ran, all attempts together; zero if it did not.
+    /// The tool's running time, all attempts together; zero if it did not run.
     pub duration: Duration,
-    /// How long it took from the call to here, with everything that it waited for.
+    /// The time since the call was queued, including all waits.
     pub total: Duration,
-    /// How often the tool was started.
+    /// The number of attempts.
     pub attempts: u32,
-    /// The parameters whose values were taken otherwise than they were written, such as `"5"` for 5.
+    /// The parameters whose values were coerced, such as `"5"` to 5.
     pub coerced: Vec<String>,
-    /// How much comes back, in bytes: text, and media as they are sent.
+    /// The size of the result, in bytes: text, and media as they are sent.
     pub output_bytes: usize,
-    /// The text that the model reads, if the call succeeded and the dispatcher
-    /// [tells contents](crate::Dispatcher::with_event_contents).
+    /// The text for the model, if the call succeeded and the dispatcher
+    /// [includes contents](crate::Dispatcher::with_event_contents).
     pub output: Option<Arc<str>>,
 }
 
-/// What came of a call.
+/// The status of an ended call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum CallStatus {
-    /// There is an output.
+    /// The call has an output.
     Success,
-    /// It failed: no such tool, wrong arguments, a failure, a panic.
+    /// The call failed: unknown tool, invalid arguments, failure, panic.
     Error,
-    /// A policy or a person refused it.
+    /// A policy or a person denied the call.
     Denied,
-    /// The tool did not finish within its time limit.
+    /// The tool exceeded its time limit.
     TimedOut,
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
 }
 
@@ -176,7 +176,7 @@ impl CallStatus {
         }
     }
 
-    /// The name of the event that tells it, as in `tool.result`.
+    /// Returns the name of the call's last event, as in `tool.result`.
     #[must_use]
     pub fn event_name(self) -> &'static str {
         match self {
@@ -190,8 +190,8 @@ impl CallStatus {
 }
 
 impl ToolEvent {
-    /// What happened, in a word: `tool.call`, `tool.start`, `tool.progress`, `tool.asked`, `tool.answered`,
-    /// `tool.retry`, or how it [ended](CallStatus::event_name).
+    /// Returns the name of the event: `tool.call`, `tool.start`, `tool.progress`, `tool.asked`, `tool.answered`,
+    /// `tool.retry`, or the name of its [status](CallStatus::event_name).
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.kind {
@@ -205,7 +205,7 @@ impl ToolEvent {
         }
     }
 
-    /// How the call has ended, if this is its last event.
+    /// Returns the end of the call, if this is its last event.
     #[must_use]
     pub fn end(&self) -> Option<&CallEnd> {
         match &self.kind {

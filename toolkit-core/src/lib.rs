@@ -58,7 +58,7 @@ pub mod tower {
 pub use args::{ToolParams, constraints};
 pub use call::{CallId, RawArguments, ToolCall, ToolChoice, ToolConfig};
 pub use context::{RunContext, Session, State, ToolContext};
-pub use dispatch::Dispatcher;
+pub use dispatch::{Batch, Dispatcher};
 pub use error::{BuildError, ErrorKind, ToolError};
 pub use name::ToolName;
 pub use output::{Content, IntoToolOutput, Json, Media, ToolOutput};

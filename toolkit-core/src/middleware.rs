@@ -1,4 +1,4 @@
-//! What stands between a call and the tool: it may change the call, answer it, or let it through.
+//! Middleware: policies between calls and tools.
 
 mod attempt_limit;
 #[cfg(feature = "cache")]
@@ -20,6 +20,7 @@ pub use callbacks::Callbacks;
 pub use deduplicate::Deduplicate;
 pub use permissions::{Approval, ApprovalRequest, Permission, PermissionRule, Permissions};
 pub use rate_limit::RateLimit;
+pub(crate) use request::CallArguments;
 pub use request::ToolRequest;
 pub use retry::Retry;
 #[cfg(feature = "tower")]
@@ -33,17 +34,17 @@ use std::sync::Arc;
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// A future of an outcome, in a box.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+/// The boxed future of a call's outcome.
+pub(crate) type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
-/// What stands between a call and the tool.
+/// A policy between calls and tools.
 ///
-/// It sees each call of a known tool after its turn has come and before it takes a place among those that run, so
-/// it may wait for as long as it likes: others are held up only in the lane of the call. It calls [`Next::run`] to go
-/// on, as often as it likes; or it does not, and answers itself. It is dropped when the call is cancelled,
-/// and a panic becomes the error of its call. Time limits hold for the tool alone.
+/// A middleware sees each call of a known tool, after the call's turn in its lane has come and before it takes a
+/// permit. It may wait without holding up calls outside of the lane. It calls [`Next::run`] to continue, any
+/// number of times, or answers itself. Cancelling the call drops it, and a panic becomes the error of its call.
+/// Time limits apply to the tool alone.
 ///
-/// A closure of the same form is one, too. Its parameters need their types:
+/// Closures of the same form are middleware. Their parameters need types:
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -73,12 +74,21 @@ pub trait Middleware: Send + Sync + 'static {
     /// Answers one call. An `async fn` implements it.
     ///
     /// # Errors
-    /// What the model reads instead of an output.
+    /// The error that the model reads in the place of an output.
     fn handle(
         &self,
         request: ToolRequest,
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    /// Erases the type, to choose middleware at run time or keep several in a list.
+    #[must_use]
+    fn boxed(self) -> BoxMiddleware
+    where
+        Self: Sized,
+    {
+        BoxMiddleware(Arc::new(self))
+    }
 }
 
 impl<F, Fut> Middleware for F
@@ -91,43 +101,66 @@ where
     }
 }
 
-/// A middleware whose type was forgotten.
-trait Layer: Send + Sync {
-    fn answer(&self, request: ToolRequest, next: Next) -> Answer<'_>;
+/// A [`Middleware`] of any type, created by [`Middleware::boxed`]. Clones share it.
+///
+/// ```
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit::middleware::{AttemptLimit, BoxMiddleware, Middleware, Retry};
+///
+/// let policies: Vec<BoxMiddleware> = vec![AttemptLimit::new(3).boxed(), Retry::new().boxed()];
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
+/// let dispatcher = policies.into_iter().fold(dispatcher, Dispatcher::with_middleware);
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct BoxMiddleware(Arc<dyn DynMiddleware>);
+
+impl Middleware for BoxMiddleware {
+    fn handle(&self, request: ToolRequest, next: Next) -> impl Future<Output = Outcome> + Send {
+        self.0.handle_boxed(request, next)
+    }
+
+    fn boxed(self) -> BoxMiddleware {
+        self
+    }
 }
 
-impl<M: Middleware> Layer for M {
-    fn answer(&self, request: ToolRequest, next: Next) -> Answer<'_> {
+trait DynMiddleware: Send + Sync {
+    fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_>;
+}
+
+impl<M: Middleware> DynMiddleware for M {
+    fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_> {
         Box::pin(self.handle(request, next))
     }
 }
 
 /// The middleware of a dispatcher, outermost first. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Stack(Arc<Vec<Arc<dyn Layer>>>);
+pub(crate) struct Stack(Arc<Vec<BoxMiddleware>>);
 
 impl Stack {
     /// Adds a middleware inside of the others.
     pub(crate) fn push(&mut self, middleware: impl Middleware) {
-        Arc::make_mut(&mut self.0).push(Arc::new(middleware));
+        Arc::make_mut(&mut self.0).push(middleware.boxed());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The way through all of it to the tool.
+    /// Returns the path through all middleware to the tool.
     pub(crate) fn before(&self, tool: Arc<dyn Execute>) -> Next {
         Next { stack: self.clone(), at: 0, tool }
     }
 }
 
-/// What runs the tool in the end.
+/// The end of the path: running the tool.
 pub(crate) trait Execute: Send + Sync {
-    fn execute(&self, request: ToolRequest) -> Answer<'_>;
+    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_>;
 }
 
-/// What is left of the way to the tool. A middleware that wants to go it more than once clones it.
+/// The rest of a call's path to its tool. A middleware that takes it several times clones it.
 #[derive(Clone)]
 pub struct Next {
     stack: Stack,
@@ -136,18 +169,24 @@ pub struct Next {
 }
 
 impl Next {
-    /// Goes on to the next middleware, or runs the tool.
+    /// Calls the next middleware, or runs the tool.
     ///
     /// # Errors
-    /// What the model should read instead of an output.
+    /// The error that the model reads in the place of an output.
     pub async fn run(mut self, request: ToolRequest) -> Result<ToolOutput, ToolError> {
         match self.stack.0.get(self.at).cloned() {
-            Some(layer) => {
+            Some(BoxMiddleware(middleware)) => {
                 self.at += 1;
-                layer.answer(request, self).await
+                middleware.handle_boxed(request, self).await
             }
             None => self.tool.execute(request).await,
         }
+    }
+}
+
+impl fmt::Debug for BoxMiddleware {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BoxMiddleware")
     }
 }
 

@@ -5,8 +5,8 @@ mod content;
 mod into;
 pub(crate) mod probes;
 pub(crate) mod schema_probes;
+pub mod serde;
 mod sink;
-pub mod stored;
 mod truncate;
 
 pub use bytes::Base64;
@@ -76,7 +76,7 @@ impl ToolOutput {
     ///
     /// # Errors
     /// The value has no JSON, for instance a map with keys that are not strings.
-    pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+    pub fn json<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         JsonText::new(value).map(|json| Content::Json(json).into())
     }
 

@@ -14,7 +14,7 @@ pub use crate::output::schema_probes::{Returned, SchemaFn, Undescribed};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::{Constraints, type_name};
 pub use crate::tool::{
-    CallFn, Function, FunctionTool, Invocation, ToolCell, ToolFuture, Toolset, UnknownArguments,
+    CallFn, Function, FunctionTool, Invocation, Tool, ToolCell, ToolFuture, Toolset, UnknownArguments, shared,
 };
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};

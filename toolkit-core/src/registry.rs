@@ -21,7 +21,7 @@ pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::call::RawArguments;
-use crate::context::{State, StateNeed, ToolContext};
+use crate::context::{CallParts, State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
@@ -98,7 +98,9 @@ impl ToolRegistry {
     /// # Errors
     /// [`BuildError`] with every illegal or taken name; the registry is then unchanged.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
-        self.merge(Self::from_tools(toolset.tools())?)
+        let mut added = Self::new();
+        toolset.tools().into_iter().for_each(|tool| added.insert_or_record(tool));
+        self.merge(added)
     }
 
     /// Adds the current tools of a [provider](ToolProvider).
@@ -147,8 +149,9 @@ impl ToolRegistry {
         let mut problems = self.problems.clone();
         for tool in self.all_tools_sorted() {
             let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
-            let ToolDefinition { name, metadata, .. } = tool.definition();
-            problems.extend(tool.state_needs().iter().filter(is_missing).map(|need| {
+            let definition = tool.definition();
+            let ToolDefinition { name, metadata, .. } = definition;
+            problems.extend(definition.state_needs().iter().filter(is_missing).map(|need| {
                 BuildProblem::MissingState {
                     tool: name.to_string(),
                     type_name: need.type_name(),
@@ -246,8 +249,9 @@ impl ToolRegistry {
             None => self.resolve_otherwise(name, arguments)?,
         };
         let definition = tool.definition();
-        let (arguments, reason) = self.part_reason(definition, &arguments);
-        let context = ToolContext::new(definition.name.clone()).lent(self.state.as_ref()).with_reason(reason);
+        let (arguments, call_reason) = self.split_call_reason(definition, &arguments);
+        let parts = CallParts { call_reason, state: self.state.clone(), ..CallParts::default() };
+        let context = ToolContext::of_call(definition.name.clone(), parts);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,

@@ -1,4 +1,4 @@
-//! What came of one call.
+//! Results of calls.
 
 use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolActions;
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What came of one call. Every call has exactly one.
+/// The result of one call.
 ///
-/// It can be written as JSON and read back, to be kept or sent; the outcome is then its `output` or its `error`.
+/// It can be serialized, to be stored or sent; the outcome is then a member `output` or `error`.
 ///
 /// ```
 /// use toolkit::{ToolError, ToolResult};
@@ -31,27 +31,28 @@ pub struct ToolResult {
     /// The position of the call in its batch, counted from 0.
     #[serde(default)]
     pub position: usize,
-    /// The output, or what the model should read instead.
+    /// The output, or the error that the model reads in its place.
     #[serde(flatten, with = "outcome")]
     pub outcome: Result<ToolOutput, ToolError>,
-    /// How long the tool ran; zero if it did not.
+    /// The tool's running time; zero if it did not run.
     #[serde(default)]
     pub duration: Duration,
-    /// Why the model made the call, if it was [asked](crate::ToolRegistry::with_call_reason) and has said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// What the call wants done beside its output; nothing if it failed.
+    /// The model's rationale for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason) and
+    /// the model gave one.
+    #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
+    pub call_reason: Option<String>,
+    /// The actions that the call requests; none if it failed.
     #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
     pub actions: ToolActions,
-    /// What the provider said about the call and wants back with its result.
+    /// The provider's extra fields of the call, which go back with the result.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
-/// An outcome as it is written.
+/// The serde form of an outcome.
 mod outcome {
     use super::{ToolError, ToolOutput};
-    use crate::output::stored::tool_output;
+    use crate::output::serde::tool_output;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize)]
@@ -86,7 +87,7 @@ mod outcome {
 }
 
 impl ToolResult {
-    /// The result of a call that took no time.
+    /// Creates the result of a call that took no time.
     #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
@@ -96,34 +97,33 @@ impl ToolResult {
             position: 0,
             outcome,
             duration: Duration::ZERO,
-            reason: None,
+            call_reason: None,
             actions: ToolActions::default(),
             extras,
         }
     }
 
-    /// The result of this call, which took no time: for programs that answer calls themselves.
+    /// Creates the result of a call that the program answers itself.
     #[must_use]
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
-    /// Sets the position of the call among those that belong together, counted from 0.
+    /// Sets the position of the call in its batch, counted from 0.
     #[must_use]
     pub fn with_position(mut self, position: usize) -> Self {
         self.position = position;
         self
     }
 
-    /// Sets what the provider wants back with the result.
+    /// Sets the provider's extra fields.
     #[must_use]
     pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
         self.extras = extras;
         self
     }
 
-    /// What all calls of a batch want together, in their order: where two want something else, the later
-    /// has it.
+    /// Merges the actions of all results, in their order: where two differ, the later wins.
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();
@@ -131,7 +131,7 @@ impl ToolResult {
         merged
     }
 
-    /// What the model reads: the text of the output, or the message of the error.
+    /// Returns the text for the model: the output's, or the error's message.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match &self.outcome {
@@ -140,19 +140,19 @@ impl ToolResult {
         }
     }
 
-    /// The output, if the call succeeded.
+    /// Returns the output, if the call succeeded.
     #[must_use]
     pub fn output(&self) -> Option<&ToolOutput> {
         self.outcome.as_ref().ok()
     }
 
-    /// The error, if the call failed.
+    /// Returns the error, if the call failed.
     #[must_use]
     pub fn error(&self) -> Option<&ToolError> {
         self.outcome.as_ref().err()
     }
 
-    /// Whether the call failed.
+    /// Returns whether the call failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.outcome.is_err()

@@ -133,10 +133,10 @@ pub(crate) fn toolset(
                     #description
                 }
 
-                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<__toolkit::FunctionTool> {
+                fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> {
                     let mut __tools = ::std::vec::Vec::new();
                     #(#tools)*
-                    __tools
+                    __toolkit::shared(__tools)
                 }
             }
         };

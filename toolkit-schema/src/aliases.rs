@@ -27,14 +27,18 @@ pub(super) fn property<'a>(
     properties.get_key_value(name).or_else(by_other_name)
 }
 
-/// The name of the property of an object's schema that answers to a name.
-pub fn property_named<'a>(schema: &'a Value, name: &str) -> Option<&'a str> {
-    property(schema.get("properties")?.as_object()?, name).map(|(name, _)| name.as_str())
+/// Returns the other names of an object's properties, each with the property's own name.
+pub fn aliases(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.flat_map(|(name, property)| other_names(property).map(move |alias| (alias, name.as_str())))
 }
 
 fn answers_to(property: &Value, name: &str) -> bool {
-    let aliases = property.get(ALIASES).and_then(Value::as_array).into_iter().flatten();
-    aliases.into_iter().any(|alias| alias == name)
+    other_names(property).any(|alias| alias == name)
+}
+
+fn other_names(property: &Value) -> impl Iterator<Item = &str> {
+    property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 #[cfg(test)]

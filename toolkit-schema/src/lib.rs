@@ -19,7 +19,7 @@ mod validate;
 mod violation;
 mod walk;
 
-pub use aliases::{property_named, without_aliases};
+pub use aliases::{aliases, without_aliases};
 pub use coerce::coerce;
 pub use constraints::Constraints;
 pub use describe::{describe, value_in_words};

@@ -1,116 +1,31 @@
 //! Anthropic Messages, as the service and the servers that imitate it really speak it.
 //!
-//! Shapes: the API reference and its SDK types. What is read is read tolerantly; what is written is
-//! what the strictest of those servers accepts.
+//! Shapes: the API reference and its SDK types. Reading is tolerant; writing is what the strictest of
+//! those servers accepts.
 
-mod answers;
 mod call;
-mod calls;
 mod choice;
 mod definitions;
+mod history;
 mod media;
 mod repair;
 mod response;
 mod results;
-mod said;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::ApiFormat;
-use super::api::Api;
-use super::declaration::{EncodedDefinition, Spelling};
-use super::stream::Accumulate;
-use super::tool_config::EncodedToolConfig;
-use super::writer::HistoryWriter;
-use crate::WireError;
-use serde_json::{Map, Value};
-use toolkit_core::ToolResult;
-use toolkit_core::call::{ToolCall, ToolConfig};
-use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::output::Content;
-use toolkit_core::tool::ToolDefinition;
-use toolkit_schema::SchemaDialect;
+use toolkit_core::name::NameRule;
+
+/// The format's name, under which fields that only this API has are kept.
+pub(crate) const FORMAT: &str = "anthropic";
+pub(crate) const ALIASES: &[&str] = &[];
 
 /// `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
-pub(super) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-", letter_first: false };
+pub(crate) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-", letter_first: false };
 
 /// `^[a-zA-Z0-9_-]+$`, from the service's error text; imitators take no more than 64 characters.
 const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
 
-/// The name under which fields that only this API understands are kept.
-const FORMAT: &str = ApiFormat::Anthropic.name();
-
-type Fields = Map<String, Value>;
-
-pub(super) struct Anthropic;
-
-impl Api for Anthropic {
-    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
-        if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
-    }
-
-    fn own_fields(&self) -> Option<&'static str> {
-        Some(FORMAT)
-    }
-
-    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        definitions::encode_definition(definition, how)
-    }
-
-    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        definitions::parse_definitions(payload)
-    }
-
-    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        definitions::hosted_tools(payload)
-    }
-
-    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        choice::encode_tool_config(wanted, names)
-    }
-
-    fn parse_tool_config(
-        &self,
-        request: &Map<String, Value>,
-        names: &WireNames,
-    ) -> Result<ToolConfig, WireError> {
-        choice::parse_tool_config(request, names)
-    }
-
-    fn parse_calls(&self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-        calls::parse_calls(payload)
-    }
-
-    fn assistant_messages(&self, payload: &Value, how: &HistoryWriter<'_>) -> Result<Vec<Value>, WireError> {
-        calls::assistant_messages(payload, how.names)
-    }
-
-    fn encode_user(&self, contents: &[Content]) -> Value {
-        said::encode_user(contents)
-    }
-
-    fn encode_assistant(&self, text: &str, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
-        said::encode_assistant(text, calls, how.names)
-    }
-
-    fn encode_calls(&self, calls: &[ToolCall], how: &HistoryWriter<'_>) -> Vec<Value> {
-        calls::encode_calls(calls, how.names)
-    }
-
-    fn encode_results(&self, results: &[ToolResult], _how: &HistoryWriter<'_>) -> Vec<Value> {
-        results::encode_results(results)
-    }
-
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        answers::parse_results(payload)
-    }
-
-    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        repair::repair_history(history)
-    }
-
-    fn accumulator(&self) -> Box<dyn Accumulate> {
-        Box::<stream::MessageStream>::default()
-    }
-}
+#[derive(Debug)]
+pub(crate) struct Anthropic;

@@ -1,4 +1,4 @@
-//! What definitions have in common in every API: a name, a description, a schema.
+//! The common part of definitions in every API: a name, a description, a schema.
 
 use super::path::{element, field};
 use crate::WireError;
@@ -7,26 +7,26 @@ use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{ToolDefinition, ToolKind, ToolSource};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// How a definition is to be written.
+/// The spelling of a definition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spelling<'a> {
     /// The names of all tools of the request.
     pub(crate) names: &'a WireNames,
-    /// Whether the provider is to hold the model to the schema.
+    /// Whether the provider holds the model to the schema.
     pub(crate) strict: bool,
-    /// What the schema may say.
+    /// The dialect of the schema.
     pub(crate) dialect: SchemaDialect,
-    /// Whether the provider is told what the tools give back.
+    /// Whether output schemas are sent.
     pub(crate) outputs: bool,
 }
 
 impl Spelling<'_> {
-    /// The schema of what the tool gives back, if the provider is to know it.
+    /// Returns the output schema, if it is sent.
     pub(super) fn output<'d>(&self, definition: &'d ToolDefinition) -> Option<&'d Value> {
         definition.output_schema().filter(|_| self.outputs)
     }
 
-    /// The schema of the arguments, and what it could not say; paths are those in the definition.
+    /// Converts the schema of the arguments; paths of losses are those in the definition.
     pub(super) fn parameters(&self, definition: &ToolDefinition) -> (Value, Vec<SchemaLoss>) {
         let mut converted = self.dialect.convert(&definition.parameters);
         for loss in &mut converted.losses {
@@ -36,8 +36,8 @@ impl Spelling<'_> {
     }
 }
 
-/// What a definition says beyond the names and schemas that every API has: where the tool comes from, and
-/// what the program wants to know of it. `own` is the key of what the API does have words for.
+/// Reports metadata that no API has fields for: the source of the tool, and the program's own `meta`. `own` is
+/// the key of fields that the API does have.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     own: Option<&str>,
@@ -53,15 +53,15 @@ pub(super) fn unsaid_metadata(
     is_mcp.then_some(mcp).into_iter().chain(meta)
 }
 
-/// A definition as a provider takes it.
+/// A definition in a provider's JSON.
 #[derive(Debug)]
 pub(crate) struct EncodedDefinition {
     pub(crate) json: Value,
-    /// What it could not say.
+    /// Keywords and settings that the API cannot express.
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-/// The elements of a list of tools, of a request's `tools`, or one tool, each with its path. A
+/// Lists the elements of a list of tools, of a request's `tools`, or one tool, each with its path. A
 /// request is known by `history`, the field that holds its messages.
 pub(super) fn listed_tools<'a>(
     payload: &'a Value,
@@ -86,7 +86,7 @@ pub(super) fn listed_tools<'a>(
     }
 }
 
-/// Reads the `name`, the `description` and the schema, which stands under `key`.
+/// Parses the `name`, the `description` and the schema under `key`.
 pub(super) fn parse_named(
     function: &Map<String, Value>,
     path: &str,
@@ -115,7 +115,7 @@ fn parse_description<'a>(function: &'a Map<String, Value>, path: &str) -> Result
     }
 }
 
-/// Leaving the parameters out means that there are none.
+/// Parses the parameters. A definition without them takes none.
 fn parse_parameters(function: &Map<String, Value>, path: &str, key: &str) -> Result<Value, WireError> {
     match function.get(key) {
         None | Some(Value::Null) => Ok(json!({"type": "object", "properties": {}})),

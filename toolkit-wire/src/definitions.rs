@@ -1,4 +1,4 @@
-//! The rendered `tools` of a request, made once and shared.
+//! The rendered `tools` of a request, rendered once and shared.
 
 use super::declaration::{Spelling, unsaid_metadata};
 use super::strict::{self, NotStrict};
@@ -15,30 +15,30 @@ use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// How definitions are written for a provider.
+/// Options for encoding definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct DefinitionOptions {
-    /// Which tools the provider holds to their schemas.
+    /// The tools that the provider holds to their schemas.
     pub strict: StrictTools,
-    /// Whether Gemini gets plain JSON Schema (`parametersJsonSchema`), which says all that ours say, in
-    /// the place of its own subset (`parameters`), which every one of its models and APIs understands.
+    /// Whether Gemini gets plain JSON Schema (`parametersJsonSchema`), which loses nothing, instead of its own
+    /// subset (`parameters`), which all of its models and APIs accept.
     pub json_schema: bool,
-    /// Whether the provider is told what the tools give back, where it has a field for that. It costs
-    /// tokens, and helps a model that works with results in a program of its own.
+    /// Whether output schemas are sent, where the API has a field for them. They cost tokens, and help a model
+    /// that processes results in code of its own.
     pub output_schemas: bool,
-    /// Whether the model is asked why it calls a tool, unless the tool [says otherwise](toolkit::ToolMetadata::call_reason).
+    /// Whether the model is asked for a call reason, unless the tool [says otherwise](toolkit::ToolMetadata::call_reason).
     /// The argument `call_reason` is then published with the others;
     /// [`ToolRegistry::with_call_reason`](toolkit::ToolRegistry::with_call_reason) does the same and takes it out of calls.
     pub call_reason: bool,
     /// Whether deferred tools are listed although the registry has a [tool
     /// search](toolkit::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
-    /// providers that search themselves. Those are told by `defer_loading` which tools are deferred.
+    /// providers with a search of their own, which get `defer_loading`.
     pub list_deferred: bool,
 }
 
 impl DefinitionOptions {
-    /// Sets which tools the provider holds to their schemas.
+    /// Sets the tools that the provider holds to their schemas.
     #[must_use]
     pub fn with_strict(mut self, strict: StrictTools) -> Self {
         self.strict = strict;
@@ -52,14 +52,14 @@ impl DefinitionOptions {
         self
     }
 
-    /// Sets whether the provider is told what the tools give back.
+    /// Sets whether output schemas are sent.
     #[must_use]
     pub fn with_output_schemas(mut self, output_schemas: bool) -> Self {
         self.output_schemas = output_schemas;
         self
     }
 
-    /// Sets whether the model is asked why it calls a tool.
+    /// Sets whether the model is asked for a call reason.
     #[must_use]
     pub fn with_call_reason(mut self, call_reason: bool) -> Self {
         self.call_reason = call_reason;
@@ -74,36 +74,36 @@ impl DefinitionOptions {
     }
 }
 
-/// Which tools the provider holds to their schemas (`strict: true`).
+/// The tools that the provider holds to their schemas (`strict: true`).
 ///
 /// Providers limit how much of that one request may hold, so it is decided for all tools together. A
 /// tool that cannot be strict is written plainly, and [reported](DefinitionReport::not_strict).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StrictTools {
-    /// Those that [say so](toolkit::ToolMetadata::strict).
+    /// Tools [marked as strict](toolkit::ToolMetadata::strict).
     #[default]
     Marked,
-    /// All that the provider takes, except those that refuse.
+    /// All tools that the provider accepts, except those marked as not strict.
     All,
-    /// None.
+    /// No tool.
     Never,
 }
 
-/// What became of the definitions on their way to a provider.
+/// A report on encoded definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
-    /// Meaning that the provider has no words for.
+    /// Keywords and settings that the API cannot express.
     pub losses: Vec<DefinitionLoss>,
     /// Tools that should be strict and are not.
     pub not_strict: Vec<NotStrict>,
-    /// Limits of the provider that the request breaks: it would be refused.
+    /// Limits that the request exceeds: the provider would refuse it.
     pub limits: Vec<LimitExceeded>,
 }
 
 impl DefinitionReport {
-    /// Whether everything was said as it was meant and will be accepted.
+    /// Returns whether nothing was lost and everything will be accepted.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.losses.is_empty() && self.not_strict.is_empty() && self.limits.is_empty()
@@ -120,13 +120,13 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// Meaning of one tool's definition that the provider has no words for.
+/// A keyword or setting of one tool that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
     /// The tool's name.
     pub tool: String,
-    /// What is gone; the path is that in the definition, as in `/parameters/properties/city`.
+    /// The loss; its path is that in the definition, as in `/parameters/properties/city`.
     pub loss: SchemaLoss,
 }
 
@@ -191,7 +191,7 @@ impl ToolFormat for ApiFormat {
     }
 }
 
-/// One definition, rendered. It holds as long as the name is spelled and the tool is strict as then.
+/// One rendered definition. It is valid while the name is spelled the same and strictness does not change.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,
@@ -219,7 +219,7 @@ impl<'a> Renderer<'a> {
         Self { format, names, options, definitions, plan: strict::plan(format, definitions, options.strict) }
     }
 
-    /// Whether a fragment that was rendered before is what the tool at `index` needs now.
+    /// Returns whether an earlier fragment is still valid for the tool at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
         fragment.strict == self.plan.is_strict(index)
@@ -229,13 +229,13 @@ impl<'a> Renderer<'a> {
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.is_strict(index);
-        let api = self.format.api();
-        let dialect = api.dialect(strict, self.options.json_schema);
-        let mut encoded = api.encode_definition(
+        let codec = self.format.codec();
+        let dialect = codec.dialect(strict, self.options.json_schema);
+        let mut encoded = codec.encode_definition(
             definition,
             &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
         );
-        encoded.losses.extend(unsaid_metadata(definition, api.own_fields()));
+        encoded.losses.extend(unsaid_metadata(definition, codec.own_fields()));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
@@ -250,11 +250,11 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
-    /// The list of the fragments, one for each definition.
+    /// Joins the fragments, one for each definition.
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.format.api().frame();
+            let (before, after) = self.format.codec().frame();
             let fragments: Vec<&str> =
                 fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
             json = format!("{before}{}{after}", fragments.join(","));
@@ -288,19 +288,19 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report) }
     }
 
-    /// The list as JSON text.
+    /// Returns the list as JSON text.
     #[must_use]
     pub fn as_json(&self) -> &str {
         self.json.get()
     }
 
-    /// The list as a value, for programs that build their requests of values.
+    /// Returns the list as a value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_json()).unwrap_or_default()
     }
 
-    /// What the provider cannot say, would refuse, or does not hold the model to.
+    /// Returns the losses, exceeded limits, and tools that are not strict.
     #[must_use]
     pub fn report(&self) -> &DefinitionReport {
         &self.report

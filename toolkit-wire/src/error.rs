@@ -1,8 +1,9 @@
-//! A provider's payload that is not what its format says.
+//! Payloads that a format does not allow.
 
+use serde_json::{Map, Value};
 use std::fmt;
 
-/// A provider's payload that is not what its format says: where, and what was expected.
+/// A payload that its format does not allow: the place, and what was expected there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
@@ -10,19 +11,19 @@ pub struct WireError {
 }
 
 impl WireError {
-    /// At `path` (as in `choices[0].message`), `expected` should have been.
+    /// Creates an error at `path`, as in `choices[0].message`.
     #[must_use]
     pub fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into() }
     }
 
-    /// Where in the payload, as in `choices[0].message`; empty for the whole.
+    /// Returns the place in the payload, as in `choices[0].message`; empty for the whole.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What should have been there.
+    /// Returns what was expected there.
     #[must_use]
     pub fn expected(&self) -> &str {
         &self.expected
@@ -37,3 +38,29 @@ impl fmt::Display for WireError {
 }
 
 impl std::error::Error for WireError {}
+
+/// The error that a provider reported in the place of an answer: `{"error": {"message"}}`, a text as some
+/// servers have it, or a `message` beside a mark that says so.
+pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
+    let is_error =
+        ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
+    let error = fields.get("error").filter(|error| !error.is_null());
+    error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
+}
+
+/// The message of a reported error.
+pub(crate) fn error_text(error: &Value) -> String {
+    match error.get("message").unwrap_or(error) {
+        Value::String(message) => message.clone(),
+        _ => error.to_string(),
+    }
+}
+
+/// Refuses a message whose role is not the model's: finding no calls in it would hide a mistake.
+pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
+    match fields.get("role") {
+        None | Some(Value::Null) => Ok(()),
+        Some(role) if role == model => Ok(()),
+        Some(_) => Err(WireError::new("role", format!("`{model}`, which marks {what} of the model"))),
+    }
+}

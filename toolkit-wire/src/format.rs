@@ -1,10 +1,10 @@
 //! The formats that this crate knows, and what each of them can do.
 
-use crate::api::Api;
+use crate::codec::Codec;
 use crate::definitions::Renderer;
 use crate::{
-    ConfiguredFormat, DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, StreamAccumulator,
-    WireError, anthropic, gemini, openai_chat, openai_responses,
+    ConfiguredFormat, DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response,
+    StreamAccumulator, WireError, anthropic, gemini, openai_chat, openai_responses, reading,
 };
 use serde_json::{Map, Value};
 use std::error::Error;
@@ -16,79 +16,78 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
 
-/// The JSON of one provider's API.
-///
-/// ```
-/// use toolkit::ApiFormat;
-///
-/// let format: ApiFormat = "openai-chat".parse()?;
-/// assert_eq!(format, ApiFormat::OpenAiChat);
-/// # Ok::<(), toolkit::wire::UnknownApiFormat>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ApiFormat {
+/// Declares the formats: their documentation, their variant, and the folder with their codec.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident in $folder:ident;)+) => {
+        /// The JSON of one provider's API.
+        ///
+        /// ```
+        /// use toolkit::ApiFormat;
+        ///
+        /// let format: ApiFormat = "openai-chat".parse()?;
+        /// assert_eq!(format, ApiFormat::OpenAiChat);
+        /// # Ok::<(), toolkit::wire::UnknownApiFormat>(())
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ApiFormat {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl ApiFormat {
+            /// Every format.
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the name of the format, as in `openai_chat`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $folder::FORMAT,)+
+                }
+            }
+
+            /// Returns other names under which the format is known.
+            #[must_use]
+            pub const fn aliases(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$variant => $folder::ALIASES,)+
+                }
+            }
+
+            /// Returns the rule for tool names.
+            #[must_use]
+            pub const fn name_rule(self) -> NameRule {
+                // Not a method of `Codec`: looking up a tool needs it, and must not link whole codecs.
+                match self {
+                    $(Self::$variant => $folder::NAMES,)+
+                }
+            }
+
+            pub(crate) const fn codec(self) -> &'static dyn Codec {
+                match self {
+                    $(Self::$variant => &$folder::$variant,)+
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// Chat Completions of OpenAI, and of the many servers that speak it.
-    OpenAiChat,
+    OpenAiChat in openai_chat;
     /// Responses of OpenAI.
-    OpenAiResponses,
+    OpenAiResponses in openai_responses;
     /// Messages of Anthropic.
-    Anthropic,
+    Anthropic in anthropic;
     /// `generateContent` of Google's Gemini.
-    Gemini,
+    Gemini in gemini;
 }
 
 impl ApiFormat {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
-
-    /// The name of the format, as in `openai_chat`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai_chat",
-            Self::OpenAiResponses => "openai_responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// Other names under which the format is known.
-    #[must_use]
-    pub const fn aliases(self) -> &'static [&'static str] {
-        match self {
-            Self::OpenAiChat => &["openai-chat"],
-            Self::OpenAiResponses => &["openai-responses", "open_responses", "open-responses"],
-            Self::Anthropic => &[],
-            Self::Gemini => &["google", "google-genai"],
-        }
-    }
-
     /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit::ToolRegistry::definitions).
     #[must_use]
     pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
         ConfiguredFormat { format: self, options }
-    }
-
-    pub(crate) fn api(self) -> &'static dyn Api {
-        match self {
-            Self::OpenAiChat => &openai_chat::OpenAiChat,
-            Self::OpenAiResponses => &openai_responses::OpenAiResponses,
-            Self::Anthropic => &anthropic::Anthropic,
-            Self::Gemini => &gemini::Gemini,
-        }
-    }
-
-    /// Which tool names the API accepts.
-    #[must_use]
-    pub const fn name_rule(self) -> NameRule {
-        // Not a method of `Api`: looking up a tool needs it, and must not link all that APIs can do.
-        match self {
-            Self::OpenAiChat => openai_chat::NAMES,
-            Self::OpenAiResponses => openai_responses::NAMES,
-            Self::Anthropic => anthropic::NAMES,
-            Self::Gemini => gemini::NAMES,
-        }
     }
 
     /// The list that a request carries as its `tools`, in the given order, with a report of what the
@@ -140,7 +139,7 @@ impl ApiFormat {
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
     /// [legal](toolkit::name::check_name).
     pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        self.api().parse_definitions(payload)
+        self.codec().parse_definitions(payload)
     }
 
     /// The tools of a payload that [`parse_definitions`](Self::parse_definitions) leaves out because the
@@ -149,7 +148,7 @@ impl ApiFormat {
     /// # Errors
     /// [`WireError`] if the payload holds no tools.
     pub fn hosted_tools(self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        self.api().hosted_tools(payload)
+        self.codec().hosted_tools(payload)
     }
 
     /// The fields of a request that say how the model may use its tools: `tool_choice` and
@@ -170,7 +169,7 @@ impl ApiFormat {
     /// ```
     #[must_use]
     pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        self.api().encode_tool_config(wanted, names)
+        self.codec().encode_tool_config(wanted, names)
     }
 
     /// Reads those fields of a request back. A request without them is [`ToolConfig::default`].
@@ -182,7 +181,7 @@ impl ApiFormat {
         request: &Map<String, Value>,
         names: &WireNames,
     ) -> Result<ToolConfig, WireError> {
-        self.api().parse_tool_config(request, names)
+        self.codec().parse_tool_config(request, names)
     }
 
     /// The calls that a response asks for, in the order of the response. It takes a whole response
@@ -210,7 +209,17 @@ impl ApiFormat {
     /// [`WireError`] if the payload is not what the format says. If the provider reported an error
     /// instead of an answer, its text is part of it.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-        self.api().parse_calls(payload)
+        reading::parse_calls(self.codec(), payload)
+    }
+
+    /// Reads a response: text, reasoning, calls, the reason why it ended, usage, and the model's messages for
+    /// the history. It takes what [`parse_calls`](Self::parse_calls) takes.
+    ///
+    /// # Errors
+    /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
+    /// instead of an answer, its text is part of it.
+    pub fn parse_response(self, payload: &Value) -> Result<Response, WireError> {
+        reading::parse_response(self.codec(), payload)
     }
 
     /// The model's own messages of a response, to be put back into the history before the results.
@@ -239,7 +248,7 @@ impl ApiFormat {
     /// ```
     #[must_use]
     pub fn encode_user(self, contents: &[Content]) -> Value {
-        self.api().encode_user(contents)
+        self.codec().encode_user(contents)
     }
 
     /// The messages of a model that says something and asks for these calls, for a history that is made
@@ -276,7 +285,7 @@ impl ApiFormat {
     /// Writes calls and results with the names of the request, and with the ids that the strictest server takes.
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
-        HistoryWriter::new(self, names)
+        HistoryWriter::new(self.codec(), names)
     }
 
     /// Reads results back: one message, one item, or a list of them. What is no result is left out.
@@ -284,7 +293,7 @@ impl ApiFormat {
     /// # Errors
     /// [`WireError`] if a result is not what the format says.
     pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        self.api().parse_results(payload)
+        self.codec().parse_results(payload)
     }
 
     /// Makes a history sendable again: a call that was never answered gets an answer that says so, and
@@ -294,13 +303,13 @@ impl ApiFormat {
     /// a cancelled turn, a crash, or a history that was cut.
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
-        self.api().repair_history(history)
+        self.codec().repair_history(history)
     }
 
     /// Reads a streamed response.
     #[must_use]
     pub fn accumulator(self) -> StreamAccumulator {
-        StreamAccumulator::new(self, self.api().accumulator())
+        StreamAccumulator::new(self.codec())
     }
 }
 

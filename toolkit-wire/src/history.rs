@@ -1,4 +1,4 @@
-//! Making what a model wrote acceptable in the history of the next request.
+//! Names, ids and arguments as servers accept them in a history.
 //!
 //! A history is sent with every request, so one call that a server refuses ends the conversation:
 //! llama.cpp answers 500 to arguments that are not JSON, vLLM 400 (vllm-project/vllm#48922), templates
@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::NameRule;
 
-/// The name, with every character that is not allowed replaced by `_`. Nothing refers to a call by
-/// its name, so the result still belongs to it.
+/// Makes a name legal: every refused character becomes `_`. Nothing refers to a call by its name, so the
+/// result still belongs to it.
 pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);
@@ -22,15 +22,15 @@ pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     Cow::Owned(if legal.is_empty() { "_".to_owned() } else { legal })
 }
 
-/// The id of a call as the API accepts it. An id that it refuses, because another provider made it,
-/// gets its characters replaced and a digest of the whole, so that the call and its result still meet
-/// and two calls never do.
+/// Makes the id of a call legal. An id that the API refuses, because another provider made it, gets its
+/// characters replaced and a digest of the whole, so that the call and its result still meet and two calls
+/// never do.
 pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
-/// The ids of the calls of one turn as the API accepts them, no two alike. Calls and results get the
-/// same, because they stand in the same order. Unless `is_strict`, ids are as they came where they differ.
+/// Makes the ids of a turn's calls legal and different. Calls and results get the same, because they stand in
+/// the same order. Unless `is_strict`, ids are as they came where they differ.
 pub(super) fn ids<'a>(
     rule: NameRule,
     is_strict: bool,
@@ -56,7 +56,7 @@ pub(super) fn ids<'a>(
     unique.collect()
 }
 
-/// The text of a JSON object.
+/// Makes arguments the text of a JSON object.
 ///
 /// An object stays as the model wrote it, to the character. Absent arguments are `{}`, and an object
 /// within a JSON string is that object: the tool read them so, too. Anything else becomes the member
@@ -73,8 +73,8 @@ pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Reads values instead of skipping them: lone surrogates and `1e999` pass a mere syntax check, but
-/// not the parsers of the servers.
+/// Returns whether a text is a JSON object. Values are read, not skipped: lone surrogates and `1e999` pass a
+/// mere syntax check, but not the parsers of the servers.
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

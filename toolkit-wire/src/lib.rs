@@ -4,7 +4,8 @@
 //! format sees definitions, calls and results, never a registry, and does no IO.
 
 mod anthropic;
-mod api;
+mod call;
+mod codec;
 mod declaration;
 mod definitions;
 mod error;
@@ -18,7 +19,11 @@ mod media;
 mod openai_chat;
 mod openai_choice;
 mod openai_responses;
+mod pairing;
 mod path;
+mod reading;
+mod response;
+mod results;
 mod sse;
 mod stream;
 mod strict;
@@ -31,6 +36,7 @@ pub use definitions::{
 pub use error::WireError;
 pub use format::{ApiFormat, UnknownApiFormat};
 pub use limits::LimitExceeded;
+pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
 pub use strict::NotStrict;
 pub use tool_config::EncodedToolConfig;

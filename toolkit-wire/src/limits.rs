@@ -1,4 +1,4 @@
-//! What a provider refuses for its size, found before the request is sent.
+//! Limits of providers, checked before the request is sent.
 
 pub(super) mod measure;
 
@@ -8,17 +8,17 @@ use std::fmt;
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 
-/// A limit of the provider that the definitions of a request break.
+/// A limit of the provider that the definitions of a request exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The tool that breaks it; `None` if all of them together do.
+    /// The tool that exceeds it; `None` for a limit on all tools together.
     pub tool: Option<String>,
-    /// What is limited, as in `tools` or `characters in the name`.
+    /// The limited thing, as in `tools` or `characters in the name`.
     pub what: String,
-    /// How much there is.
+    /// The actual number.
     pub actual: usize,
-    /// How much the provider takes.
+    /// The number that the provider accepts.
     pub limit: usize,
 }
 
@@ -32,8 +32,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// The limits of tools and their names that the definitions break. Those of strict tools are not
-/// among them: a tool beyond those is not strict.
+/// Checks the limits of tools and their names. Those of strict tools are not among them: a tool beyond
+/// those is not strict.
 pub(super) fn check(
     format: ApiFormat,
     definitions: &[&ToolDefinition],
@@ -74,7 +74,7 @@ pub(super) fn check(
     broken
 }
 
-/// How many tools one request may have; `None` if no number is documented.
+/// Returns the number of tools that a request may have; `None` if no number is documented.
 fn most_tools(format: ApiFormat) -> Option<usize> {
     match format {
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => Some(128),
@@ -83,7 +83,7 @@ fn most_tools(format: ApiFormat) -> Option<usize> {
     }
 }
 
-/// Which names of properties a provider takes.
+/// The rule for names of properties.
 #[derive(Clone, Copy)]
 struct Keys {
     longest: usize,

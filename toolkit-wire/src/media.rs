@@ -1,9 +1,9 @@
-//! Pictures, sounds and files in the spellings that several APIs share.
+//! Images, audio and files in spellings that several APIs share.
 
 use std::borrow::Cow;
 use toolkit_core::output::{Media, MediaData};
 
-/// The address of the bytes, which may be a `data:` address that holds them.
+/// Returns the URL of the bytes, which may be a `data:` URL that holds them.
 pub(super) fn address(media: &Media) -> Cow<'_, str> {
     match &media.data {
         MediaData::Base64(data) => Cow::Owned(format!("data:{};base64,{data}", media.media_type)),
@@ -11,7 +11,7 @@ pub(super) fn address(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// The bytes in Base64, if they are there.
+/// Returns the bytes in Base64, if the media holds them.
 pub(super) fn base64(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Base64(data) => Some(data),
@@ -19,7 +19,7 @@ pub(super) fn base64(media: &Media) -> Option<&str> {
     }
 }
 
-/// The service tells the kind of a file by its extension, so a nameless one gets one.
+/// Returns the name of a file. The service derives the kind from the extension, so a nameless file gets one.
 pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     match (&media.name, media.media_type.split_once('/')) {
         (Some(name), _) => Cow::Borrowed(name),
@@ -30,8 +30,8 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// What is at an address; a `data:` address holds the bytes and says their type, for others it is taken
-/// to be `otherwise`.
+/// Reads the media at a URL. A `data:` URL holds the bytes and their type; for others the type is
+/// `otherwise`.
 pub(super) fn media(address: &str, otherwise: &str) -> Media {
     let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
     let (media_type, data) = match data {

@@ -74,7 +74,7 @@ impl Form {
 
     fn parse_choice(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         match choice {
-            // What a request without the field means as soon as it has tools.
+            // The default of a request that has tools.
             Value::Null => Ok(ToolChoice::Auto),
             Value::String(mode) => match mode.as_str() {
                 "auto" => Ok(ToolChoice::Auto),

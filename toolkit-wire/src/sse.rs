@@ -1,6 +1,6 @@
-//! Server-sent events, the form in which every provider streams: bytes in, events out.
+//! Server-sent events: bytes in, events out.
 
-/// The longest event that is put together. What is longer is no model's answer.
+/// The longest event that is assembled. No model's answer is longer.
 const LONGEST: usize = 64 << 20;
 
 /// Finds the events in the bytes of a response, wherever those were cut: within a line, a line
@@ -13,7 +13,7 @@ pub(super) struct SseDecoder {
     begun: bool,
 }
 
-/// An event that was longer than any answer.
+/// An event longer than [`LONGEST`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
@@ -44,7 +44,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// The event that the end of the response cut short of its empty line, as some servers do.
+    /// Returns the event that the end of the response cut short of its empty line, as some servers do.
     pub(super) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))

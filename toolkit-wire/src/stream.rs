@@ -1,53 +1,43 @@
-//! Responses that come in pieces: calls are known the moment they are complete.
+//! Streamed responses: calls can be dispatched the moment they are complete.
 
+pub(super) mod assembler;
+pub(super) mod decode;
 pub(super) mod merge;
 pub(super) mod scan;
 
-use super::ApiFormat;
-use super::sse::{SseDecoder, TooLong};
-use crate::WireError;
+pub use decode::StreamEvent;
+
+use crate::codec::Codec;
+use crate::response::FinishReason;
+use crate::sse::{SseDecoder, TooLong};
+use crate::{Response, WireError, reading};
+use decode::StreamDecoder;
 use serde_json::Value;
 use std::fmt;
-use toolkit_core::call::ToolCall;
 
-/// What a piece of a response brought.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum StreamEvent {
-    /// More of the answer's text.
-    Text(String),
-    /// More of the model's reasoning, where the provider shows it.
-    Reasoning(String),
-    /// The model has begun to write a call of this tool.
-    CallStarted {
-        /// The id that the call will have.
-        id: String,
-        /// The tool's name as the model wrote it.
-        name: String,
-    },
-    /// A call is complete and can be dispatched.
-    Call(ToolCall),
-}
-
-/// What was left when a response ended.
+/// The end of a streamed response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// What the end completed: calls that only the end shows to be complete, or that were cut off.
+    /// The last events: calls that only the end shows to be complete, or that were cut off.
     pub events: Vec<StreamEvent>,
-    /// The response, as if it had come whole: what [`ApiFormat::assistant_messages`] and
-    /// [`ApiFormat::parse_calls`] take. The calls in it have the ids that they had in the events.
-    pub response: Value,
-    /// Whether the provider said that this is all. If not, the connection ended before the response did.
+    /// The response. Its calls are those of the events, with the same ids.
+    ///
+    /// # Errors
+    /// [`WireError`] if nothing came that is a response, or the provider reported an error in its place.
+    pub response: Result<Response, WireError>,
+    /// The response body, as if it had come whole, with everything that [`response`](Self::response) leaves out.
+    pub body: Value,
+    /// Whether the provider announced the end. If not, the connection broke before the response was complete.
     pub is_complete: bool,
 }
 
-/// Puts a streamed response together and yields each call the moment it is complete, so that it can be
+/// Assembles a streamed response and yields each call the moment it is complete, so that it can be
 /// dispatched while the model still writes.
 ///
 /// It is fed with the JSON of each event, however the calls are interleaved and wherever their
 /// arguments are cut. Every call is yielded exactly once; what the model had not finished when the
-/// stream ended is yielded at the end, and dispatching it gives a result that tells the model so.
+/// stream ended is yielded at the end, and dispatching it gives a result that explains this to the model.
 ///
 /// ```
 /// use serde_json::json;
@@ -66,45 +56,35 @@ pub struct StreamEnd {
 /// # Ok::<(), toolkit::WireError>(())
 /// ```
 pub struct StreamAccumulator {
-    format: ApiFormat,
-    inner: Box<dyn Accumulate>,
+    codec: &'static dyn Codec,
+    inner: Box<dyn StreamDecoder>,
     bytes: SseDecoder,
-    /// What came before an error in the same list of events.
-    unsaid: Vec<StreamEvent>,
-}
-
-/// What an API's room does with the pieces.
-pub(super) trait Accumulate: Send {
-    /// Takes one event and adds what it brought to `events`.
-    fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError>;
-
-    /// The server said that no event follows, in a way that is no event of the format.
-    fn done(&mut self) {}
-
-    /// Whether the server said that it has said all.
-    fn is_complete(&self) -> bool;
-
-    /// Completes what is open, adds it to `events`, and returns the response as if it had come whole.
-    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
+    /// The news before an error in the same list of events.
+    pending: Vec<StreamEvent>,
 }
 
 impl StreamAccumulator {
-    pub(super) fn new(format: ApiFormat, inner: Box<dyn Accumulate>) -> Self {
-        Self { format, inner, bytes: SseDecoder::default(), unsaid: Vec::new() }
+    pub(super) fn new(codec: &'static dyn Codec) -> Self {
+        Self { codec, inner: codec.stream(), bytes: SseDecoder::default(), pending: Vec::new() }
     }
 
     /// Takes the JSON of one event; several when the provider sent them in a list.
     ///
     /// # Errors
-    /// [`WireError`] if the event is not one of the format, or reports that the provider failed. The
-    /// events before it stay: the stream can go on, or be finished.
+    /// [`WireError`] if the event is not one of the format, or reports a failure of the provider. Earlier
+    /// events stay: the stream can go on, or be finished.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
-        self.inner.push(event, &mut self.unsaid)?;
-        Ok(std::mem::take(&mut self.unsaid))
+        match event {
+            Value::Array(list) => {
+                list.iter().try_for_each(|event| self.inner.push(event, &mut self.pending))?
+            }
+            event => self.inner.push(event, &mut self.pending)?,
+        }
+        Ok(std::mem::take(&mut self.pending))
     }
 
-    /// Takes the next bytes of the response's body, which is a stream of server-sent events. They may be
-    /// cut anywhere, also within a character.
+    /// Takes the next bytes of the response's body, a stream of server-sent events. They may be cut anywhere,
+    /// also within a character.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -117,8 +97,8 @@ impl StreamAccumulator {
     /// assert_eq!(stream.push_bytes(rest), [Ok(StreamEvent::Text("Grüße".to_owned()))]);
     /// ```
     ///
-    /// An error is one of [`push`](Self::push), or says that the data of an event is not JSON; what stands
-    /// before and after it is not lost.
+    /// An error is one of [`push`](Self::push), or reports that the data of an event is not JSON; events before
+    /// and after it are not lost.
     pub fn push_bytes(&mut self, bytes: &[u8]) -> Vec<Result<StreamEvent, WireError>> {
         match self.bytes.push(bytes) {
             Ok(completed) => completed.iter().flat_map(|data| self.take_data(data)).collect(),
@@ -127,7 +107,7 @@ impl StreamAccumulator {
     }
 
     fn take_data(&mut self, data: &str) -> Vec<Result<StreamEvent, WireError>> {
-        // How OpenAI, and those who imitate it, end a stream.
+        // The end of a stream of OpenAI and its imitators.
         if data == "[DONE]" {
             self.inner.done();
         }
@@ -144,28 +124,32 @@ impl StreamAccumulator {
         }
     }
 
-    /// Ends the response, whether or not the provider said that it was over.
+    /// Ends the response, whether or not the provider announced the end.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
         // Half an event at the end of a response that broke off is no event.
         let last = self.bytes.finish().map(|data| self.take_data(&data));
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
-        events.append(&mut self.unsaid);
+        events.append(&mut self.pending);
         let is_complete = self.inner.is_complete();
-        let response = self.inner.finish(&mut events);
-        StreamEnd { events, response, is_complete }
+        let body = self.inner.finish(&mut events);
+        let mut response = reading::parse_response(self.codec, &body);
+        if let (Ok(response), false) = (&mut response, is_complete) {
+            response.finish = FinishReason::Interrupted;
+        }
+        StreamEnd { events, response, body, is_complete }
     }
 }
 
 impl fmt::Debug for StreamAccumulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamAccumulator").field("format", &self.format).finish_non_exhaustive()
+        f.debug_struct("StreamAccumulator").field("codec", &self.codec).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::ApiFormat;
 
     /// What each API sends, and the event in which it says that it is all.
     const SAID: [(ApiFormat, &str, &str); 4] = [
@@ -202,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_not_said_is_no_end() {
+    fn an_end_that_was_not_announced_is_no_end() {
         for (format, piece, end) in SAID {
             assert!(!is_complete(format, &[]), "{format:?}");
             assert!(!is_complete(format, &[piece]), "{format:?}");

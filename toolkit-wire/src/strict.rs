@@ -1,4 +1,4 @@
-//! Which tools of a request are strict: decided for all of them together.
+//! Planning of strict tools, for all tools of a request together.
 
 use super::limits::measure::Measure;
 use super::{ApiFormat, StrictTools};
@@ -12,7 +12,7 @@ use toolkit_schema::SchemaDialect;
 pub struct NotStrict {
     /// The tool's name.
     pub tool: String,
-    /// Why the provider would refuse it.
+    /// The reason why the provider would refuse it as strict.
     pub reason: String,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for NotStrict {
     }
 }
 
-/// What was decided.
+/// The decisions for all tools of a request.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     strict: Vec<bool>,
@@ -84,8 +84,8 @@ pub(super) fn plan(format: ApiFormat, definitions: &[&ToolDefinition], wanted: S
     plan
 }
 
-/// Whether strictness means anything for the tool: free text has no schema, and Gemini has strictness
-/// for whole requests only, which is worth a word only to those who asked for this tool.
+/// Returns whether strictness applies to the tool: free text has no schema, and Gemini has strictness for
+/// whole requests only, which is reported only for tools marked as strict.
 fn could_be_strict(format: ApiFormat, definition: &ToolDefinition, is_marked: bool) -> bool {
     match format {
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => definition.kind == ToolKind::Function,
@@ -94,7 +94,7 @@ fn could_be_strict(format: ApiFormat, definition: &ToolDefinition, is_marked: bo
     }
 }
 
-/// The size of the tool's strict schema, or why it has none.
+/// Measures the tool's strict schema, or returns the reason why it has none.
 fn judge(format: ApiFormat, definition: &ToolDefinition) -> Result<Measure, String> {
     let dialect = match format {
         ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
@@ -117,7 +117,7 @@ fn judge(format: ApiFormat, definition: &ToolDefinition) -> Result<Measure, Stri
     Ok(measure)
 }
 
-/// The limits of one strict schema, from OpenAI's guide to structured outputs.
+/// Checks the limits of one strict schema, from OpenAI's guide to structured outputs.
 fn within_openai(measure: &Measure) -> Result<(), String> {
     let limits = [
         ("properties", measure.properties, 5_000),
@@ -132,16 +132,16 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// What is left of the limits that all strict tools of a request share.
+/// The remaining limits that all strict tools of a request share.
 struct Budget {
     left: Vec<Share>,
 }
 
-/// What is limited, how much of it a tool takes, and how much is left.
+/// The name of a limit, the cost of a tool, and the remainder.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
 impl Budget {
-    /// Anthropic's are those of its guide to strict tools; OpenAI has none.
+    /// Returns the limits of Anthropic's guide to strict tools; OpenAI has none.
     fn of(format: ApiFormat) -> Self {
         let left: Vec<Share> = match format {
             ApiFormat::Anthropic => vec![

@@ -1,15 +1,15 @@
-//! How the model may use its tools, as a request says it.
+//! The fields of a request for tool choice and parallel calls.
 
 use serde_json::{Map, Value};
 use toolkit_schema::SchemaLoss;
 
-/// The fields of a request that say how the model may use its tools, and what they cannot say.
+/// The fields of a request that hold a [`ToolConfig`](toolkit::ToolConfig), and the losses.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedToolConfig {
     /// The fields.
     pub fields: Map<String, Value>,
-    /// What the API has no words for; the path is that in the [`ToolConfig`], as in `/parallel`.
+    /// Settings that the API cannot express; the path is that in the `ToolConfig`, as in `/parallel`.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -18,12 +18,12 @@ impl EncodedToolConfig {
         Self { fields, losses: Vec::new() }
     }
 
-    /// Reports that only some calls at once, or none, cannot be asked for.
+    /// Reports that the API cannot limit parallel calls.
     pub(super) fn lose_parallel(&mut self, reason: &str) {
         self.losses.push(SchemaLoss::new("/parallel", "parallel", reason));
     }
 
-    /// Reports that a set of allowed tools cannot be said.
+    /// Reports that the API cannot express a set of allowed tools.
     pub(super) fn lose_allowed(&mut self, reason: &str) {
         self.losses.push(SchemaLoss::new("/choice/allowed/names", "allowed", reason));
     }

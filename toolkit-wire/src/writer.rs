@@ -1,18 +1,17 @@
-//! Writing calls and results into a history, so that both are spelled alike.
+//! Encoding of calls and results into a history, with the same names and ids.
 
-use super::ApiFormat;
-use crate::WireError;
+use crate::codec::Codec;
+use crate::{WireError, reading};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Writes the turns of a history: what the model said or asked for, and the results.
+/// Encodes the turns of a history: text, calls and results.
 ///
-/// Calls and results are spelled by the same names and the same rule for ids, so a result always names its
-/// call. Ids are made different within a turn: where a model gives one id to two calls, the second call and
-/// the second result get another. So all calls of a turn are written at once, and all results in the same
-/// order.
+/// Calls and results share the names and the rule for ids, so a result always names its call. Ids differ within
+/// a turn: where a model gives one id to two calls, the second call and the second result get another. So
+/// encode all calls of a turn at once, and all results in the same order.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ToolCall, ToolResult};
@@ -31,14 +30,14 @@ use toolkit_core::name::WireNames;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryWriter<'a> {
-    format: ApiFormat,
-    pub(super) names: &'a WireNames,
-    pub(super) strict_ids: bool,
+    codec: &'static dyn Codec,
+    names: &'a WireNames,
+    strict_ids: bool,
 }
 
 impl<'a> HistoryWriter<'a> {
-    pub(super) const fn new(format: ApiFormat, names: &'a WireNames) -> Self {
-        Self { format, names, strict_ids: false }
+    pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
+        Self { codec, names, strict_ids: false }
     }
 
     /// Sets whether Chat Completions gets ids as OpenAI itself takes them: at most 40 letters, digits, `_`
@@ -59,31 +58,41 @@ impl<'a> HistoryWriter<'a> {
     /// # Errors
     /// [`WireError`] if the payload is not what the format says.
     pub fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        self.format.api().assistant_messages(payload, self)
+        reading::assistant_messages(self.codec, payload, self.names, self.strict_ids)
     }
 
     /// As [`ApiFormat::encode_assistant`].
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
-        self.format.api().encode_assistant(text, calls, self)
+        let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
+        let calls = calls.iter().zip(ids).map(|(call, id)| self.codec.encode_call(call, id, self.names));
+        self.codec.encode_assistant(text, calls.collect())
     }
 
     /// As [`ApiFormat::encode_calls`].
     #[must_use]
     pub fn encode_calls(&self, calls: &[ToolCall]) -> Vec<Value> {
-        self.format.api().encode_calls(calls, self)
+        self.encode_assistant("", calls)
     }
 
     /// As [`ApiFormat::encode_results`], with names spelled as those of the calls.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
-        self.format.api().encode_results(results, self)
+        let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
+        self.codec.encode_results(results, &ids, self.names)
+    }
+
+    /// The ids as the API accepts them, no two alike. Calls and results of a turn get the same, because they
+    /// stand in the same order.
+    fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
+        reading::request_ids(self.codec, self.strict_ids, ids)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ApiFormat;
     use serde_json::json;
     use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 

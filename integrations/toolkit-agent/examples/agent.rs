@@ -1,6 +1,6 @@
-//! An agent: a model, its tools, an answer.
+//! An agent with one tool.
 //!
-//! Run with `cargo run -p toolkit-agent --example agent`. The model is scripted, so that nothing else is needed.
+//! Run with `cargo run -p toolkit-agent --example agent`. The model is scripted.
 
 #![allow(clippy::print_stdout)]
 
@@ -26,6 +26,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let output = agent.run("What is the weather in Oslo?").await?;
     println!("{}", output.text);
-    println!("{} questions to the model, {} calls", output.model_calls, output.tool_calls);
+    println!("{} model calls, {} tool calls", output.model_calls, output.tool_calls);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A chat in the terminal: text streams in, calls of tools fold open, Ctrl-C stops the turn and not the program.
+//! A chat in the terminal: text streams in, each call is one line, Ctrl-C stops the turn.
 //!
 //! ```text
 //! cargo run -p toolkit-agent --example chat            # an actor plays the model
@@ -27,18 +27,18 @@ use toolkit::prelude::*;
 use toolkit_agent::{Agent, Conversation, RunOptions};
 use toolkit_core::CancellationToken;
 
-/// What the user asks in the demonstration.
+/// The user's lines in the demonstration.
 const DEMO: [&str; 3] = [
     "What is the weather in Oslo and in Rome?",
     "Please divide 7 by 0, or by something better.",
     "My name is Ada, remember that.",
 ];
 
-/// How a turn has ended.
+/// The outcome of a turn.
 #[derive(PartialEq)]
 enum Turn {
     Done,
-    /// The user wants to leave.
+    /// The user ends the chat.
     Left,
 }
 
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .dispatcher(tools)
         .build()?;
 
-    // An actor without an audience would wait for ever.
+    // Without a terminal there is no input for the actor.
     let is_demo = options.demo || (options.is_scripted() && !io::stdin().is_terminal());
     let mut lines = if is_demo { demo() } else { typed() };
     let mut interrupts = interrupts();
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One turn of the agent. The first Ctrl-C stops it; what was said so far stays in the conversation.
+/// Runs one turn. The first Ctrl-C cancels it; the conversation keeps its messages so far.
 async fn turn(
     agent: &Agent,
     conversation: &mut Conversation,
@@ -99,7 +99,7 @@ async fn turn(
     }
 }
 
-/// The next line of the user; `None` when there are no more, or after a second Ctrl-C.
+/// Reads the next line. Returns `None` at the end of the input or after a second Ctrl-C.
 async fn next_line(
     screen: &mut Screen,
     lines: &mut UnboundedReceiver<String>,
@@ -130,13 +130,13 @@ async fn next_line(
 fn demo() -> UnboundedReceiver<String> {
     let (sender, lines) = unbounded_channel();
     for line in DEMO {
-        // The receiver is here.
+        // The receiver is alive.
         let _ = sender.send(line.to_owned());
     }
     lines
 }
 
-/// What is typed. It is read on a thread of its own, because nothing stops a read from a terminal.
+/// Reads the terminal on its own thread, because such a read cannot be cancelled.
 fn typed() -> UnboundedReceiver<String> {
     let (sender, lines) = unbounded_channel();
     std::thread::spawn(move || {

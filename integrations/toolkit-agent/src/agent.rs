@@ -1,47 +1,54 @@
-//! Agents: what takes part in a conversation.
+//! Agents, and the run shared by the agents of a team.
 
-mod builder;
+mod answer_format;
 
-pub use builder::AgentBuilder;
+pub(crate) use answer_format::{AnswerFormat, Enforcement};
 
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::limits::Limits;
-use crate::message::UserMessage;
-use crate::model::{ChatModel, FinishReason};
-use crate::run::{Run, RunOptions, RunOutput, RunStream};
+use crate::event::RunEvent;
+use crate::limits::{Budget, Limits};
+use crate::model::FinishReason;
+use crate::options::RunOptions;
+use crate::session::Sessions;
 use std::fmt;
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use tokio::sync::mpsc::unbounded_channel;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::sleep;
+use toolkit_core::{CancellationToken, RunContext};
 
-/// What came of an agent's part of a run.
+/// The output of one agent of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
-pub struct AgentEnd {
+pub struct AgentOutput {
     /// The answer.
     pub text: String,
-    /// The agent that gave it.
+    /// The name of the answering agent.
     pub agent: String,
-    /// Why it stopped.
+    /// The reason for the end of the answer.
     pub finish: FinishReason,
-    /// Whether it wants a loop of agents to end.
+    /// Whether the agent asks an enclosing [`LoopAgent`](crate::team::LoopAgent) to end.
     pub escalate: bool,
 }
 
-impl AgentEnd {
-    /// This agent has given this answer.
+impl AgentOutput {
+    /// Creates the output of a finished agent.
     #[must_use]
     pub fn new(agent: impl Into<String>, text: impl Into<String>) -> Self {
         Self { agent: agent.into(), text: text.into(), ..Self::default() }
     }
 }
 
-/// Something that takes part in a conversation as an agent does. [`Agent::builder`] makes those that ask a model;
-/// implement it for others, and make an [`Agent`] of it with `into()`.
+/// The behaviour of an agent. [`Agent::builder`] creates agents with a model; implement this trait for any other kind
+/// and convert it with `Agent::from`.
 ///
 /// ```
-/// use toolkit_agent::{Agent, AgentEnd, AgentError, Conversation, Message, Run, RunAgent};
+/// use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, Message, Run, RunAgent};
 ///
 /// struct Clock;
 ///
@@ -50,9 +57,9 @@ impl AgentEnd {
 ///         "clock"
 ///     }
 ///
-///     async fn run(&self, conversation: &mut Conversation, _: &Run) -> Result<AgentEnd, AgentError> {
+///     async fn run(&self, conversation: &mut Conversation, _: &Run) -> Result<AgentOutput, AgentError> {
 ///         conversation.push(Message::assistant("It is noon."));
-///         Ok(AgentEnd::new("clock", "It is noon."))
+///         Ok(AgentOutput::new("clock", "It is noon."))
 ///     }
 /// }
 ///
@@ -63,25 +70,25 @@ impl AgentEnd {
 /// # }).unwrap();
 /// ```
 pub trait RunAgent: Send + Sync + 'static {
-    /// The name, as other agents know it.
+    /// Returns the name, unique in a team.
     fn name(&self) -> &str;
 
-    /// What it is for, as other agents read it.
+    /// Returns the description for the models of other agents.
     fn description(&self) -> &str {
         ""
     }
 
-    /// The agents that may take over from it.
+    /// Returns the agents below this one.
     fn sub_agents(&self) -> &[Agent] {
         &[]
     }
 
-    /// How far a run of it may go.
+    /// Returns the limits of a run of this agent.
     fn limits(&self) -> Limits {
         Limits::default()
     }
 
-    /// Does its part: adds messages to the conversation, and says what came of it.
+    /// Answers in the conversation: adds messages to it and returns the output.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -89,21 +96,21 @@ pub trait RunAgent: Send + Sync + 'static {
         &self,
         conversation: &mut Conversation,
         run: &Run,
-    ) -> impl Future<Output = Result<AgentEnd, AgentError>> + Send;
+    ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-type Ending<'a> = Pin<Box<dyn Future<Output = Result<AgentEnd, AgentError>> + Send + 'a>>;
+type BoxAnswer<'a> = Pin<Box<dyn Future<Output = Result<AgentOutput, AgentError>> + Send + 'a>>;
 
-/// [`RunAgent`] for any agent; it is implemented for all of them.
-trait AnyAgent: Send + Sync {
+/// The object-safe form of [`RunAgent`].
+trait DynAgent: Send + Sync {
     fn name(&self) -> &str;
     fn description(&self) -> &str;
     fn sub_agents(&self) -> &[Agent];
     fn limits(&self) -> Limits;
-    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> Ending<'a>;
+    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> BoxAnswer<'a>;
 }
 
-impl<A: RunAgent> AnyAgent for A {
+impl<A: RunAgent> DynAgent for A {
     fn name(&self) -> &str {
         RunAgent::name(self)
     }
@@ -120,13 +127,13 @@ impl<A: RunAgent> AnyAgent for A {
         RunAgent::limits(self)
     }
 
-    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> Ending<'a> {
+    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> BoxAnswer<'a> {
         Box::pin(RunAgent::run(self, conversation, run))
     }
 }
 
-/// What takes part in a conversation: a model with its instructions and tools, or a team of such. Clones are the same
-/// agent, and an agent may run in many conversations at the same time.
+/// A model with instructions and tools, or a team of such. Clones are the same agent, and one agent may run in many
+/// conversations at the same time.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -149,7 +156,7 @@ impl<A: RunAgent> AnyAgent for A {
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct Agent(Arc<dyn AnyAgent>);
+pub struct Agent(Arc<dyn DynAgent>);
 
 impl<A: RunAgent> From<A> for Agent {
     fn from(agent: A) -> Self {
@@ -158,31 +165,25 @@ impl<A: RunAgent> From<A> for Agent {
 }
 
 impl Agent {
-    /// Begins an agent that asks this model.
-    #[must_use]
-    pub fn builder(model: impl ChatModel) -> AgentBuilder {
-        AgentBuilder::new(model)
-    }
-
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// What the agent is for.
+    /// Returns the description for the models of other agents.
     #[must_use]
     pub fn description(&self) -> &str {
         self.0.description()
     }
 
-    /// The agents that may take over from it.
+    /// Returns the agents below this one.
     #[must_use]
     pub fn sub_agents(&self) -> &[Self] {
         self.0.sub_agents()
     }
 
-    /// The agent of this name: this one, or one below it.
+    /// Finds an agent by name: this one, or one below it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {
@@ -191,152 +192,176 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        self.0.limits()
-    }
-
-    /// Whether both are clones of one agent.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Answers in a conversation of its own.
+    /// Answers as a part of another agent's run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
-    pub async fn run(&self, input: impl Into<UserMessage>) -> Result<RunOutput, AgentError> {
-        self.run_in(&mut Conversation::default(), input).await
-    }
-
-    /// Answers in a conversation, which then holds what was said. Dropping the future stops the run; the conversation
-    /// can go on all the same.
-    ///
-    /// # Errors
-    /// [`AgentError`] if there is no answer.
-    pub async fn run_in(
-        &self,
-        conversation: &mut Conversation,
-        input: impl Into<UserMessage>,
-    ) -> Result<RunOutput, AgentError> {
-        self.run_with(conversation, input, RunOptions::default()).await
-    }
-
-    /// Like [`run_in`](Self::run_in), with limits of its own or something that stops the run.
-    ///
-    /// # Errors
-    /// [`AgentError`] if there is no answer.
-    pub async fn run_with(
-        &self,
-        conversation: &mut Conversation,
-        input: impl Into<UserMessage>,
-        options: RunOptions,
-    ) -> Result<RunOutput, AgentError> {
-        self.carry_out(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
-    }
-
-    /// Goes on with a conversation that has no answer yet: after a crash, an error, or a cancelled run.
-    ///
-    /// # Errors
-    /// [`AgentError`] if there is no answer.
-    pub async fn resume(
-        &self,
-        conversation: &mut Conversation,
-        options: RunOptions,
-    ) -> Result<RunOutput, AgentError> {
-        self.carry_out(conversation, None, Run::new(self.clone(), options, None)).await
-    }
-
-    /// Answers in a conversation of its own, and tells what happens while it does.
-    #[must_use]
-    pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
-        let (agent, input) = (self.clone(), input.into());
-        let (sender, events) = unbounded_channel();
-        let run = Run::new(self.clone(), RunOptions::default(), Some(sender));
-        let answer = async move { agent.carry_out(&mut Conversation::default(), Some(input), run).await };
-        RunStream::new(Box::pin(answer), events)
-    }
-
-    /// Answers in a conversation, and tells what happens while it does.
-    #[must_use]
-    pub fn run_stream_in<'a>(
-        &self,
-        conversation: &'a mut Conversation,
-        input: impl Into<UserMessage>,
-        options: RunOptions,
-    ) -> RunStream<'a> {
-        self.watched(conversation, Some(input.into()), options)
-    }
-
-    /// Goes on with a conversation that has no answer yet, and tells what happens while it does.
-    #[must_use]
-    pub fn resume_stream<'a>(
-        &self,
-        conversation: &'a mut Conversation,
-        options: RunOptions,
-    ) -> RunStream<'a> {
-        self.watched(conversation, None, options)
-    }
-
-    fn watched<'a>(
-        &self,
-        conversation: &'a mut Conversation,
-        input: Option<UserMessage>,
-        options: RunOptions,
-    ) -> RunStream<'a> {
-        let (sender, events) = unbounded_channel();
-        let run = Run::new(self.clone(), options, Some(sender));
-        let agent = self.clone();
-        RunStream::new(Box::pin(async move { agent.carry_out(conversation, input, run).await }), events)
-    }
-
-    /// Does its part of a run, for agents that are made of others.
-    ///
-    /// # Errors
-    /// [`AgentError`] if there is no answer.
-    pub async fn take_part(
+    pub async fn join_run(
         &self,
         conversation: &mut Conversation,
         run: &Run,
-    ) -> Result<AgentEnd, AgentError> {
+    ) -> Result<AgentOutput, AgentError> {
         self.0.run(conversation, run).await
     }
 
-    pub(crate) async fn carry_out(
-        &self,
-        conversation: &mut Conversation,
-        input: Option<UserMessage>,
-        run: Run,
-    ) -> Result<RunOutput, AgentError> {
-        conversation.settle();
-        let begin = conversation.messages().len();
-        if let Some(input) = input {
-            conversation.push(input);
-        }
-        let end = match run.save(conversation).await {
-            Ok(()) => self.take_part(conversation, &run).await,
-            Err(error) => Err(error),
-        };
-        conversation.settle();
-        let saved = run.save(conversation).await;
-        let AgentEnd { text, agent, finish, escalate } = end?;
-        saved?;
-        let budget = run.budget();
-        Ok(RunOutput {
-            text,
-            agent,
-            finish,
-            escalate,
-            usage: budget.usage(),
-            cost: budget.cost(),
-            model_calls: budget.model_calls(),
-            tool_calls: budget.tool_calls(),
-            messages: conversation.messages().get(begin..).unwrap_or_default().to_vec(),
-        })
+    /// Returns whether both are clones of one agent.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent").field("name", &self.name()).field("sub_agents", &self.sub_agents()).finish()
+    }
+}
+
+/// One run: the root agent, limits, cancellation and listener shared by all agents of a team. Clones are the same run.
+#[derive(Clone)]
+pub struct Run(Arc<RunInner>);
+
+#[derive(Clone)]
+struct RunInner {
+    root: Agent,
+    invocation_id: String,
+    cancellation: CancellationToken,
+    budget: Arc<Budget>,
+    events: Option<UnboundedSender<RunEvent>>,
+    /// Shared by the tool calls of all turns.
+    context: RunContext,
+    autosave: Option<Sessions>,
+    answer_format: Option<AnswerFormat>,
+}
+
+impl Run {
+    pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
+        let limits = options.limits.unwrap_or_else(|| root.0.limits());
+        let invocation_id = options.invocation_id.unwrap_or_else(new_id);
+        Self(Arc::new(RunInner {
+            root,
+            context: RunContext::new().with_invocation_id(invocation_id.as_str()),
+            invocation_id,
+            autosave: options.autosave,
+            cancellation: options.cancellation,
+            budget: Arc::new(Budget::new(limits)),
+            events,
+            answer_format: None,
+        }))
+    }
+
+    /// Returns the same run with this format of the final answer.
+    pub(crate) fn with_answer_format(&self, answer_format: Option<AnswerFormat>) -> Self {
+        Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
+    }
+
+    /// Returns the same run in an unsaved conversation, with its own root and cancellation: for an agent as a tool.
+    pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
+        // A nested answer is a tool result, so the format of the final answer does not apply.
+        let inner = RunInner::clone(&self.0);
+        Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
+    }
+
+    /// Returns the same run in a copy of the conversation.
+    pub(crate) fn branch(&self) -> Self {
+        self.nested(self.0.root.clone(), self.0.cancellation.clone())
+    }
+
+    /// Returns the context of tool calls; it holds the session values under `temp:`.
+    pub(crate) fn context(&self) -> &RunContext {
+        &self.0.context
+    }
+
+    pub(crate) fn answer_format(&self) -> Option<&AnswerFormat> {
+        self.0.answer_format.as_ref()
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.0.budget
+    }
+
+    /// Saves the conversation if the run saves automatically.
+    pub(crate) async fn save(&self, conversation: &Conversation) -> Result<(), AgentError> {
+        match &self.0.autosave {
+            Some(sessions) => Ok(sessions.save(conversation).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the id of the run.
+    #[must_use]
+    pub fn invocation_id(&self) -> &str {
+        &self.0.invocation_id
+    }
+
+    /// Returns the cancellation token of the run.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.0.cancellation
+    }
+
+    /// Returns the agent at the root of the team.
+    #[must_use]
+    pub fn root(&self) -> &Agent {
+        &self.0.root
+    }
+
+    /// Returns whether the run has a listener.
+    #[must_use]
+    pub fn has_listener(&self) -> bool {
+        self.0.events.is_some()
+    }
+
+    /// Emits an event. The closure runs only if there is a listener.
+    pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
+        if let Some(events) = &self.0.events {
+            // A dropped listener ignores the rest of the run.
+            let _ = events.send(event());
+        }
+    }
+
+    /// Checks for cancellation.
+    ///
+    /// # Errors
+    /// [`AgentError::Cancelled`] if the run was cancelled.
+    pub fn check_cancelled(&self) -> Result<(), AgentError> {
+        if self.0.cancellation.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Waits for a future, at most until the run is cancelled or out of time.
+    pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
+        let mut cancelled = pin!(self.cancellation().cancelled());
+        let mut deadline = pin!(async {
+            match self.budget().time_left() {
+                Some(left) => sleep(left).await,
+                None => pending().await,
+            }
+        });
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            if let Poll::Ready(value) = future.as_mut().poll(cx) {
+                return Poll::Ready(Ok(value));
+            }
+            if cancelled.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(AgentError::Cancelled));
+            }
+            deadline.as_mut().poll(cx).map(|()| Err(self.budget().out_of_time()))
+        })
+        .await
+    }
+}
+
+/// Returns an id from the clock, the process and a counter.
+fn new_id() -> String {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("run_{now:x}_{:x}_{:x}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("root", &self.0.root.name())
+            .field("invocation_id", &self.0.invocation_id)
+            .finish_non_exhaustive()
     }
 }

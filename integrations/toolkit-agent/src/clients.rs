@@ -4,16 +4,16 @@
 //! | --- | --- | --- |
 //! | `openai` | `OpenAi` | Chat Completions and Responses, of OpenAI and of every server that imitates it |
 //! | `anthropic` | `Anthropic` | Messages |
-//! | `google` | `Google` | Gemini |
+//! | `gemini` | `Gemini` | Gemini |
 //! | `genai` | `GenAi` | whatever the crate `genai` speaks |
 //!
 //! Keys come from the environment or are given. None of these clients tries again by itself: agents do, and
-//! [`Retrying`](crate::Retrying) does for who asks a model without one. None follows a redirect, because keys are for
+//! [`Retrying`](crate::model::Retrying) does for who asks a model without one. None follows a redirect, because keys are for
 //! the server that they were given for.
 
 // What one client does not need, another does.
 #![cfg_attr(
-    not(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai")),
+    not(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai")),
     allow(dead_code)
 )]
 
@@ -21,26 +21,26 @@
 mod anthropic;
 mod body;
 mod fault;
+#[cfg(feature = "gemini")]
+mod gemini;
 #[cfg(feature = "genai")]
 mod genai;
-#[cfg(feature = "google")]
-mod google;
 mod http;
 mod limits;
 #[cfg(feature = "openai")]
 mod openai;
 mod settings;
-#[cfg(any(feature = "anthropic", feature = "google"))]
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
 mod transport;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
+#[cfg(feature = "gemini")]
+pub use gemini::Gemini;
 #[cfg(feature = "genai")]
 pub use genai::{GenAi, GenAiModel};
-#[cfg(feature = "google")]
-pub use google::Google;
 pub use limits::HttpLimits;
 #[cfg(feature = "openai")]
 pub use openai::{OpenAi, OpenAiTransport};
-#[cfg(any(feature = "anthropic", feature = "google"))]
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub use transport::HttpTransport;

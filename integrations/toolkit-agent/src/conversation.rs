@@ -1,6 +1,6 @@
-//! A conversation: what was said, and what is remembered beside it.
+//! A conversation: its messages and its session.
 
-use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
+use crate::message::{AssistantMessage, Message, ToolMessage};
 use crate::session::Lease;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,12 +10,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
 use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
-/// A conversation: what was said, and what is remembered beside it.
+/// A conversation: its messages and its session.
 ///
-/// Clones go on apart from each other, but remember the same.
+/// Clones have their own messages but share the session.
 ///
-/// It can be written as JSON at any time, also while an agent runs in it, and gone on with later: calls that had no
-/// result by then are answered with an error that says so, and nothing else is lost.
+/// It serializes at any time, also during a run, and can continue later: calls without a result are then answered with
+/// an error, and nothing else is lost.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -23,43 +23,43 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 /// let mut conversation = Conversation::new("session 1");
 /// conversation.push(Message::user("My name is Ada."));
 /// let saved = serde_json::to_string(&conversation)?;
-/// let again: Conversation = serde_json::from_str(&saved)?;
-/// assert_eq!(again.messages(), conversation.messages());
+/// let restored: Conversation = serde_json::from_str(&saved)?;
+/// assert_eq!(restored.messages(), conversation.messages());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[serde(from = "Saved", into = "Saved")]
 pub struct Conversation {
     id: String,
     user_id: String,
     messages: Vec<Message>,
-    /// When each message was added, in seconds since 1970; 0 if it is not known.
+    /// The time of each message, in seconds since 1970; 0 if unknown.
     times: Vec<u64>,
-    /// The turn of a model that has not ended.
+    /// The unfinished turn.
     turn: Option<Turn>,
-    /// What is remembered under keys without a prefix.
+    /// The session values under keys without a prefix.
     own: SessionMap,
     user: SessionMap,
     app: SessionMap,
-    /// Where what is remembered of the user and the application is kept.
+    /// Keeps the shared state of the user open.
     lease: Option<Arc<Lease>>,
 }
 
-/// Whose conversation it is that calls are made in.
+/// The id of the user, for the tools of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
-/// A turn of a model that has not ended: what it has said so far, and what came of its calls.
+/// An unfinished turn: the message of the model so far, and the results so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) message: AssistantMessage,
-    /// In no order.
+    /// In the order of completion.
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// A [`Conversation`] as it is written.
+/// The serialized form of a [`Conversation`].
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct Saved {
     id: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     user: String,
@@ -72,14 +72,14 @@ struct Stored {
     state: BTreeMap<String, Value>,
 }
 
-impl From<Stored> for Conversation {
-    fn from(Stored { id, user, messages, mut times, turn, state }: Stored) -> Self {
+impl From<Saved> for Conversation {
+    fn from(Saved { id, user, messages, mut times, turn, state }: Saved) -> Self {
         times.resize(messages.len(), 0);
         Self { user_id: user, messages, times, turn, own: state.into_iter().collect(), ..Self::new(id) }
     }
 }
 
-impl From<Conversation> for Stored {
+impl From<Conversation> for Saved {
     fn from(conversation: Conversation) -> Self {
         let Conversation { id, user_id, messages, times, turn, own, .. } = conversation;
         Self { id, user: user_id, messages, times, turn, state: own.snapshot() }
@@ -87,67 +87,65 @@ impl From<Conversation> for Stored {
 }
 
 impl Conversation {
-    /// A conversation in which nothing was said.
+    /// Creates an empty conversation.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), ..Self::default() }
     }
 
-    /// Sets what is remembered under `user:`, in all conversations of a user. It is shared, not saved with the
-    /// conversation.
+    /// Sets the session values under `user:`, shared by all conversations of a user and not saved with this one.
     #[must_use]
-    pub fn with_user(mut self, user: SessionMap) -> Self {
+    pub fn with_user_state(mut self, user: SessionMap) -> Self {
         self.user = user;
         self
     }
 
-    /// Sets what is remembered under `app:`, in all conversations of the application. It is shared, not saved with
-    /// the conversation.
+    /// Sets the session values under `app:`, shared by all conversations and not saved with this one.
     #[must_use]
-    pub fn with_app(mut self, app: SessionMap) -> Self {
+    pub fn with_app_state(mut self, app: SessionMap) -> Self {
         self.app = app;
         self
     }
 
-    /// Sets whose conversation it is.
+    /// Sets the id of the user.
     #[must_use]
     pub fn with_user_id(mut self, user: impl Into<String>) -> Self {
         self.user_id = user.into();
         self
     }
 
-    /// A conversation in which nothing was said, and in which is remembered what this session remembers.
-    pub(crate) fn beside(session: &Session) -> Self {
+    /// Creates an empty conversation with the values of a session.
+    pub(crate) fn with_session(session: &Session) -> Self {
         let (own, user, app) = (session.store().clone(), session.user().clone(), session.app().clone());
         Self { own, user, app, ..Self::new(session.id()) }
     }
 
-    /// The id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whose conversation it is; empty if that was not said.
+    /// Returns the id of the user; empty if unknown.
     #[must_use]
     pub fn user_id(&self) -> &str {
         &self.user_id
     }
 
-    /// What was said. A turn that was broken off is there after [`settle`](Self::settle), which every run does first.
+    /// Returns the messages. [`settle`](Self::settle) adds an unfinished turn to them.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// When the message at this position was added, to the second; `None` if it is not known.
+    /// Returns the time of a message, to the second; `None` if unknown.
     #[must_use]
-    pub fn time_of(&self, position: usize) -> Option<SystemTime> {
-        let seconds = *self.times.get(position).filter(|seconds| **seconds > 0)?;
+    pub fn time_of(&self, index: usize) -> Option<SystemTime> {
+        let seconds = *self.times.get(index).filter(|seconds| **seconds > 0)?;
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
-    /// Adds a message.
+    /// Adds a message, after settling an unfinished turn.
     pub fn push(&mut self, message: impl Into<Message>) {
         self.settle();
         self.add(message.into());
@@ -159,13 +157,18 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Adds what was said in a copy of this conversation after the copy was made.
+    /// Adds the messages of a copy from an index on.
     pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
         branch.settle();
         if begin <= branch.messages.len() {
             self.messages.extend(branch.messages.drain(begin..));
             self.times.extend(branch.times.drain(begin..));
         }
+    }
+
+    /// Returns a copy of the messages from an index on.
+    pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
+        self.messages.get(begin..).unwrap_or_default().to_vec()
     }
 
     pub(crate) fn leased(mut self, lease: Arc<Lease>) -> Self {
@@ -177,7 +180,7 @@ impl Conversation {
         self.lease.as_ref()
     }
 
-    /// What is remembered, for the tools of an agent and for the program.
+    /// Returns the session, for tools and for the program.
     #[must_use]
     pub fn session(&self) -> Session {
         Session::new(self.id.as_str())
@@ -186,23 +189,17 @@ impl Conversation {
             .with_app(self.app.clone())
     }
 
-    /// Forgets the messages before the latest ones, so that at most `most` are left. What is left begins with a
-    /// message of the user, as providers want it, so that it may be less; but the latest message of the user, and
-    /// what came after it, always stays.
-    pub fn keep_latest(&mut self, most: usize) {
+    /// Removes all but the latest messages. The rest begins with a user message, as providers require, so it may be
+    /// shorter; the latest user message and all after it always stay.
+    pub fn keep_latest(&mut self, max: usize) {
         self.settle();
-        let start = self.messages.len().saturating_sub(most);
-        let is_user = |message: &Message| matches!(message, Message::User(_));
-        let later = self.messages.iter().skip(start).position(is_user).map(|at| start + at);
-        let latest = || self.messages.iter().rposition(is_user);
-        if let Some(first) = later.or_else(latest) {
-            self.messages.drain(..first);
-            self.times.drain(..first);
-        }
+        let start = start_of_latest(&self.messages, max);
+        self.messages.drain(..start);
+        self.times.drain(..start);
     }
 
-    /// Ends a turn that was broken off, by a crash or because its future was dropped: what the model had said and the
-    /// results that had come are kept, and every other call gets a result that says that it was cancelled.
+    /// Finishes a turn after a crash or a dropped run: keeps its message and results, and answers every other call with
+    /// an error that it was cancelled.
     pub fn settle(&mut self) {
         if let Some(Turn { message, results }) = self.turn.take() {
             self.end_turn(message, results);
@@ -215,17 +212,17 @@ impl Conversation {
         self.turn.insert(Turn { message, results: Vec::new() })
     }
 
-    /// The turn that has not ended.
+    /// Returns the unfinished turn.
     pub(crate) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
     }
 
-    /// Forgets a turn of which nothing is worth keeping.
+    /// Discards the unfinished turn.
     pub(crate) fn drop_turn(&mut self) {
         self.turn = None;
     }
 
-    /// Adds what the model has said and what came of its calls, in their order.
+    /// Adds the message and the results of a turn, in the order of the calls. Returns the results.
     pub(crate) fn end_turn(
         &mut self,
         message: AssistantMessage,
@@ -245,31 +242,23 @@ impl Conversation {
     }
 }
 
-/// One result for each call, in their order. Of several calls with the same id, each takes the next result.
+/// Returns the index of the first of the latest messages: a user message within `max`, or else the latest one.
+pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
+    let start = messages.len().saturating_sub(max);
+    let is_user = |message: &Message| matches!(message, Message::User(_));
+    let within = messages.iter().skip(start).position(is_user).map(|offset| start + offset);
+    within.or_else(|| messages.iter().rposition(is_user)).unwrap_or(0)
+}
+
+/// Returns one result for each call, in their order. Calls with the same id take their results one by one.
 fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
     results.sort_by_key(|result| result.position);
-    let mut ordered = Vec::with_capacity(calls.len());
-    for (position, call) in calls.iter().enumerate() {
-        let of_call = |result: &ToolResult| result.call_id == call.id && result.name == call.name;
-        let result = match results.iter().position(of_call) {
-            Some(at) => results.remove(at),
-            None => ToolResult::of(call, Err(ToolError::cancelled(&call.name))),
-        };
-        ordered.push(result.with_position(position));
-    }
-    ordered
-}
-
-impl From<UserMessage> for Message {
-    fn from(message: UserMessage) -> Self {
-        Self::User(message)
-    }
-}
-
-impl From<AssistantMessage> for Message {
-    fn from(message: AssistantMessage) -> Self {
-        Self::Assistant(message)
-    }
+    let of_call = |(position, call): (usize, &ToolCall)| {
+        let found = results.iter().position(|result| result.call_id == call.id && result.name == call.name);
+        let cancelled = || ToolResult::of(call, Err(ToolError::cancelled(&call.name)));
+        found.map_or_else(cancelled, |index| results.remove(index)).with_position(position)
+    };
+    calls.iter().enumerate().map(of_call).collect()
 }
 
 #[cfg(test)]
@@ -281,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_was_broken_off_is_answered() {
+    fn settling_answers_every_call_of_an_unfinished_turn() {
         let mut conversation = Conversation::new("1");
         conversation.push(Message::user("hi"));
         let turn = conversation.begin_turn("root");
@@ -303,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_begins_with_the_user() {
+    fn the_latest_messages_begin_with_a_user_message() {
         let conversation = || {
             let mut conversation = Conversation::new("1");
             for text in ["1", "2"] {
@@ -313,19 +302,19 @@ mod tests {
             }
             conversation
         };
-        for (most, left) in [(0, 4), (1, 4), (4, 4), (7, 4), (8, 8), (100, 8)] {
+        for (max, left) in [(0, 4), (1, 4), (4, 4), (7, 4), (8, 8), (100, 8)] {
             let mut conversation = conversation();
-            conversation.keep_latest(most);
-            assert_eq!(conversation.messages().len(), left, "{most}");
+            conversation.keep_latest(max);
+            assert_eq!(conversation.messages().len(), left, "{max}");
         }
     }
 
     #[test]
-    fn state_is_saved() {
+    fn session_values_are_saved() {
         let conversation = Conversation::new("1");
         conversation.session().apply(&[("theme".to_owned(), Some("dark".into()))].into());
         let saved = serde_json::to_value(&conversation).unwrap();
-        let again: Conversation = serde_json::from_value(saved).unwrap();
-        assert_eq!(again.session().get("theme"), Some("dark".into()));
+        let restored: Conversation = serde_json::from_value(saved).unwrap();
+        assert_eq!(restored.session().get("theme"), Some("dark".into()));
     }
 }

@@ -1,4 +1,4 @@
-//! Why a run has no answer.
+//! Errors of a run.
 
 use crate::model::ModelError;
 use crate::session::StoreError;
@@ -7,39 +7,39 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_core::BuildError;
 
-/// Why a run has no answer. Whatever it is, every call in the conversation is answered, and it can be gone on with.
+/// An error of a run. Every call in the conversation is answered nevertheless, so it can continue.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// The model has not answered, however often it was asked.
+    /// The model failed, after all retries.
     Model(ModelError),
-    /// The run has come to one of its limits.
+    /// The run reached a limit.
     Limit(Limit),
     /// The run was cancelled.
     Cancelled,
-    /// The tools cannot be used.
+    /// The tools of the agent are invalid.
     Build(BuildError),
-    /// The answer is not of the form that was asked for, after several attempts.
+    /// The answer does not match the requested type, after all attempts.
     InvalidOutput(String),
-    /// There is no agent of this name to go on with.
+    /// The conversation was transferred to an agent outside the team.
     UnknownAgent(String),
-    /// Agents that ran side by side have failed: their names, and why.
+    /// All agents of a parallel team failed: their names and errors.
     Branches(Vec<(String, Self)>),
     /// The conversation could not be read or saved.
     Store(StoreError),
-    /// Something else, in words of the program.
+    /// Any other error of the program.
     Other(String),
 }
 
-/// A limit of a run.
+/// A limit reached by a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// How often models may be asked.
+    /// The number of model calls.
     ModelCalls(u32),
-    /// How many tokens may be read and written.
+    /// The number of tokens, read and written.
     Tokens(u64),
-    /// How long the run may take.
+    /// The duration of the run.
     Duration(Duration),
 }
 
@@ -50,10 +50,14 @@ impl fmt::Display for AgentError {
             Self::Limit(limit) => limit.fmt(f),
             Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Build(error) => error.fmt(f),
-            Self::InvalidOutput(reason) => write!(f, "the answer is not of the form asked for: {reason}"),
-            Self::UnknownAgent(name) => write!(f, "there is no agent `{name}`"),
+            Self::InvalidOutput(reason) => {
+                write!(f, "the answer does not match the requested type: {reason}")
+            }
+            Self::UnknownAgent(name) => {
+                write!(f, "agent `{name}` not found; add it to the team or correct `transfer_to`")
+            }
             Self::Branches(failed) => {
-                f.write_str("agents have failed")?;
+                f.write_str("all agents failed")?;
                 failed.iter().try_for_each(|(name, error)| write!(f, "\n- `{name}`: {error}"))
             }
             Self::Store(error) => error.fmt(f),
@@ -65,9 +69,9 @@ impl fmt::Display for AgentError {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ModelCalls(most) => write!(f, "exceeded {most} model calls; possible infinite loop"),
-            Self::Tokens(most) => write!(f, "exceeded {most} tokens"),
-            Self::Duration(most) => write!(f, "exceeded {} s", most.as_secs_f64()),
+            Self::ModelCalls(max) => write!(f, "exceeded {max} model calls; possible infinite loop"),
+            Self::Tokens(max) => write!(f, "exceeded {max} tokens"),
+            Self::Duration(max) => write!(f, "exceeded {} s", max.as_secs_f64()),
         }
     }
 }

@@ -1,118 +1,141 @@
-//! What happens in a run, told while it happens.
+//! The events and the output of a run.
 
-use crate::message::AssistantMessage;
-use crate::run::RunOutput;
+use crate::message::{AssistantMessage, Message};
+use crate::model::{FinishReason, Usage};
 use serde::Serialize;
 use std::time::Duration;
 use toolkit_core::event::ToolEvent;
 use toolkit_core::{CallId, ToolResult};
 
-/// What happens in a run.
+/// An event of a run.
 ///
-/// Written as JSON, its `type` says what it is: `text`, `tool`, `finished` and so on.
+/// In JSON its `type` names the variant: `text`, `tool`, `finished` and so on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// An agent begins.
+    /// An agent starts.
     #[non_exhaustive]
     AgentStarted {
-        /// Its name.
+        /// The name of the agent.
         agent: String,
     },
-    /// A model is asked.
+    /// A request goes to a model.
     #[non_exhaustive]
-    ModelAsked {
-        /// The agent that asks.
+    ModelCalled {
+        /// The agent of the model.
         agent: String,
         /// The name of the model.
         model: String,
     },
-    /// More of the answer's text.
+    /// The next part of an answer's text.
     #[non_exhaustive]
     Text {
-        /// The agent whose model writes.
+        /// The agent of the model.
         agent: String,
         /// The text.
         text: String,
     },
-    /// More of the model's reasoning.
+    /// The next part of a model's reasoning.
     #[non_exhaustive]
     Reasoning {
-        /// The agent whose model reasons.
+        /// The agent of the model.
         agent: String,
         /// The text.
         text: String,
     },
-    /// The model has begun to write a call.
+    /// The model starts to write a call.
     #[non_exhaustive]
     CallStarted {
-        /// The agent whose model writes.
+        /// The agent of the model.
         agent: String,
-        /// The id that the call will have.
+        /// The id of the call.
         call_id: CallId,
-        /// The name of the tool as the model wrote it.
+        /// The name of the tool, as the model wrote it.
         tool: String,
     },
-    /// What a call does, as the dispatcher tells it.
+    /// An event of the dispatcher.
     #[non_exhaustive]
     Tool {
-        /// The agent whose call it is.
+        /// The agent of the call.
         agent: String,
-        /// What happens.
+        /// The event.
         event: Box<ToolEvent>,
     },
-    /// What came of a call. Results come in the order in which the calls end.
+    /// The result of a call, in the order of completion.
     #[non_exhaustive]
     Result {
-        /// The agent whose call it was.
+        /// The agent of the call.
         agent: String,
         /// The result.
         result: Box<ToolResult>,
     },
-    /// The model has said all of a message; the texts before were its pieces.
+    /// A whole message of the model; the texts before it were its parts.
     #[non_exhaustive]
     Message {
-        /// The message, whose [`agent`](AssistantMessage::agent) says whose it is.
+        /// The message; its [`agent`](AssistantMessage::agent) names the author.
         message: Box<AssistantMessage>,
     },
-    /// An answer broke off or did not come, and the model is asked again after a pause. The pieces that came since it
-    /// was asked are void.
+    /// An answer failed or broke off, and the model is called again after a pause. Discard its parts so far.
     #[non_exhaustive]
     ModelRetried {
-        /// The agent whose model it is.
+        /// The agent of the model.
         agent: String,
-        /// What went wrong.
+        /// The message of the error.
         error: String,
-        /// How long the pause is.
+        /// The time until the next attempt.
         pause: Duration,
     },
-    /// Another agent goes on with the conversation.
+    /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
-        /// The agent that has ended.
+        /// The agent before.
         from: String,
-        /// The agent that goes on.
+        /// The agent after.
         to: String,
     },
-    /// An agent that ran beside others has failed; they go on without it.
+    /// An agent of a parallel team failed; the others continue.
     #[non_exhaustive]
     BranchFailed {
-        /// Its name.
+        /// The name of the agent.
         agent: String,
-        /// What went wrong.
+        /// The message of the error.
         error: String,
     },
-    /// An agent has ended.
+    /// An agent ends.
     #[non_exhaustive]
     AgentEnded {
-        /// Its name.
+        /// The name of the agent.
         agent: String,
     },
-    /// The run has ended; this is the last event.
+    /// The run is complete; this is the last event.
     #[non_exhaustive]
     Finished {
-        /// What came of it.
+        /// The output of the run.
         output: Box<RunOutput>,
     },
+}
+
+/// The output of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct RunOutput {
+    /// The answer.
+    pub text: String,
+    /// The name of the answering agent.
+    pub agent: String,
+    /// The reason for the end of the answer.
+    pub finish: FinishReason,
+    /// Whether a tool or agent [escalated](toolkit::context::ActionsHandle::escalate).
+    pub escalate: bool,
+    /// The tokens of all model calls.
+    pub usage: Usage,
+    /// The cost of all tokens at the [price](crate::AgentBuilder::price) of each agent; 0 without one.
+    pub cost: f64,
+    /// The number of model calls.
+    pub model_calls: u32,
+    /// The number of tool calls.
+    pub tool_calls: u32,
+    /// The messages added by this run.
+    pub messages: Vec<Message>,
 }

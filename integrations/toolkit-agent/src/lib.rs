@@ -19,27 +19,40 @@
 //! # }).unwrap();
 //! ```
 //!
-//! # What with what
+//! # Tasks
 //!
-//! | to | there is |
+//! | task | items |
 //! | --- | --- |
-//! | reach a model | a client of one of the features; anything that implements [`ChatModel`]; [`wire::Transport`] for another HTTP library |
-//! | make an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
-//! | have it answer | [`Agent::run`], [`Agent::run_in`] a [`Conversation`], [`Agent::run_with`] options |
-//! | watch it | [`Agent::run_stream`] yields [`RunEvent`]s |
-//! | get a value of a type | [`Agent::run_as`] |
-//! | stop it | [`RunOptions::with_cancellation`], or drop its future; [`Limits`] for how far it goes by itself |
-//! | go on later | a [`Conversation`] is JSON at any time; [`Agent::resume`] |
-//! | know what it costs | [`RunOutput::usage`], [`AgentBuilder::price`] |
-//! | survive a bad day | [`ModelRetry`], for agents; [`Retrying`], for models without one |
-//! | test it | [`ScriptedModel`]; [`Recorder`] and [`Replay`] for conversations with real models |
-//! | make one of another kind | [`RunAgent`] |
+//! | connect a model | a client of a feature below, a [`ChatModel`], or a [`wire::Transport`] for another HTTP library |
+//! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
+//! | run it | [`Agent::run`], [`Agent::run_in`] a [`Conversation`], [`Agent::run_with`] options |
+//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s |
+//! | get typed answers | [`Agent::run_as`] |
+//! | stop it | [`RunOptions::with_cancellation`], or drop its future; [`Limits`] bound every run |
+//! | save and resume | [`Sessions`] with a store; a [`Conversation`] serializes at any time; [`Agent::resume`] |
+//! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`] |
+//! | retry | [`ModelRetry`] in agents; [`model::Retrying`] without one |
+//! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`]; [`RunAgent`] for any other kind |
+//! | test it | [`ScriptedModel`]; [`record`] and replay real models |
 //!
-//! # Who reads which error
+//! # Errors by reader
 //!
-//! - [`ToolError`](toolkit::ToolError) is for the **model**: it reads what went wrong with a call, and goes on.
-//! - [`ModelError`] is for the **loop**, which asks again where that may help.
-//! - [`AgentError`] is for the **program**: there is no answer. The conversation can be gone on with all the same.
+//! - [`ToolError`](toolkit::ToolError) is for the **model**: the result of a failed call.
+//! - [`ModelError`] is for the **loop**, which retries where that may help.
+//! - [`AgentError`] is for the **program**: there is no answer. The conversation can continue.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `openai` | `clients::OpenAi`: Chat Completions and Responses, of OpenAI and compatible servers |
+//! | `anthropic` | `clients::Anthropic`: Messages |
+//! | `gemini` | `clients::Gemini`: `generateContent` |
+//! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
+//! | `files` | `session::FileStore`: a file for each conversation |
+//! | `sqlite` | `session::SqliteStore`: an SQLite database |
 
 mod agent;
 #[cfg(feature = "_http")]
@@ -50,36 +63,31 @@ mod event;
 mod limits;
 mod llm;
 mod message;
-mod model;
-mod record;
+pub mod model;
+mod options;
+pub mod record;
 mod run;
 mod scripted;
-mod session;
-mod structured;
-mod team;
+pub mod session;
+pub mod structured;
+pub mod team;
 pub mod wire;
 
-pub use agent::{Agent, AgentBuilder, AgentEnd, RunAgent};
+pub use agent::{Agent, AgentOutput, Run, RunAgent};
 pub use conversation::Conversation;
 pub use error::{AgentError, Limit};
-pub use event::RunEvent;
+pub use event::{RunEvent, RunOutput};
 pub use limits::Limits;
-pub use llm::InstructionsView;
+pub use llm::{AgentBuilder, InstructionsContext};
 pub use message::{AssistantMessage, Message, NativeMessages, ToolMessage, UserMessage};
 pub use model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
-    ModelResponse, ModelRetry, ModelStream, OutputFormat, Price, Retrying, Usage,
+    ModelResponse, ModelRetry, ModelStream, Price, Usage,
 };
-pub use record::{Recorder, Replay};
-pub use run::{Run, RunOptions, RunOutput, RunStream};
+pub use options::RunOptions;
+pub use run::RunStream;
 pub use scripted::ScriptedModel;
-#[cfg(feature = "files")]
-pub use session::FileStore;
-#[cfg(feature = "sqlite")]
-pub use session::SqliteStore;
-pub use session::{ConversationInfo, ConversationStore, MemoryStore, Sessions, StateOwner, StoreError};
-pub use structured::FormOptions;
-pub use team::{AgentTool, HistoryTool, LoopAgent, ParallelAgent, SequentialAgent};
+pub use session::Sessions;
 
 /// The code of the README, compiled with the tests.
 #[cfg(doctest)]

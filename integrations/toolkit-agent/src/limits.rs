@@ -1,14 +1,13 @@
-//! How far a run may go.
+//! Limits of a run, and the budget left of them.
 
 use crate::error::{AgentError, Limit};
 use crate::model::{Price, Usage};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-const BILLION: f64 = 1e9;
-
-/// How far a run may go, all agents that take part in it together.
+/// The limits of a run, for all its agents together.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,19 +19,17 @@ const BILLION: f64 = 1e9;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often models may be asked; 50 if nothing else is said.
+    /// The maximum number of model calls. Default: 50.
     pub max_model_calls: u32,
-    /// How many calls of tools are run. Those beyond are answered with an error, so that the model can come to an
-    /// end with what it has.
+    /// The maximum number of tool calls. Further calls get an error result, so that the model can still answer.
     pub max_tool_calls: Option<u32>,
-    /// How many tokens may be read and written.
+    /// The maximum number of tokens, read and written.
     pub max_tokens: Option<u64>,
-    /// How long the run may take.
+    /// The maximum duration of the run.
     pub max_duration: Option<Duration>,
-    /// How long one answer of a model may take.
+    /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// How often in a row the same call, with the same arguments, may fail before it is no longer run; 3 if nothing
-    /// else is said.
+    /// The maximum number of failures in a row of the same call, with the same arguments. Default: 3.
     pub max_repeated_failures: u32,
 }
 
@@ -50,62 +47,58 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets how often models may be asked.
+    /// Sets the maximum number of model calls.
     #[must_use]
     pub fn with_max_model_calls(mut self, calls: u32) -> Self {
         self.max_model_calls = calls;
         self
     }
 
-    /// Sets how many calls of tools are run.
+    /// Sets the maximum number of tool calls.
     #[must_use]
     pub fn with_max_tool_calls(mut self, calls: u32) -> Self {
         self.max_tool_calls = Some(calls);
         self
     }
 
-    /// Sets how many tokens may be read and written.
+    /// Sets the maximum number of tokens, read and written.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// Sets how long the run may take.
+    /// Sets the maximum duration of the run.
     #[must_use]
     pub fn with_max_duration(mut self, duration: Duration) -> Self {
         self.max_duration = Some(duration);
         self
     }
 
-    /// Sets how long one answer of a model may take.
+    /// Sets the timeout of one model call.
     #[must_use]
-    pub fn with_model_timeout(mut self, limit: Duration) -> Self {
-        self.model_timeout = Some(limit);
+    pub fn with_model_timeout(mut self, timeout: Duration) -> Self {
+        self.model_timeout = Some(timeout);
         self
     }
 
-    /// Sets how often in a row the same call may fail, at least once.
+    /// Sets the maximum number of failures in a row of the same call, at least 1.
     #[must_use]
-    pub fn with_max_repeated_failures(mut self, times: u32) -> Self {
-        self.max_repeated_failures = times.max(1);
+    pub fn with_max_repeated_failures(mut self, failures: u32) -> Self {
+        self.max_repeated_failures = failures.max(1);
         self
     }
 }
 
-/// What a run has used up.
+/// The limits of a run and its use of them.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
     started: Instant,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
-    input_tokens: AtomicU64,
-    output_tokens: AtomicU64,
-    cached_input_tokens: AtomicU64,
-    reasoning_tokens: AtomicU64,
-    /// In billionths of the price's unit.
-    cost: AtomicU64,
+    /// The tokens and their cost.
+    spent: Mutex<(Usage, f64)>,
 }
 
 impl Budget {
@@ -115,11 +108,7 @@ impl Budget {
             started: Instant::now(),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
-            input_tokens: AtomicU64::new(0),
-            output_tokens: AtomicU64::new(0),
-            cached_input_tokens: AtomicU64::new(0),
-            reasoning_tokens: AtomicU64::new(0),
-            cost: AtomicU64::new(0),
+            spent: Mutex::default(),
         }
     }
 
@@ -127,48 +116,41 @@ impl Budget {
         &self.limits
     }
 
-    /// Counts one more question to a model, if it may be asked.
+    /// Counts a model call, if no limit is reached.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
-        if let Some(most) = self.limits.max_duration
-            && self.started.elapsed() >= most
-        {
-            return Err(AgentError::Limit(Limit::Duration(most)));
+        if self.time_left().is_some_and(|left| left.is_zero()) {
+            return Err(self.out_of_time());
         }
-        if let Some(most) = self.limits.max_tokens
-            && self.usage().total() >= most
+        if let Some(max) = self.limits.max_tokens
+            && self.usage().total() >= max
         {
-            return Err(AgentError::Limit(Limit::Tokens(most)));
+            return Err(AgentError::Limit(Limit::Tokens(max)));
         }
-        let most = self.limits.max_model_calls;
-        take(&self.model_calls, most).then_some(()).ok_or(AgentError::Limit(Limit::ModelCalls(most)))
+        let max = self.limits.max_model_calls;
+        take(&self.model_calls, max).then_some(()).ok_or(AgentError::Limit(Limit::ModelCalls(max)))
     }
 
-    /// Counts one more call of a tool; `false` if there were enough.
+    /// Counts a tool call. Returns `false` at the limit.
     pub(crate) fn take_tool_call(&self) -> bool {
         take(&self.tool_calls, self.limits.max_tool_calls.unwrap_or(u32::MAX))
     }
 
     pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
-        let add = |sum: &AtomicU64, more: u64| sum.fetch_add(more, Ordering::Relaxed);
-        add(&self.input_tokens, usage.input_tokens);
-        add(&self.output_tokens, usage.output_tokens);
-        add(&self.cached_input_tokens, usage.cached_input_tokens);
-        add(&self.reasoning_tokens, usage.reasoning_tokens);
-        add(&self.cost, (price.of(usage) * BILLION).round() as u64);
+        let (sum, cost) = &mut *self.spent();
+        *sum += usage;
+        *cost += price.of(usage);
+    }
+
+    fn spent(&self) -> MutexGuard<'_, (Usage, f64)> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn cost(&self) -> f64 {
-        self.cost.load(Ordering::Relaxed) as f64 / BILLION
+        self.spent().1
     }
 
     pub(crate) fn usage(&self) -> Usage {
-        let read = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
-        Usage {
-            input_tokens: read(&self.input_tokens),
-            output_tokens: read(&self.output_tokens),
-            cached_input_tokens: read(&self.cached_input_tokens),
-            reasoning_tokens: read(&self.reasoning_tokens),
-        }
+        self.spent().0
     }
 
     pub(crate) fn model_calls(&self) -> u32 {
@@ -179,36 +161,19 @@ impl Budget {
         self.tool_calls.load(Ordering::Relaxed)
     }
 
-    /// What it means that the run has taken as long as it may.
+    /// Returns the error of a run out of time.
     pub(crate) fn out_of_time(&self) -> AgentError {
         AgentError::Limit(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
-    /// How long the run may still take.
-    pub(crate) fn run_time_left(&self) -> Option<Duration> {
-        self.limits.max_duration.map(|most| most.saturating_sub(self.started.elapsed()))
-    }
-
-    /// How long the next answer of a model may take, and what it means if it takes longer.
-    pub(crate) fn time_left(&self) -> Option<(Duration, TimeLimit)> {
-        match (self.run_time_left(), self.limits.model_timeout) {
-            (Some(run), Some(model)) if run < model => Some((run, TimeLimit::Run)),
-            (_, Some(model)) => Some((model, TimeLimit::Model)),
-            (Some(run), None) => Some((run, TimeLimit::Run)),
-            (None, None) => None,
-        }
+    /// Returns the time left of a limited duration.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()))
     }
 }
 
-/// Whose time is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TimeLimit {
-    Run,
-    Model,
-}
-
-/// Counts one more, unless there were enough already.
-fn take(count: &AtomicU32, most: u32) -> bool {
-    let one_more = |count| (count < most).then_some(count + 1);
-    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+/// Counts one more below the maximum.
+fn take(count: &AtomicU32, max: u32) -> bool {
+    let next = |count| (count < max).then_some(count + 1);
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
 }

@@ -1,39 +1,39 @@
-//! What was said in a conversation.
+//! The messages of a conversation.
 
 use crate::model::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
 
-/// One message of a conversation, in the words of no provider.
+/// One message of a conversation, independent of any provider.
 ///
-/// Written as JSON, its `role` says who speaks: `user`, `assistant` or `tool`.
+/// In JSON its `role` is `user`, `assistant` or `tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
-    /// What the user says.
+    /// The input of the user.
     User(UserMessage),
-    /// What the model says, and which tools it calls.
+    /// The text and the tool calls of the model.
     Assistant(AssistantMessage),
-    /// What the calls of the message before have given.
+    /// The results of the calls of the message before.
     Tool(ToolMessage),
 }
 
 impl Message {
-    /// A text of the user.
+    /// Creates a user message.
     #[must_use]
     pub fn user(text: impl Into<UserMessage>) -> Self {
         Self::User(text.into())
     }
 
-    /// A text of the model.
+    /// Creates a text message of the model.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant(AssistantMessage::text(text))
     }
 
-    /// The text of the message; that of results with a line for each.
+    /// Returns the text of the message. Results are separated by line breaks.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -47,17 +47,29 @@ impl Message {
     }
 }
 
-/// What the user says: a text, or several contents.
+impl From<UserMessage> for Message {
+    fn from(message: UserMessage) -> Self {
+        Self::User(message)
+    }
+}
+
+impl From<AssistantMessage> for Message {
+    fn from(message: AssistantMessage) -> Self {
+        Self::Assistant(message)
+    }
+}
+
+/// The input of the user: a text, or several contents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserMessage {
     /// The contents, in order.
-    #[serde(with = "toolkit_core::output::stored::contents")]
+    #[serde(with = "toolkit_core::output::serde::contents")]
     pub content: Vec<Content>,
 }
 
 impl UserMessage {
-    /// A message of several contents.
+    /// Creates a message of several contents.
     ///
     /// ```
     /// use toolkit_agent::UserMessage;
@@ -72,7 +84,7 @@ impl UserMessage {
         Self { content: content.into_iter().collect() }
     }
 
-    /// The contents as text, a line break between two. Media are named.
+    /// Returns the contents as text, separated by line breaks. Media are named.
     #[must_use]
     pub fn to_text(&self) -> String {
         let texts: Vec<_> = self.content.iter().map(Content::to_text).collect();
@@ -86,77 +98,77 @@ impl<T: Into<String>> From<T> for UserMessage {
     }
 }
 
-/// What the model says, and which tools it calls.
+/// The text and the tool calls of the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The agent that spoke; empty if it is not known.
+    /// The name of the agent; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// What the model shows of its reasoning.
+    /// The visible reasoning of the model.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// The calls, in the order of the message.
+    /// The tool calls, in the order of the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// What it has cost, in tokens; nothing if the provider does not say.
+    /// The tokens of the message, as far as the provider reports them.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
-    /// The message as the provider sent it. It goes back to the same API as it came, because it holds what no
-    /// other form can: signatures, encrypted reasoning, fields of next year.
+    /// The message in the form of the provider. It goes back to the same API unchanged, with its signatures, encrypted
+    /// reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
 }
 
 impl AssistantMessage {
-    /// A message that is only text.
+    /// Creates a message of text only.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Adds calls.
+    /// Adds tool calls.
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
         self.calls.extend(calls);
         self
     }
 
-    /// Whether nothing is said and nothing is called.
+    /// Returns whether the message has neither text nor calls.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
     }
 }
 
-/// Messages of a model in the JSON of one API.
+/// The messages of a model in the JSON of one API format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NativeMessages {
-    /// The [name](toolkit::ApiFormat::name) of the format.
+    /// The [name](toolkit::ApiFormat::name) of the API format.
     pub format: String,
-    /// The messages, as they go back into the history.
+    /// The messages, as they return to the history.
     pub messages: Vec<Value>,
 }
 
 impl NativeMessages {
-    /// Messages in the JSON of this format.
+    /// Creates messages of an API format.
     #[must_use]
     pub fn new(format: impl Into<String>, messages: Vec<Value>) -> Self {
         Self { format: format.into(), messages }
     }
 }
 
-/// What the calls of the message before have given, in the order of the calls.
+/// The results of the calls of the message before, in their order.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolMessage {
-    /// The agent whose calls they were; empty if it is not known.
+    /// The name of the agent; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// One result for each call.
@@ -164,7 +176,7 @@ pub struct ToolMessage {
 }
 
 impl ToolMessage {
-    /// The results of a message's calls.
+    /// Creates a message of results.
     #[must_use]
     pub fn new(results: Vec<ToolResult>) -> Self {
         Self { agent: String::new(), results }
@@ -177,7 +189,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_message_is_read_as_it_was_written() {
+    fn messages_round_trip_through_json() {
         let call = ToolCall::new("call_1", "add", "{\"a\": 1}");
         let result = ToolResult::of(&call, Ok("1".into()));
         let assistant = AssistantMessage {

@@ -1,4 +1,4 @@
-//! Language models: what one is asked, and what it answers.
+//! Language models, their requests and their responses.
 
 mod error;
 mod options;
@@ -18,24 +18,24 @@ use crate::message::Message;
 use std::sync::Arc;
 use toolkit_core::{ToolConfig, ToolRegistry};
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// What the model should know and do: the system prompt. Empty for none.
+    /// The system prompt; empty for none.
     pub instructions: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// The tools that the model may call.
     pub tools: Arc<ToolRegistry>,
-    /// How it may use them.
+    /// The tool choice.
     pub tool_use: ToolConfig,
-    /// How it should answer.
+    /// Options for the answer.
     pub options: ModelOptions,
 }
 
 impl ModelRequest {
-    /// A request without tools.
+    /// Creates a request without tools.
     #[must_use]
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl ModelRequest {
         }
     }
 
-    /// Sets what the model should know and do.
+    /// Sets the system prompt.
     #[must_use]
     pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = instructions.into();
@@ -61,14 +61,14 @@ impl ModelRequest {
         self
     }
 
-    /// Sets how the model may use its tools.
+    /// Sets the tool choice.
     #[must_use]
     pub fn with_tool_use(mut self, tool_use: impl Into<ToolConfig>) -> Self {
         self.tool_use = tool_use.into();
         self
     }
 
-    /// Sets how the model should answer.
+    /// Sets options for the answer.
     #[must_use]
     pub fn with_options(mut self, options: ModelOptions) -> Self {
         self.options = options;
@@ -104,23 +104,22 @@ impl ModelRequest {
 /// # }).unwrap();
 /// ```
 pub trait ChatModel: Send + Sync + 'static {
-    /// The name of the model, as its provider knows it.
+    /// Returns the provider's name of the model.
     fn name(&self) -> &str;
 
     /// Answers a request.
     ///
     /// # Errors
-    /// [`ModelError`] if there is no answer: the provider refused, failed, or said what is not understood.
+    /// [`ModelError`] if the provider refused, failed, or sent an invalid response.
     fn respond(
         &self,
         request: ModelRequest,
     ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send;
 
-    /// Answers a request piece by piece. Without an implementation of its own, the answer of
-    /// [`respond`](Self::respond) is the only piece.
+    /// Answers a request piece by piece. By default the answer of [`respond`](Self::respond) is the only piece.
     ///
     /// # Errors
-    /// [`ModelError`] if the answer does not begin; what goes wrong later is an item of the stream.
+    /// [`ModelError`] if the answer does not begin; later errors are items of the stream.
     fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
         async { self.respond(request).await.map(ModelStream::from) }
     }

@@ -1,4 +1,4 @@
-//! Conversations with real models, recorded to be given again without a network.
+//! Recordings of model calls, replayed without a network.
 
 mod difference;
 mod exchange;

@@ -1,4 +1,4 @@
-//! A model that says what a test wants.
+//! A scripted model for tests.
 
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
@@ -8,13 +8,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_core::{RawArguments, ToolCall};
 
-type Answer = Result<ModelResponse, ModelError>;
-type Make = dyn Fn(&ModelRequest) -> Answer + Send + Sync;
+type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
-/// A model for tests: it answers by a script, and remembers what it was asked.
+/// A scripted model for tests, with a log of its requests.
 ///
-/// Each answer is given once, in their order. When the script has ended, the model answers as
-/// [`otherwise`](Self::otherwise) says, or with an error. Clones share script and memory.
+/// Each answer is given once, in order. After the last one comes the [`fallback`](Self::fallback), or an error. Clones
+/// share script and requests.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -33,33 +32,31 @@ pub struct ScriptedModel(Arc<Script>);
 #[derive(Default)]
 struct Script {
     steps: Mutex<VecDeque<Step>>,
-    otherwise: Mutex<Option<Arc<Make>>>,
+    fallback: Mutex<Option<Arc<Respond>>>,
     requests: Mutex<Vec<ModelRequest>>,
 }
 
 enum Step {
-    /// Calls of one answer are gathered until something else follows.
+    /// The calls of one answer so far.
     Calls(Vec<ToolCall>),
-    Answer(Box<Answer>),
-    Made(Box<Make>),
-    Pieces(Vec<Result<ModelDelta, ModelError>>),
+    Answer(Result<ModelStream, ModelError>),
+    Computed(Box<Respond>),
 }
 
 impl ScriptedModel {
-    /// A model without a script.
+    /// Creates a model with an empty script.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Answers with a text.
+    /// Adds a text answer.
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         self.response(ModelResponse::text(text))
     }
 
-    /// Answers with a call of a tool. Several one after another are calls of one answer, unless
-    /// [`then`](Self::then) stands between them.
+    /// Adds a tool call. Adjacent calls belong to one answer, unless [`then`](Self::then) separates them.
     #[must_use]
     pub fn call(self, tool: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         let mut steps = self.steps();
@@ -74,60 +71,63 @@ impl ScriptedModel {
         self
     }
 
-    /// Ends an answer of calls, so that the next call is one of another answer.
+    /// Ends an answer of calls, so that the next call begins another one.
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();
         if let Some(Step::Calls(calls)) = steps.back_mut() {
             let response = ModelResponse::calls(std::mem::take(calls));
             steps.pop_back();
-            steps.push_back(Step::Answer(Box::new(Ok(response))));
+            steps.push_back(Step::Answer(Ok(response.into())));
         }
         drop(steps);
         self
     }
 
-    /// Answers with this response.
+    /// Adds a response.
     #[must_use]
     pub fn response(self, response: ModelResponse) -> Self {
-        self.step(Step::Answer(Box::new(Ok(response))))
+        self.step(Step::Answer(Ok(response.into())))
     }
 
-    /// Fails.
+    /// Adds an error.
     #[must_use]
     pub fn error(self, error: ModelError) -> Self {
-        self.step(Step::Answer(Box::new(Err(error))))
+        self.step(Step::Answer(Err(error)))
     }
 
-    /// Answers as a function says, which may look at the request.
+    /// Adds a response computed from the request.
     #[must_use]
-    pub fn answer(self, make: impl Fn(&ModelRequest) -> ModelResponse + Send + Sync + 'static) -> Self {
-        self.step(Step::Made(Box::new(move |request| Ok(make(request)))))
-    }
-
-    /// Answers piece by piece, as a stream does. A program that wants the answer whole gets that of the last piece.
-    #[must_use]
-    pub fn pieces(self, pieces: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
-        self.step(Step::Pieces(pieces.into_iter().collect()))
-    }
-
-    /// Says how to answer when the script has ended.
-    #[must_use]
-    pub fn otherwise(
+    pub fn respond_with(
         self,
-        make: impl Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync + 'static,
+        respond: impl Fn(&ModelRequest) -> ModelResponse + Send + Sync + 'static,
     ) -> Self {
-        *lock(&self.0.otherwise) = Some(Arc::new(make));
+        self.step(Step::Computed(Box::new(move |request| Ok(respond(request)))))
+    }
+
+    /// Adds a streamed answer. A request without streaming gets the response of its last delta.
+    #[must_use]
+    pub fn deltas(self, deltas: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
+        self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
+    }
+
+    /// Sets the answers after the end of the script.
+    #[must_use]
+    pub fn fallback(
+        self,
+        respond: impl Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        *lock(&self.0.fallback) = Some(Arc::new(respond));
         self
     }
 
-    /// What the model was asked so far.
+    /// Returns the requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         lock(&self.0.requests).clone()
     }
 
-    /// How many answers of the script are left.
+    /// Returns the number of remaining answers.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.steps().len()
@@ -142,35 +142,21 @@ impl ScriptedModel {
         lock(&self.0.steps)
     }
 
-    fn next(&self, request: ModelRequest) -> Result<Given, ModelError> {
+    fn next(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let step = self.steps().pop_front();
-        let given = match step {
-            Some(Step::Calls(calls)) => Ok(Given::whole(ModelResponse::calls(calls))),
-            Some(Step::Answer(answer)) => answer.map(Given::whole),
-            Some(Step::Made(make)) => make(&request).map(Given::whole),
-            Some(Step::Pieces(pieces)) => Ok(Given::Pieces(pieces)),
+        let stream = match step {
+            Some(Step::Calls(calls)) => Ok(ModelResponse::calls(calls).into()),
+            Some(Step::Answer(answer)) => answer,
+            Some(Step::Computed(respond)) => respond(&request).map(ModelStream::from),
             None => {
-                let otherwise = lock(&self.0.otherwise).clone();
-                match otherwise {
-                    Some(make) => make(&request).map(Given::whole),
-                    None => Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended")),
-                }
+                let fallback = lock(&self.0.fallback).clone();
+                let ended =
+                    || Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended"));
+                fallback.map_or_else(ended, |respond| respond(&request)).map(ModelStream::from)
             }
         };
         lock(&self.0.requests).push(request);
-        given
-    }
-}
-
-/// An answer of the script.
-enum Given {
-    Whole(Box<ModelResponse>),
-    Pieces(Vec<Result<ModelDelta, ModelError>>),
-}
-
-impl Given {
-    fn whole(response: ModelResponse) -> Self {
-        Self::Whole(Box::new(response))
+        stream
     }
 }
 
@@ -184,17 +170,11 @@ impl ChatModel for ScriptedModel {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        match self.next(request)? {
-            Given::Whole(response) => Ok(*response),
-            Given::Pieces(pieces) => ModelStream::from_pieces(pieces).collect().await,
-        }
+        self.next(request)?.collect().await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        Ok(match self.next(request)? {
-            Given::Whole(response) => (*response).into(),
-            Given::Pieces(pieces) => ModelStream::from_pieces(pieces),
-        })
+        self.next(request)
     }
 }
 
@@ -202,7 +182,7 @@ impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScriptedModel")
             .field("remaining", &self.remaining())
-            .field("asked", &lock(&self.0.requests).len())
+            .field("requests", &lock(&self.0.requests).len())
             .finish()
     }
 }
@@ -213,7 +193,7 @@ mod tests {
     use crate::model::FinishReason;
 
     #[tokio::test]
-    async fn calls_are_gathered() {
+    async fn adjacent_calls_form_one_answer() {
         let model = ScriptedModel::new().call("a", "{}").call("b", "{}").then().call("c", "{}").text("done");
         assert_eq!(model.remaining(), 3);
         let names = |response: ModelResponse| {

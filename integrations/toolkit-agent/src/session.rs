@@ -1,7 +1,8 @@
-//! Conversations that are kept.
+//! Sessions: conversations and shared state in a store.
 
 #[cfg(feature = "files")]
 mod files;
+mod history_tool;
 mod memory;
 mod sessions;
 #[cfg(feature = "sqlite")]
@@ -16,4 +17,4 @@ pub use sessions::Sessions;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub(crate) use state::Lease;
-pub use store::{ConversationInfo, ConversationStore, StateOwner, StoreError};
+pub use store::{ConversationInfo, ConversationStore, StateScope, StoreError};

@@ -1,63 +1,60 @@
-//! Answers of a form: JSON that is read as a type.
+//! Structured output: answers as values of a type.
 
-mod form;
 mod json;
 mod reader;
 
-pub(crate) use form::Form;
-
-use crate::agent::Agent;
+use crate::agent::{Agent, Enforcement, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
+use crate::event::RunOutput;
 use crate::message::UserMessage;
 use crate::model::{FinishReason, ModelErrorKind};
-use crate::run::{Run, RunOptions, RunOutput};
-use form::Native;
+use crate::options::RunOptions;
 use reader::Reader;
 use toolkit_core::ToolParams;
 
-/// How an answer of a form is asked for.
+/// The options of structured output.
 ///
 /// ```
-/// use toolkit_agent::FormOptions;
+/// use toolkit_agent::structured::StructuredOptions;
 ///
-/// let options = FormOptions::new().with_attempts(5).with_native(false);
+/// let options = StructuredOptions::new().with_attempts(5).with_native(false);
 /// assert_eq!(options.attempts, 5);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FormOptions {
-    /// How often the model may answer until its answer is of the form; 3 if nothing else is said.
+pub struct StructuredOptions {
+    /// The maximum number of answers until one is valid. Default: 3.
     pub attempts: u32,
-    /// Whether the provider is told of the form, too, so that it holds the model to it. A provider that refuses
-    /// such a request is asked again without. The instructions tell the form in any case.
+    /// Whether the provider enforces the schema. If it rejects such a request, the next one goes without. The
+    /// instructions contain the schema in any case.
     ///
-    /// If nothing is said, the provider is told when there are no tools, or when an answer was not of the form: some
-    /// servers take a form and tools in one request, and the model then never calls a tool, but makes its answer up.
+    /// By default, the provider enforces it only without tools, or after an invalid answer: with both in one request,
+    /// some servers let the model invent an answer and call no tool.
     pub native: Option<bool>,
 }
 
-impl Default for FormOptions {
+impl Default for StructuredOptions {
     fn default() -> Self {
         Self { attempts: 3, native: None }
     }
 }
 
-impl FormOptions {
-    /// Three attempts, and the provider is told when that does no harm.
+impl StructuredOptions {
+    /// Creates the default options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how often the model may answer, at least once.
+    /// Sets the maximum number of answers, at least 1.
     #[must_use]
     pub fn with_attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// Sets whether the provider is told of the form, from the first question on.
+    /// Sets whether the provider enforces the schema, from the first request on.
     #[must_use]
     pub fn with_native(mut self, native: bool) -> Self {
         self.native = Some(native);
@@ -66,10 +63,10 @@ impl FormOptions {
 }
 
 impl Agent {
-    /// Answers with a value of a type, in a conversation of its own.
+    /// Answers with a value of a type, in a new conversation.
     ///
-    /// The model is told the schema of the type. Its answer is taken from a code fence or from among other words, too; if
-    /// it does not fit, the model is told everything that is wrong with it and asked again.
+    /// The instructions contain the schema of the type. The answer may be in a code fence or among other text; if it is
+    /// invalid, the model gets all violations and answers again.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -87,15 +84,15 @@ impl Agent {
     /// let city: City = Agent::builder(model.clone()).build()?.run_as("What is the capital of Norway?").await?;
     /// assert_eq!(city, City { name: "Oslo".to_owned(), population: 717_710 });
     ///
-    /// let told = model.requests()[1].messages.last().unwrap().to_text();
-    /// assert!(told.contains("`inhabitants`: there is no such member"), "{told}");
-    /// assert!(told.contains("`population`: required, but missing"), "{told}");
+    /// let feedback = model.requests()[1].messages.last().unwrap().to_text();
+    /// assert!(feedback.contains("`inhabitants`: there is no such member"), "{feedback}");
+    /// assert!(feedback.contains("`population`: required, but missing"), "{feedback}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
     /// ```
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if no answer was of the form, others if there is none.
+    /// [`AgentError::InvalidOutput`] if no answer was valid, other errors if there is no answer.
     pub async fn run_as<T: ToolParams + Send + 'static>(
         &self,
         input: impl Into<UserMessage>,
@@ -103,74 +100,71 @@ impl Agent {
         self.run_as_in(&mut Conversation::default(), input).await
     }
 
-    /// Answers with a value of a type, in a conversation, which then holds what was said.
+    /// Answers with a value of a type, in a conversation.
     ///
     /// # Errors
-    /// As those of [`run_as`](Self::run_as).
+    /// See [`run_as`](Self::run_as).
     pub async fn run_as_in<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
     ) -> Result<T, AgentError> {
-        let (run, form) = (RunOptions::default(), FormOptions::default());
-        self.run_as_with(conversation, input, run, form).await.map(|(value, _)| value)
+        let (run, structured) = (RunOptions::default(), StructuredOptions::default());
+        self.run_as_with(conversation, input, run, structured).await.map(|(value, _)| value)
     }
 
-    /// Like [`run_as_in`](Self::run_as_in), with options; what came of the run stands beside the value. Limits are those
-    /// of all attempts together.
+    /// Answers with a value of a type and the output of the run. Limits apply to all attempts together.
     ///
     /// # Errors
-    /// As those of [`run_as`](Self::run_as).
+    /// See [`run_as`](Self::run_as).
     pub async fn run_as_with<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
-        options: RunOptions,
-        form: FormOptions,
+        run: RunOptions,
+        structured: StructuredOptions,
     ) -> Result<(T, RunOutput), AgentError> {
         let reader = Reader::<T>::new()?;
-        let (mut first, mut later) = match form.native {
-            None => (Native::WithoutTools, Native::Always),
-            Some(true) => (Native::Always, Native::Always),
-            Some(false) => (Native::Never, Native::Never),
+        let (mut first, mut later) = match structured.native {
+            None => (Enforcement::WithoutTools, Enforcement::Always),
+            Some(true) => (Enforcement::Always, Enforcement::Always),
+            Some(false) => (Enforcement::Never, Enforcement::Never),
         };
-        let run = Run::new(self.clone(), options, None);
+        let run = Run::new(self.clone(), run, None);
         conversation.settle();
         let begin = conversation.messages().len();
         let mut input = Some(input.into());
-        let mut fault = String::new();
-        for _ in 0..form.attempts.max(1) {
-            let asked = reader.form(std::mem::replace(&mut first, later));
-            let may_be_refused = asked.is_native();
-            let mut output =
-                match self.carry_out(conversation, input.take(), run.with_form(Some(asked))).await {
-                    Err(AgentError::Model(error))
-                        if error.kind == ModelErrorKind::InvalidRequest && may_be_refused =>
-                    {
-                        (first, later) = (Native::Never, Native::Never);
-                        self.carry_out(conversation, None, run.with_form(Some(reader.form(Native::Never))))
-                            .await?
-                    }
-                    output => output?,
-                };
-            output.messages = conversation.messages().get(begin..).unwrap_or_default().to_vec();
+        let mut invalid = String::new();
+        for _ in 0..structured.attempts.max(1) {
+            let enforcement = std::mem::replace(&mut first, later);
+            let part = |enforcement| run.with_answer_format(Some(reader.answer_format(enforcement)));
+            let mut output = match self.execute(conversation, input.take(), part(enforcement)).await {
+                Err(AgentError::Model(error))
+                    if error.kind == ModelErrorKind::InvalidRequest && enforcement != Enforcement::Never =>
+                {
+                    (first, later) = (Enforcement::Never, Enforcement::Never);
+                    self.execute(conversation, None, part(Enforcement::Never)).await?
+                }
+                output => output?,
+            };
+            output.messages = conversation.messages_since(begin);
             if output.finish == FinishReason::Refused {
                 return Err(AgentError::InvalidOutput(format!("the model refused: {}", output.text)));
             }
             match reader.read(&output.text).await {
                 Ok(value) => return Ok((value, output)),
-                Err(found) => fault = found,
+                Err(message) => invalid = message,
             }
             let cut = match output.finish {
                 FinishReason::Length => "\nIt was cut off: be shorter.",
                 _ => "",
             };
-            let told = format!(
-                "Your answer is not of the form that was asked for: {fault}{cut}\n\
+            let feedback = format!(
+                "Your answer is not of the form that was asked for: {invalid}{cut}\n\
                  Answer again, with JSON of that form and nothing else."
             );
-            input = Some(told.into());
+            input = Some(feedback.into());
         }
-        Err(AgentError::InvalidOutput(fault))
+        Err(AgentError::InvalidOutput(invalid))
     }
 }

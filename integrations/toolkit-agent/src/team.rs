@@ -1,16 +1,14 @@
-//! Agents together.
+//! Agents made of other agents, and agents as tools.
 
 mod agent_tool;
-mod history_tool;
-mod looping;
+mod loop_agent;
 mod names;
 mod parallel;
 mod sequential;
 mod transfer;
+mod workflow;
 
-pub use agent_tool::AgentTool;
-pub use history_tool::HistoryTool;
-pub use looping::LoopAgent;
+pub use loop_agent::LoopAgent;
 pub use parallel::ParallelAgent;
 pub use sequential::SequentialAgent;
 

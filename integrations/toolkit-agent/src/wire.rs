@@ -1,46 +1,41 @@
-//! Requests and responses in the JSON of a provider's API, and models that speak it.
+//! Requests in the JSON of a provider's API, and models that speak it.
 //!
-//! Definitions, calls, results and streams are written and read by `toolkit_core`'s rooms; here is what stands around
-//! them in the body of a request, and what else a response says.
+//! `toolkit_wire` reads and writes definitions, calls, results, responses and streams; this module adds the
+//! other fields of a request.
 
-mod body;
-mod history;
-mod reply;
+mod request;
 mod transport;
 
+pub use request::request_body;
 pub use transport::{EventStream, Fragment, Transport, WireModel};
 
-use crate::model::{ModelError, ModelRequest, ModelResponse};
-use serde_json::{Map, Value};
-use toolkit_wire::ApiFormat;
-
-/// The body of a request for this model, whole or (`stream`) for an answer that comes piece by piece.
-///
-/// Gemini's API has the name of the model, and whether it streams, in its address, not in the body.
-///
-/// ```
-/// use toolkit_agent::{Message, ModelRequest, wire};
-/// use toolkit::ApiFormat;
-///
-/// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
-/// let body = wire::request_body(ApiFormat::OpenAiChat, "gpt-5", &request, false);
-/// assert_eq!(body["messages"][0]["content"], "Be brief.");
-/// assert_eq!(body["messages"][1]["content"], "hi");
-/// ```
-#[must_use]
-pub fn request_body(
-    format: ApiFormat,
-    model: &str,
-    request: &ModelRequest,
-    stream: bool,
-) -> Map<String, Value> {
-    body::request_body(format, model, request, stream)
-}
+use crate::message::{AssistantMessage, NativeMessages};
+use crate::model::{FinishReason, ModelError, ModelErrorKind, ModelResponse};
+use serde_json::Value;
+use toolkit_wire::{ApiFormat, Response};
 
 /// Reads a whole response.
 ///
 /// # Errors
-/// [`ModelError`] if it is not what the format says, reports a failure, or says nothing.
+/// [`ModelError`] if the body is not a response of this format, reports a failure, or says nothing.
 pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
-    reply::parse_response(format, body)
+    model_response(format, format.parse_response(body)?)
+}
+
+fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse, ModelError> {
+    let Response { text, reasoning, refusal, calls, finish, usage, native, .. } = response;
+    let message = AssistantMessage {
+        text: text + &refusal,
+        reasoning,
+        calls,
+        native: Some(NativeMessages::new(format.name(), native)),
+        ..AssistantMessage::default()
+    };
+    let response = ModelResponse { message, finish, usage };
+    // Only the model's answer to nothing at all: one that was cut off or refused says so.
+    if response.message.is_empty() && response.finish == FinishReason::Stop {
+        return Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response")
+            .with_partial(response));
+    }
+    Ok(response)
 }

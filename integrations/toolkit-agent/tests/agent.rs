@@ -20,7 +20,7 @@ async fn events(agent: &Agent) -> Vec<RunEvent> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_run_side_by_side_and_answer_in_their_order() {
+async fn parallel_calls_return_results_in_call_order() {
     let model = ScriptedModel::new()
         .call("wait", r#"{"ms": 300}"#)
         .call("wait", r#"{"ms": 100}"#)
@@ -36,12 +36,12 @@ async fn calls_run_side_by_side_and_answer_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_run_while_the_model_still_writes() {
+async fn streamed_calls_run_before_the_response_ends() {
     let first = ToolCall::new("1", "wait", r#"{"ms": 1}"#);
     let second = ToolCall::new("2", "add", r#"{"a": 1, "b": 2}"#);
     let whole = ModelResponse::calls([first.clone(), second.clone()]);
     let model = ScriptedModel::new()
-        .pieces([
+        .deltas([
             Ok(ModelDelta::Call(first)),
             Ok(ModelDelta::Text("Now I ".to_owned())),
             Ok(ModelDelta::Text("think ".to_owned())),
@@ -60,7 +60,7 @@ async fn calls_run_while_the_model_still_writes() {
 }
 
 #[tokio::test]
-async fn two_calls_with_one_id_are_two() {
+async fn calls_with_the_same_id_are_distinct() {
     for streaming in [true, false] {
         let call = |a: i64| ToolCall::new("same", "add", format!(r#"{{"a": {a}, "b": 1}}"#));
         let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
@@ -70,7 +70,7 @@ async fn two_calls_with_one_id_are_two() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_answered_and_corrected() {
+async fn the_model_corrects_failed_calls() {
     let model = ScriptedModel::new()
         .call("add", r#"{"a": "x", "b": 2}"#)
         .then()
@@ -98,7 +98,7 @@ async fn what_goes_wrong_is_answered_and_corrected() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_again_and_again_is_cut() {
+async fn a_repeatedly_failing_call_is_refused() {
     let mut model = ScriptedModel::new();
     for _ in 0..4 {
         model = model.call("fail", "{}").then();
@@ -107,7 +107,7 @@ async fn a_call_that_fails_again_and_again_is_cut() {
     let events = events(&agent(model).build().unwrap()).await;
     let Some(RunEvent::Finished { output, .. }) = events.last() else { panic!("{events:?}") };
     let texts = said(&output.messages);
-    // A call that is not run has a result like any other.
+    // A refused call has a result like any other.
     assert_eq!(events.iter().filter(|event| kind(event) == "result agent").count(), 5);
     assert_eq!(texts[6], "results: Error running tool: no luck");
     assert!(texts[8].contains("has failed 3 times and was not run again"), "{}", texts[8]);
@@ -115,7 +115,7 @@ async fn a_call_that_fails_again_and_again_is_cut() {
 }
 
 #[tokio::test]
-async fn callbacks_of_the_model_come_in_order_and_the_first_answer_counts() {
+async fn model_callbacks_run_in_order_up_to_the_first_answer() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = |what: &'static str| {
         let seen = seen.clone();
@@ -156,7 +156,7 @@ async fn callbacks_of_the_model_come_in_order_and_the_first_answer_counts() {
 }
 
 #[tokio::test]
-async fn a_callback_may_take_calls_out_before_they_run() {
+async fn a_callback_may_remove_calls_before_they_run() {
     let model = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("never asked");
     let mut conversation = Conversation::new("1");
     let agent = agent(model).after_model(|mut response| {
@@ -169,7 +169,7 @@ async fn a_callback_may_take_calls_out_before_they_run() {
 }
 
 #[tokio::test]
-async fn callbacks_of_tools_answer_change_and_fail() {
+async fn tool_callbacks_answer_change_and_fail_calls() {
     let model = || ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("done");
     let after = |_: &_, output: ToolOutput| Ok(ToolOutput::text(format!("<{}>", output.to_text())));
     let result = async |agent: toolkit_agent::AgentBuilder| {
@@ -188,7 +188,7 @@ async fn callbacks_of_tools_answer_change_and_fail() {
 }
 
 #[tokio::test]
-async fn instructions_may_depend_on_what_is_remembered() {
+async fn instructions_may_depend_on_the_session() {
     let model =
         ScriptedModel::new().call("set", r#"{"key": "user:name", "value": "Ada"}"#).text("a").text("b");
     let agent = agent(model.clone())
@@ -209,7 +209,7 @@ async fn instructions_may_depend_on_what_is_remembered() {
 }
 
 #[tokio::test]
-async fn temporary_values_last_as_long_as_the_run() {
+async fn temporary_values_last_for_one_run() {
     let model = ScriptedModel::new()
         .call("set", r#"{"key": "temp:step", "value": "1"}"#)
         .then()
@@ -235,7 +235,7 @@ async fn temporary_values_last_as_long_as_the_run() {
 }
 
 #[tokio::test]
-async fn a_model_reads_the_latest_messages_only() {
+async fn history_limit_keeps_the_latest_messages() {
     let model = ScriptedModel::new().text("1").text("2").text("3");
     let agent = agent(model.clone()).history_limit(3).build().unwrap();
     let mut conversation = Conversation::new("1");
@@ -247,7 +247,7 @@ async fn a_model_reads_the_latest_messages_only() {
 }
 
 #[tokio::test]
-async fn a_tool_may_give_the_answer_or_escalate() {
+async fn a_tool_may_answer_or_escalate() {
     let output = agent(ScriptedModel::new().call("answer", "{}")).run("go").await.unwrap();
     assert_eq!((output.text.as_str(), output.model_calls), ("the answer", 1));
     let output = agent(ScriptedModel::new().call("enough", "{}").text("done")).run("go").await.unwrap();
@@ -255,10 +255,10 @@ async fn a_tool_may_give_the_answer_or_escalate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_breaks_off_is_asked_for_again() {
+async fn an_interrupted_answer_is_retried() {
     let broken = || ModelError::new(ModelErrorKind::Connection, "cut");
     let half = || Ok(ModelDelta::Text("Half of ".to_owned()));
-    let model = ScriptedModel::new().pieces([half(), Err(broken())]).error(broken()).text("All of it.");
+    let model = ScriptedModel::new().deltas([half(), Err(broken())]).error(broken()).text("All of it.");
     let agent = agent(model).retry(ModelRetry::new(3)).build().unwrap();
     let events = events(&agent).await;
     let retried = events.iter().filter(|event| matches!(event, RunEvent::ModelRetried { .. })).count();
@@ -267,10 +267,10 @@ async fn an_answer_that_breaks_off_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn what_calls_have_done_before_a_break_is_kept() {
+async fn results_before_an_interruption_are_kept() {
     let call = ToolCall::new("1", "set", r#"{"key": "a", "value": "1"}"#);
     let broken = ModelError::new(ModelErrorKind::Connection, "cut");
-    let model = ScriptedModel::new().pieces([Ok(ModelDelta::Call(call)), Err(broken)]).text("Done.");
+    let model = ScriptedModel::new().deltas([Ok(ModelDelta::Call(call)), Err(broken)]).text("Done.");
     let mut conversation = Conversation::new("1");
     let agent = agent(model).build().unwrap();
     agent.run_in(&mut conversation, "go").await.unwrap();
@@ -282,7 +282,7 @@ async fn what_calls_have_done_before_a_break_is_kept() {
 }
 
 #[tokio::test]
-async fn a_conversation_without_an_answer_is_gone_on_with() {
+async fn a_conversation_without_an_answer_can_resume() {
     let error = ModelError::new(ModelErrorKind::Unauthorized, "no key");
     let model = ScriptedModel::new().error(error.clone()).text("Here I am.");
     let agent = agent(model).build().unwrap();
@@ -295,7 +295,7 @@ async fn a_conversation_without_an_answer_is_gone_on_with() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_own_words_are_the_last_is_told_to_go_on() {
+async fn an_agent_after_its_own_message_gets_a_prompt() {
     let model = ScriptedModel::new().text("One.").text("Two.");
     let agent = agent(model.clone()).build().unwrap();
     let mut conversation = Conversation::new("1");
@@ -306,7 +306,7 @@ async fn an_agent_whose_own_words_are_the_last_is_told_to_go_on() {
 }
 
 #[tokio::test]
-async fn costs_are_counted() {
+async fn usage_and_cost_are_counted() {
     let response = || ModelResponse::text("x").with_usage(Usage::new(1_000, 500));
     let model = ScriptedModel::new().response(response());
     let output = agent(model).price(toolkit_agent::Price::per_million(2.0, 4.0)).run("go").await.unwrap();

@@ -1,4 +1,4 @@
-//! Runs that are stopped, wherever they are.
+//! Dropped and cancelled runs.
 
 use crate::support::{Hesitant, agent, assert_sendable, said, tools};
 use futures_core::Stream;
@@ -6,17 +6,18 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentTool, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError,
-    ModelRequest, ModelResponse, ModelStream, ParallelAgent, RunOptions, ScriptedModel, SequentialAgent,
+    Agent, AgentError, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError, ModelRequest,
+    ModelResponse, ModelStream, RunOptions, ScriptedModel,
 };
 use toolkit_core::{CancellationToken, ToolCall};
 
-/// Polls a future at most so often; `None` if it was not done by then.
+/// Polls a future a number of times. Returns `None` if it is still pending.
 async fn polled<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
     let mut future = pin!(future);
     for _ in 0..times {
-        let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
+        let polled = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await;
         if let Poll::Ready(done) = polled {
             return Some(done);
         }
@@ -35,7 +36,7 @@ fn script() -> ScriptedModel {
         .text("done")
 }
 
-/// One agent, asked piece by piece or not, and teams of it.
+/// Creates an agent, streamed or not, or a team of it.
 fn team(kind: usize) -> Agent {
     let one = |name: &str| agent(Hesitant(script())).name(name).streaming(kind != 1).build().unwrap();
     match kind {
@@ -44,7 +45,7 @@ fn team(kind: usize) -> Agent {
         3 => ParallelAgent::new("team", [one("one"), one("other")]).into(),
         _ => {
             let mut tools = tools();
-            tools.register(AgentTool::new(one("one")).unwrap()).unwrap();
+            tools.register(one("one").to_tool().unwrap()).unwrap();
             let model = ScriptedModel::new().call("one", r#"{"request": "Well?"}"#).text("done");
             Agent::builder(Hesitant(model)).tools(tools).build().unwrap()
         }
@@ -52,13 +53,13 @@ fn team(kind: usize) -> Agent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_may_be_dropped_wherever_it_waits() {
+async fn a_run_may_be_dropped_at_any_await() {
     for kind in 0..5 {
         let mut has_ended = false;
         for times in 0..500 {
             let mut conversation = Conversation::new("1");
             let output = polled(team(kind).run_in(&mut conversation, "go"), times).await;
-            // As a program that was started again finds it.
+            // A restarted program loads this.
             let saved = serde_json::to_string(&conversation).unwrap();
             let saved: Conversation = serde_json::from_str(&saved).unwrap();
             for mut conversation in [conversation, saved] {
@@ -80,7 +81,7 @@ async fn a_run_may_be_dropped_wherever_it_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_may_be_cancelled_wherever_it_is() {
+async fn a_run_may_be_cancelled_at_any_await() {
     for kind in 0..5 {
         let mut has_ended = false;
         for times in 0..500 {
@@ -114,7 +115,7 @@ async fn a_run_may_be_cancelled_wherever_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_that_came_before_the_end_count() {
+async fn results_before_a_cancellation_are_kept() {
     let model =
         ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).call("wait", r#"{"ms": 60000}"#);
     let agent = agent(model).build().unwrap();
@@ -136,7 +137,7 @@ async fn results_that_came_before_the_end_count() {
     assert_eq!(conversation.session().get("a"), Some("1".into()));
 }
 
-/// One piece, and no end.
+/// A stream of one delta without an end.
 struct Once(Option<Result<ModelDelta, ModelError>>);
 
 impl Stream for Once {
@@ -147,7 +148,7 @@ impl Stream for Once {
     }
 }
 
-/// Calls a tool and then says nothing more.
+/// A model with a tool call and no end.
 struct Dozing;
 
 impl ChatModel for Dozing {
@@ -167,7 +168,7 @@ impl ChatModel for Dozing {
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_that_came_while_the_model_wrote_count() {
+async fn results_during_a_stream_are_kept() {
     let agent = agent(Dozing).build().unwrap();
     let mut conversation = Conversation::new("1");
     let limits = Limits::default().with_max_duration(Duration::from_secs(1));
@@ -178,7 +179,7 @@ async fn results_that_came_while_the_model_wrote_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_callback_that_waits_for_ever_is_stopped() {
+async fn a_pending_callback_is_cancelled() {
     let token = CancellationToken::new();
     let agent = agent(ScriptedModel::new().text("never")).before_model_async(|_| std::future::pending());
     let stop = tokio::time::sleep(Duration::from_secs(1));

@@ -1,9 +1,9 @@
-//! What the clients of providers send, and what they take back.
+//! Requests and responses of the clients.
 
 use crate::faults::server::{Reply, Server, respond};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolkit_agent::clients::{Anthropic, GenAi, Google, OpenAi};
+use toolkit_agent::clients::{Anthropic, Gemini, GenAi, OpenAi};
 use toolkit_agent::{
     Agent, AgentBuilder, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     RunOutput,
@@ -14,7 +14,7 @@ fn reply(body: Value) -> Reply {
     Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))
 }
 
-/// A tool with a name that no provider accepts, which gives a text and a picture.
+/// Creates tools, with a name illegal for providers and an image in the output.
 fn photograph() -> ToolRegistry {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Photograph {
@@ -28,7 +28,7 @@ fn photograph() -> ToolRegistry {
     ToolRegistry::from_tools([tool.unwrap(), other.unwrap()]).unwrap()
 }
 
-/// Runs an agent against a server that gives these replies, and returns what it was asked.
+/// Runs an agent against a server with these replies. Returns the output and the requests.
 async fn exchange(
     agent: impl FnOnce(&str) -> AgentBuilder,
     replies: impl IntoIterator<Item = Value>,
@@ -55,7 +55,7 @@ fn holds(body: &Value, text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn names_results_and_pictures_go_through_genai() {
+async fn genai_carries_names_results_and_images() {
     let function = json!({"name": "camera_photograph", "arguments": "{\"of\": \"a cat\"}"});
     let call = json!({"id": "call_1", "type": "function", "function": function});
     let (output, asked) = exchange(
@@ -79,11 +79,11 @@ async fn names_results_and_pictures_go_through_genai() {
     assert!(holds(&messages[3], "data:image/png;base64,iVBORw=="), "{}", messages[3]);
 }
 
-/// Gemini refuses a history in which the signatures of its thoughts are missing.
+/// Gemini rejects a history without its thought signatures.
 #[tokio::test]
-async fn thought_signatures_come_back() {
+async fn thought_signatures_return_to_the_provider() {
     type Make = fn(&str) -> AgentBuilder;
-    let direct: Make = |url| Agent::builder(Google::new().with_base_url(url).model("m"));
+    let direct: Make = |url| Agent::builder(Gemini::new().with_base_url(url).model("m"));
     let through_genai: Make = |url| Agent::builder(GenAi::new().with_base_url(url).model("gemini::m"));
     for agent in [direct, through_genai] {
         let call = json!({"name": "camera_photograph", "args": {"of": "a cat"}});
@@ -101,9 +101,9 @@ async fn thought_signatures_come_back() {
     }
 }
 
-/// Arguments that are no JSON would make servers refuse the history.
+/// Servers reject a history with malformed arguments.
 #[tokio::test]
-async fn broken_arguments_are_answered_and_not_sent_back() {
+async fn malformed_arguments_get_an_error_and_are_not_sent_back() {
     let function = json!({"name": "wait", "arguments": "{\"of\": "});
     let call = json!({"id": "call_1", "type": "function", "function": function});
     let (output, asked) = exchange(
@@ -121,11 +121,11 @@ async fn broken_arguments_are_answered_and_not_sent_back() {
 }
 
 #[tokio::test]
-async fn what_is_wanted_is_said_to_genai() {
+async fn tool_config_and_options_reach_genai() {
     let agent = |url: &str| {
         Agent::builder(GenAi::new().with_base_url(format!("{url}/v1")).model("openai::m"))
             .instructions("Be brief.")
-            .tool_use(ToolChoice::Allowed { names: vec!["camera.photograph".to_owned()], required: true })
+            .tool_config(ToolChoice::Allowed { names: vec!["camera.photograph".to_owned()], required: true })
             .options(ModelOptions::new().with_temperature(0.5).with_stop("END").with_extra("top_k", 7))
     };
     let (_, asked) = exchange(agent, [chat(json!({"role": "assistant", "content": "No."}))]).await;
@@ -138,7 +138,7 @@ async fn what_is_wanted_is_said_to_genai() {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_told_before_anything_is_sent() {
+async fn a_missing_key_fails_before_any_request() {
     async fn ask(model: impl ChatModel) -> ModelError {
         model.respond(ModelRequest::new([Message::user("hi")])).await.unwrap_err()
     }
@@ -146,7 +146,7 @@ async fn a_missing_key_is_told_before_anything_is_sent() {
         (ask(OpenAi::new().chat("m")).await, "OPENAI_API_KEY"),
         (ask(OpenAi::new().responses("m")).await, "OPENAI_API_KEY"),
         (ask(Anthropic::new().model("m")).await, "ANTHROPIC_API_KEY"),
-        (ask(Google::new().model("m")).await, "GEMINI_API_KEY"),
+        (ask(Gemini::new().model("m")).await, "GEMINI_API_KEY"),
     ] {
         assert_eq!(error.kind, ModelErrorKind::Unauthorized);
         assert!(error.message.contains(variable), "{error}");
@@ -154,12 +154,12 @@ async fn a_missing_key_is_told_before_anything_is_sent() {
 }
 
 #[test]
-fn keys_are_shown_to_nobody() {
+fn debug_output_hides_keys() {
     let shown = [
         format!("{:?}", OpenAi::new().with_key("secret").with_header("x-token", "secret").chat("m")),
         format!("{:?}", OpenAi::new().with_key("secret")),
         format!("{:?}", Anthropic::new().with_key("secret").with_base_url("http://localhost").model("m")),
-        format!("{:?}", Google::new().with_key("secret").with_base_url("http://localhost").model("m")),
+        format!("{:?}", Gemini::new().with_key("secret").with_base_url("http://localhost").model("m")),
         format!("{:?}", GenAi::new().with_key("secret").model("openai::m")),
     ];
     for text in shown {

@@ -1,19 +1,19 @@
-//! Servers that fail, in every way that was seen: each failure passes or is told, and nothing hangs.
+//! Server faults: each is retried or reported, and no client hangs.
 //!
-//! | what the server does | what becomes of it |
+//! | fault | outcome |
 //! | --- | --- |
-//! | 408, 429, 500, 502, 503, 529; `Retry-After` in seconds or as a date | asked again |
-//! | 429 with a `Retry-After` beyond patience | told, with the time |
-//! | 400, 401, 403, 404 | told at once, with the server's words |
-//! | a redirect | told at once: keys go to no other address |
-//! | closed before, within, after the headers; within the body | asked again |
-//! | silent before the headers, within the body | asked again, after the limit |
-//! | slow, but never silent | waited for |
-//! | an empty body, HTML with 200, JSON cut or malformed | asked again |
-//! | an error in the middle of a stream, a malformed event, a stream without its end | asked again |
-//! | a stream of calls cut before the first is complete | asked again |
-//! | a stream of calls cut after one is complete | goes on with its result |
-//! | a body without end | told at once, with bounded memory |
+//! | 408, 429, 500, 502, 503, 529; `Retry-After` in seconds or as a date | retried |
+//! | 429 with a `Retry-After` beyond patience | reported, with the time |
+//! | 400, 401, 403, 404 | reported at once, with the server's message |
+//! | a redirect | reported at once: keys stay with their server |
+//! | closed before, within, after the headers; within the body | retried |
+//! | silent before the headers, within the body | retried after the timeout |
+//! | slow, but never silent | answered |
+//! | an empty body, HTML with 200, JSON cut or malformed | retried |
+//! | an error in the middle of a stream, a malformed event, a stream without its end | retried |
+//! | a stream of calls cut before the first is complete | retried |
+//! | a stream of calls cut after one is complete | continues with its result |
+//! | an endless body | reported at once, with bounded memory |
 
 mod cases;
 mod clients;
@@ -31,7 +31,7 @@ use tokio::task::JoinSet;
 use toolkit_agent::{AgentBuilder, AgentError, Message, ModelError, ModelRetry};
 use toolkit_core::{ClosureTool, ToolRegistry};
 
-/// Longer than anything here may take, and shorter than anybody's patience.
+/// The timeout of a case.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn reply(make: impl Fn(bool) -> Vec<server::Step> + Send + Sync + 'static) -> Reply {
@@ -42,7 +42,7 @@ fn quick(attempts: u32) -> ModelRetry {
     ModelRetry::new(attempts).with_pauses(Duration::from_millis(1), Duration::from_secs(5))
 }
 
-/// What comes of a question, and how often the server was asked.
+/// Returns the outcome of a run and the number of requests.
 async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String, ModelError>, usize) {
     let ended = tokio::time::timeout(HANGS, agent.run("hi")).await;
     let ended = ended.unwrap_or_else(|_| panic!("{name} hangs"));
@@ -54,7 +54,7 @@ async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String
     (answer, server.asked().len())
 }
 
-/// What is wrong with what comes of a case.
+/// Returns the deviation of a case from its expected outcome.
 async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
     let speech = client.speech;
     let fault = reply({
@@ -82,7 +82,7 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
         Outcome::Again(kinds) => {
             let asked = ask(vec![fault.clone(), good], 3).await;
             if asked != (Ok("done".to_owned()), 2) {
-                return fails(format!("not asked again: {asked:?}"));
+                return fails(format!("not retried: {asked:?}"));
             }
             let (answer, _) = ask(vec![fault], 1).await;
             let is_told = answer.as_ref().is_err_and(|error| kinds.contains(&error.kind));
@@ -100,14 +100,14 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_fault_passes_or_is_told() {
+async fn every_fault_is_retried_or_reported() {
     let (mut waiting, mut wrong) = (JoinSet::new(), Vec::new());
     let all = clients().into_iter().flat_map(|client| cases().into_iter().map(move |case| (client, case)));
     for (client, case) in all.filter(|(client, case)| client.is_bounded || !case.only_bounded) {
         for streaming in [false, true] {
             let checked = check(client, streaming, case);
-            // Those that only wait do so side by side; the others come one after another, so that none is late
-            // because of them.
+            // Cases with delays run side by side; the others one by one, so that load does not delay
+            // them.
             match case.takes_time {
                 true => drop(waiting.spawn(checked)),
                 false => wrong.extend(checked.await),
@@ -120,7 +120,7 @@ async fn every_fault_passes_or_is_told() {
 }
 
 #[tokio::test]
-async fn the_wish_of_the_server_is_told() {
+async fn retry_after_is_reported() {
     for client in clients() {
         let busy = reply(|_| server::respond("429 Too Many Requests", "retry-after: 3600\r\n", "{}"));
         let server = Server::start(vec![busy]).await;
@@ -131,9 +131,9 @@ async fn the_wish_of_the_server_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told() {
+async fn an_unreachable_server_is_reported() {
     for client in clients() {
-        // Nobody listens at a port that was given back.
+        // A released port refuses connections.
         let url = Server::start(Vec::new()).await.url.clone();
         tokio::time::sleep(Duration::from_millis(20)).await;
         let agent = client.agent(&url).retry(quick(1)).build().unwrap();
@@ -142,7 +142,7 @@ async fn a_server_that_is_not_there_is_told() {
     }
 }
 
-/// The tool `add`, and how often it ran.
+/// Creates the tool `add` and the counter of its calls.
 fn add() -> (ToolRegistry, Arc<AtomicUsize>) {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Add {
@@ -158,7 +158,7 @@ fn add() -> (ToolRegistry, Arc<AtomicUsize>) {
     (ToolRegistry::from_tools([add.unwrap()]).unwrap(), runs)
 }
 
-/// What the history must hold after a run: an answer to every call.
+/// Asserts that every call in the history is answered.
 fn assert_answered(messages: &[Message], name: &str) {
     for pair in messages.windows(2) {
         if let [Message::Assistant(said), next] = pair
@@ -171,7 +171,7 @@ fn assert_answered(messages: &[Message], name: &str) {
 }
 
 #[tokio::test]
-async fn calls_come_through() {
+async fn calls_and_results_reach_the_server() {
     for client in clients() {
         for streaming in [false, true] {
             let speech = client.speech;
@@ -185,7 +185,7 @@ async fn calls_come_through() {
             let name = format!("{} ({streaming})", client.name);
             assert_eq!((output.text.as_str(), runs.load(Ordering::Relaxed)), ("done", 2), "{name}");
             assert_answered(&output.messages, &name);
-            // The results reach the model, each with the id of its call where the API has ids.
+            // The results reach the model, with call ids where the API has them.
             let asked = server.asked();
             assert_eq!(asked.len(), 2, "{name}");
             for expected in ["\"3\"", "\"7\""] {
@@ -202,16 +202,16 @@ async fn calls_come_through() {
 }
 
 #[tokio::test]
-async fn a_cut_stream_of_calls_goes_on_where_it_can() {
+async fn a_cut_stream_continues_from_complete_calls() {
     for client in clients().into_iter().filter(|client| client.streams_calls) {
         for cut in [Cut::BeforeTheFirstCall, Cut::InArguments, Cut::AfterTheFirstCall] {
             for silent in [false, true] {
-                // Where a call runs before the answer is complete, the model goes on from its result.
+                // If the call ran before the cut, the model continues from its result.
                 let goes_on = client.calls_at_once && matches!(cut, Cut::AfterTheFirstCall);
                 let speech = client.speech;
                 let broken = reply(move |_| {
                     let mut steps = speech.cut_calls(cut);
-                    // Either the connection breaks, or the stream ends as if it were complete.
+                    // The connection breaks, or the stream ends as if complete.
                     steps.extend(silent.then(server::stream_end));
                     steps
                 });
@@ -237,7 +237,7 @@ async fn a_cut_stream_of_calls_goes_on_where_it_can() {
 }
 
 #[tokio::test]
-async fn keys_and_headers_go_where_each_api_wants_them() {
+async fn keys_and_headers_follow_each_api() {
     for client in clients() {
         for streaming in [false, true] {
             let speech = client.speech;
@@ -256,7 +256,7 @@ async fn keys_and_headers_go_where_each_api_wants_them() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_told() {
+async fn unsendable_requests_are_reported() {
     for client in clients() {
         let agent = client.agent_with_key("http://127.0.0.1:1", "a\nb").retry(quick(1)).build().unwrap();
         let Err(AgentError::Model(error)) = agent.run("hi").await else { panic!("{}", client.name) };

@@ -1,4 +1,4 @@
-//! How far a run may go.
+//! Limits of a run.
 
 use crate::support::{agent, assert_sendable, said};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use toolkit_agent::{
 };
 use toolkit_core::ToolCall;
 
-/// A model that calls a tool whenever it is asked.
+/// Creates a model with a tool call in every answer.
 fn restless(tool: &'static str, arguments: &'static str) -> ScriptedModel {
     let next = std::sync::atomic::AtomicUsize::new(0);
-    ScriptedModel::new().otherwise(move |_| {
+    ScriptedModel::new().fallback(move |_| {
         let id = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let call = ToolCall::new(format!("call_{id}"), tool, arguments);
         Ok(ModelResponse::calls([call]).with_usage(Usage::new(60, 40)))
@@ -28,7 +28,7 @@ async fn limited(model: impl ChatModel, limits: Limits) -> (Result<String, Agent
 }
 
 #[tokio::test]
-async fn models_are_asked_so_often() {
+async fn model_calls_are_limited() {
     let model = restless("add", r#"{"a": 1, "b": 2}"#);
     let (ended, conversation) = limited(model.clone(), Limits::default().with_max_model_calls(3)).await;
     assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(3))));
@@ -36,7 +36,7 @@ async fn models_are_asked_so_often() {
 }
 
 #[tokio::test]
-async fn tools_are_called_so_often() {
+async fn tool_calls_are_limited() {
     let model = ScriptedModel::new()
         .call("add", r#"{"a": 1, "b": 2}"#)
         .call("add", r#"{"a": 2, "b": 2}"#)
@@ -49,14 +49,14 @@ async fn tools_are_called_so_often() {
 }
 
 #[tokio::test]
-async fn so_many_tokens_are_used() {
+async fn tokens_are_limited() {
     let limits = Limits::default().with_max_tokens(250);
     let (ended, _) = limited(restless("add", r#"{"a": 1, "b": 2}"#), limits).await;
     assert_eq!(ended, Err(AgentError::Limit(Limit::Tokens(250))));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_takes_so_long() {
+async fn the_duration_of_a_run_is_limited() {
     let most = Duration::from_secs(2);
     let limits = Limits::default().with_max_duration(most);
     let over = Err(AgentError::Limit(Limit::Duration(most)));
@@ -67,7 +67,7 @@ async fn a_run_takes_so_long() {
         let last = said(conversation.messages()).pop().unwrap();
         assert_eq!(last, "results: Tool `wait` was cancelled before it finished");
     }
-    // A pause before the next attempt takes no longer, neither.
+    // The limit applies to a retry pause as well.
     let later =
         ModelError::new(ModelErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(30));
     let agent = agent(ScriptedModel::new().error(later)).retry(ModelRetry::new(3)).limits(limits);
@@ -89,7 +89,7 @@ impl ChatModel for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_takes_so_long() {
+async fn model_calls_time_out() {
     let (ended, _) = limited(Silent, Limits::default().with_model_timeout(Duration::from_millis(500))).await;
     let Err(AgentError::Model(error)) = ended else { panic!("{ended:?}") };
     assert_eq!(

@@ -1,11 +1,11 @@
-//! A real model on this machine: ten tasks with tools, over three APIs, whole and streamed.
+//! Ten tasks with tools for a local model, over three APIs, whole and streamed.
 //!
-//! It needs a server that speaks all three, as llama.cpp's does, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
+//! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
 //! `cargo test -p toolkit-agent --features anthropic,openai --test local_model -- --ignored --nocapture`.
 //!
-//! `TOOLKIT_LOCAL_TASKS=1,6,9` does only these, for models that are slow.
+//! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models.
 //!
-//! A wrong answer of the model is counted; only what the provider, the wire or the loop do wrong is a failure.
+//! Wrong answers of the model are counted; only errors of the provider, the wire or the loop fail the test.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ use toolkit_agent::{
 };
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 
-/// A task, and what shows that it is solved: the tools that must have run, and what the answer must hold.
+/// A task, its expected tool calls, and the expected parts of its answer.
 struct Task {
     prompt: &'static str,
     tools: &'static [&'static str],
@@ -53,7 +53,7 @@ const TASKS: [Task; 10] = [
     task("Add 1 and 2, then multiply the sum by 5. Use the tools.", &["add 1 2", "multiply 3 5"], &["15"]),
 ];
 
-/// The tasks to do, with their numbers.
+/// Returns the selected tasks with their numbers.
 fn tasks() -> Vec<(usize, &'static Task)> {
     let wanted = env::var("TOOLKIT_LOCAL_TASKS").unwrap_or_default();
     let wanted: Vec<usize> = wanted.split(',').filter_map(|number| number.trim().parse().ok()).collect();
@@ -63,7 +63,7 @@ fn tasks() -> Vec<(usize, &'static Task)> {
 
 type Ran = Arc<Mutex<Vec<String>>>;
 
-/// The tools, and what they were called with.
+/// Creates the tools and the log of their calls.
 fn tools() -> Result<(ToolRegistry, Ran), BuildError> {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Place {
@@ -141,11 +141,11 @@ impl Api {
     }
 }
 
-/// What is wrong with a run that no model is to blame for.
+/// Returns the error of a run, unless it is the model's.
 fn protocol_error(ended: &Result<RunOutput, AgentError>) -> Option<String> {
     let output = match ended {
         Ok(output) => output,
-        // A small model that calls for ever.
+        // Small models may call without end.
         Err(AgentError::Limit(_)) => return None,
         Err(error) => return Some(error.to_string()),
     };

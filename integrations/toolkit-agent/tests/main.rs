@@ -1,12 +1,12 @@
-//! Agents, as their users see them.
+//! Integration tests of the public API.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agent;
 mod cancel;
-#[cfg(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai"))]
+#[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
-#[cfg(all(feature = "anthropic", feature = "genai", feature = "google", feature = "openai"))]
+#[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
 mod kosong;
 mod limits;

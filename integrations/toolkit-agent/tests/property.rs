@@ -1,4 +1,4 @@
-//! Whatever a model does and whatever becomes of its calls: the loop ends, and the conversation can go on.
+//! Properties of any run, with any model and any tools: it ends, and the conversation can continue.
 
 mod script;
 mod tools;
@@ -17,21 +17,21 @@ use toolkit_core::{CancellationToken, ErrorKind};
 use toolkit_wire::ApiFormat;
 use tools::Executions;
 
-/// How a run is watched and stopped.
+/// The way a run is driven.
 #[derive(Debug, Clone)]
 enum Way {
     Whole,
     Watched,
-    /// Nobody waits for its end any more after so many milliseconds.
+    /// The future is dropped after these milliseconds.
     Dropped(u64),
-    /// Nobody listens any more after so many events.
+    /// The stream is dropped after this number of events.
     Unwatched(usize),
 }
 
 #[derive(Debug, Clone)]
 struct Case {
     script: Vec<Step>,
-    /// Whether the script begins anew when it has ended, or the model then answers.
+    /// Whether the script repeats, or ends with an answer.
     forever: bool,
     streaming: bool,
     limits: Limits,
@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_run_ends_and_every_call_is_answered(case in case()) {
+    fn every_run_ends_and_answers_every_call(case in case()) {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(check(&case))?;
@@ -135,7 +135,7 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
     goes_on(conversation).await
 }
 
-/// What the run ended with, if somebody waited for it.
+/// Drives a run. Returns its result unless it was dropped.
 async fn run(
     case: &Case,
     agent: &Agent,
@@ -180,7 +180,7 @@ async fn run(
     }
 }
 
-/// How many calls there are. Each has exactly one result, in their order, in the message that follows.
+/// Checks that each call has exactly one result, in order, in the next message. Returns the number of calls.
 fn answered(messages: &[Message]) -> Result<usize, TestCaseError> {
     let mut count = 0;
     let mut rest = messages.iter().peekable();
@@ -205,7 +205,7 @@ fn answered(messages: &[Message]) -> Result<usize, TestCaseError> {
     Ok(count)
 }
 
-/// Whether a call was stopped, or never ran without being told why.
+/// Returns whether a result is a cancellation.
 fn has_cancelled(messages: &[Message]) -> bool {
     let results = messages.iter().filter_map(|message| match message {
         Message::Tool(given) => Some(&given.results),
@@ -216,7 +216,7 @@ fn has_cancelled(messages: &[Message]) -> bool {
         .any(|result| result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled))
 }
 
-/// Every provider takes the history as it is sent, with all its calls.
+/// Checks that the history needs no repair for any provider and contains all results.
 fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
     let calls = answered(&request.messages)?;
     for (format, field, of_result) in [
@@ -234,7 +234,7 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whatever has happened, another model can answer in the conversation, also after it was saved.
+/// Checks that another model can answer in the saved conversation.
 async fn goes_on(conversation: Conversation) -> Result<(), TestCaseError> {
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut again: Conversation = serde_json::from_str(&saved).unwrap();

@@ -1,18 +1,18 @@
-//! Conversations that are recorded and given again.
+//! Recording and replay.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
+use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, ChatModel, Message, ModelDelta, ModelError, ModelErrorKind,
-    ModelOptions, ModelRequest, ModelResponse, ModelRetry, ModelStream, Recorder, Replay, RunEvent,
-    ScriptedModel, Usage,
+    ModelOptions, ModelRequest, ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel, Usage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
-/// A file that is gone after the test.
+/// A temporary file.
 struct Tape(PathBuf);
 
 impl Tape {
@@ -45,26 +45,26 @@ fn agent(model: impl ChatModel) -> AgentBuilder {
         .retry(ModelRetry::never())
 }
 
-/// A model whose stream breaks once, calls twice at once, and answers in two pieces.
+/// Creates a model with an interrupted stream, two parallel calls, and an answer in two deltas.
 fn real() -> ScriptedModel {
     let calls = [ToolCall::new("1", "double", r#"{"n": 1}"#), ToolCall::new("2", "double", r#"{"n": 2}"#)];
     let broken = ModelError::new(ModelErrorKind::Connection, "the line broke");
     let answer = ModelResponse::text("2 and 4.").with_usage(Usage::new(7, 3));
     ScriptedModel::new()
-        .pieces([
+        .deltas([
             Ok(ModelDelta::Text("I doub".to_owned())),
             Ok(ModelDelta::Call(calls[0].clone())),
             Err(broken),
         ])
         .response(ModelResponse::calls(calls))
-        .pieces([
+        .deltas([
             Ok(ModelDelta::Text("2 and ".to_owned())),
             Ok(ModelDelta::Text("4.".to_owned())),
             Ok(ModelDelta::Done(Box::new(answer))),
         ])
 }
 
-/// All that happens, but for times and durations.
+/// Returns all events without times and durations.
 async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
     let mut events = agent.build().unwrap().run_stream(input);
     let mut told = Vec::new();
@@ -82,7 +82,7 @@ async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_run_is_the_same_again() {
+async fn a_replayed_run_equals_the_recorded_one() {
     let tape = Tape::new("again");
     let first = events(agent(Recorder::new(real(), &tape.0).unwrap()), "Double 1 and 2.").await;
     assert!(first.iter().any(|told| told.starts_with("2 and 4. ")), "{first:?}");
@@ -95,13 +95,13 @@ async fn a_run_is_the_same_again() {
     assert_eq!(lines[0]["request"]["instructions"], "Use your tool.");
     assert_eq!(lines[0]["request"]["messages"][0]["content"][0]["text"], "Double 1 and 2.");
     assert_eq!(lines[0]["request"]["tools"]["double"]["description"], "Doubles.");
-    assert_eq!(lines[0]["answer"]["pieces"][0]["text"], "I doub");
+    assert_eq!(lines[0]["answer"]["deltas"][0]["text"], "I doub");
     assert_eq!(lines[0]["answer"]["error"]["kind"], "connection");
-    assert_eq!(lines[2]["answer"]["pieces"][2]["done"]["usage"]["input_tokens"], 7);
+    assert_eq!(lines[2]["answer"]["deltas"][2]["done"]["usage"]["input_tokens"], 7);
 }
 
 #[tokio::test]
-async fn whole_answers_and_errors_are_recorded() {
+async fn responses_and_errors_are_recorded() {
     let tape = Tape::new("whole");
     let busy = ModelError::from_status(429, "busy").with_retry_after(std::time::Duration::from_secs(1));
     let recorder = Recorder::new(ScriptedModel::new().text("Hi.").error(busy.clone()), &tape.0).unwrap();
@@ -119,7 +119,7 @@ async fn whole_answers_and_errors_are_recorded() {
 }
 
 #[tokio::test]
-async fn another_question_is_an_error_that_says_what_differs() {
+async fn another_request_is_an_error_with_its_differences() {
     let tape = Tape::new("differs");
     agent(Recorder::new(real(), &tape.0).unwrap()).run("Double 1 and 2.").await.unwrap();
     let other = || {
@@ -131,7 +131,7 @@ async fn another_question_is_an_error_that_says_what_differs() {
     let AgentError::Model(error) = error else { panic!("{error}") };
     assert!(!error.is_retryable());
     for told in [
-        "line 1 has another:",
+        "line 1 differs:",
         "\n- `instructions`: recorded \"Use your tool.\", asked \"Use no tool.\"",
         "\n- `options.temperature`: recorded nothing, asked 0.5",
     ] {
@@ -145,20 +145,20 @@ async fn another_question_is_an_error_that_says_what_differs() {
 }
 
 #[tokio::test]
-async fn a_stream_that_was_dropped_is_recorded_as_far_as_it_came() {
+async fn a_dropped_stream_is_recorded_up_to_the_drop() {
     let tape = Tape::new("dropped");
     let recorder = Recorder::new(real(), &tape.0).unwrap();
     let mut stream = recorder.stream(ModelRequest::new([])).await.unwrap();
     stream.next().await.unwrap().unwrap();
     assert!(tape.lines().is_empty());
     drop(stream);
-    assert_eq!(tape.lines()[0]["answer"]["pieces"].as_array().unwrap().len(), 1);
+    assert_eq!(tape.lines()[0]["answer"]["deltas"].as_array().unwrap().len(), 1);
     let replayed = Replay::open(&tape.0).unwrap().respond(ModelRequest::new([])).await;
     assert_eq!(replayed.unwrap_err().kind, ModelErrorKind::Connection);
 }
 
 #[tokio::test]
-async fn secrets_are_not_written() {
+async fn secrets_are_not_recorded() {
     let tape = Tape::new("secrets");
     let secret = "sk-0123456789\"abc";
     let refused = ModelError::from_status(401, format!("the key {secret} is wrong"));
@@ -182,7 +182,7 @@ async fn secrets_are_not_written() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_with_the_file_is_an_error() {
+async fn invalid_recordings_are_errors() {
     let missing = std::env::temp_dir().join("toolkit-no-such-folder").join("tape.jsonl");
     assert!(Recorder::new(real(), &missing).is_err());
     assert!(Replay::open(&missing).is_err());
@@ -195,7 +195,7 @@ async fn what_goes_wrong_with_the_file_is_an_error() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_answer_that_cannot_be_written_is_an_error() {
+async fn an_unrecordable_answer_is_an_error() {
     let full = || Recorder::new(real(), "/dev/full").unwrap();
     let error = full().respond(ModelRequest::new([])).await.unwrap_err();
     assert!(error.message.contains("/dev/full"), "{error}");

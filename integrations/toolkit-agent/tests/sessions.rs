@@ -1,14 +1,12 @@
-//! Conversations that are kept.
+//! Sessions and stores.
 
 use crate::support::{agent, assert_sendable, said, tools};
 use std::sync::{Arc, Mutex};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, ConversationStore, MemoryStore, Message, RunOptions, ScriptedModel,
-    Sessions, StateOwner, StoreError,
-};
+use toolkit_agent::session::{ConversationStore, MemoryStore, StateScope, StoreError};
+use toolkit_agent::{Agent, AgentError, Conversation, Message, RunOptions, ScriptedModel, Sessions};
 use toolkit_core::{ClosureTool, ToolContext};
 
-/// What every store has to do. `open` opens the same store again, as another program does.
+/// Checks the contract of a store. `open` opens the same store again, like another program.
 async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     let ids =
         ["1", "../1", "A", "a", "", "con", "a/b\\c:d*e?f\"g<h>i|j", "ä\u{1F600}\0", &"long ".repeat(100)];
@@ -48,46 +46,47 @@ async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     assert!(store.load("ada", "a").await.unwrap().is_none());
     assert_eq!((store.list("ada").await.unwrap().len(), store.list("bob").await.unwrap().len()), (8, 9));
 
-    let owners = [StateOwner::App, StateOwner::User("ada"), StateOwner::User("")];
+    let owners = [StateScope::App, StateScope::User("ada"), StateScope::User("")];
     for (number, owner) in owners.into_iter().enumerate() {
         let set = [("n".to_owned(), Some(number.into())), ("gone".to_owned(), Some("soon".into()))];
-        store.change_state(owner, &set.into()).await.unwrap();
+        store.update_state(owner, &set.into()).await.unwrap();
         let change = [("gone".to_owned(), None), ("s".to_owned(), Some("ü".into()))];
-        store.change_state(owner, &change.into()).await.unwrap();
+        store.update_state(owner, &change.into()).await.unwrap();
     }
     let store = open().await;
     for (number, owner) in owners.into_iter().enumerate() {
         let expected = [("n".to_owned(), number.into()), ("s".to_owned(), "ü".into())];
         assert_eq!(store.load_state(owner).await.unwrap(), expected.into());
     }
-    assert!(store.load_state(StateOwner::User("bob")).await.unwrap().is_empty());
+    assert!(store.load_state(StateScope::User("bob")).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_store_in_memory_keeps_conversations() {
+async fn memory_store_keeps_conversations() {
     let store = MemoryStore::new();
     check(async || store.clone()).await;
 }
 
 #[cfg(feature = "files")]
 #[tokio::test]
-async fn a_store_of_files_keeps_conversations() {
+async fn file_store_keeps_conversations() {
     let folder = tempfile::tempdir().unwrap();
-    check(async || toolkit_agent::FileStore::new(folder.path().join("deep/er"))).await;
+    check(async || toolkit_agent::session::FileStore::new(folder.path().join("deep/er"))).await;
 }
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
-async fn a_database_keeps_conversations() {
+async fn sqlite_store_keeps_conversations() {
     let folder = tempfile::tempdir().unwrap();
-    check(async || toolkit_agent::SqliteStore::open(folder.path().join("a.db")).await.unwrap()).await;
+    check(async || toolkit_agent::session::SqliteStore::open(folder.path().join("a.db")).await.unwrap())
+        .await;
 }
 
 #[cfg(feature = "files")]
 #[tokio::test]
-async fn files_are_whole_whenever_they_are_read() {
+async fn files_are_replaced_atomically() {
     let folder = tempfile::tempdir().unwrap();
-    let store = toolkit_agent::FileStore::new(folder.path());
+    let store = toolkit_agent::session::FileStore::new(folder.path());
     let writing = {
         let store = store.clone();
         tokio::spawn(async move {
@@ -105,12 +104,12 @@ async fn files_are_whole_whenever_they_are_read() {
         tokio::task::yield_now().await;
     }
     writing.await.unwrap();
-    // Nothing is left over, and what is no conversation says so.
+    // No temporary file is left, and an invalid file is an error.
     let files = || std::fs::read_dir(folder.path().join("conversations/ada")).unwrap().count();
     assert_eq!(files(), 1);
     std::fs::write(folder.path().join("conversations/ada/2.json"), "{\"id\": \"2\", \"mess").unwrap();
     let error = store.load("ada", "2").await.unwrap_err().message;
-    assert!(error.contains("2.json` cannot be understood"), "{error}");
+    assert!(error.contains("2.json` cannot be parsed"), "{error}");
 }
 
 fn remembers(key: &str, value: &str) -> Agent {
@@ -119,7 +118,7 @@ fn remembers(key: &str, value: &str) -> Agent {
 }
 
 #[tokio::test]
-async fn what_is_remembered_of_a_user_is_shared_and_kept() {
+async fn user_and_app_state_is_shared_and_saved() {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
     let open = sessions.open("ada", "open").await.unwrap();
@@ -138,7 +137,7 @@ async fn what_is_remembered_of_a_user_is_shared_and_kept() {
 }
 
 #[tokio::test]
-async fn programs_that_share_a_store_do_not_undo_each_others_changes() {
+async fn programs_with_a_common_store_keep_each_others_changes() {
     let store = MemoryStore::new();
     let (one, other) = (Sessions::new(store.clone()), Sessions::new(store));
     let (in_one, in_other) = (one.open("ada", "1").await.unwrap(), other.open("ada", "2").await.unwrap());
@@ -153,7 +152,7 @@ async fn programs_that_share_a_store_do_not_undo_each_others_changes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_goes_on_after_a_crash_in_the_middle_of_a_turn() {
+async fn a_run_resumes_after_a_crash_within_a_turn() {
     for streaming in [true, false] {
         let (store, crashed) = (MemoryStore::new(), MemoryStore::new());
         let found = Arc::new(Mutex::new(None));
@@ -164,7 +163,7 @@ async fn a_run_goes_on_after_a_crash_in_the_middle_of_a_turn() {
                 let (store, crashed, found) = (store.clone(), crashed.clone(), found.clone());
                 async move {
                     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                    // What another program would find if this one ended now.
+                    // The state after a crash at this point.
                     let saved = store.load("ada", "1").await.unwrap().unwrap();
                     crashed.save(&saved).await.unwrap();
                     *found.lock().unwrap() = Some(saved);
@@ -194,7 +193,7 @@ async fn a_run_goes_on_after_a_crash_in_the_middle_of_a_turn() {
     }
 }
 
-/// A store whose disk is full.
+/// A store on a full disk.
 struct Full;
 
 impl ConversationStore for Full {
@@ -206,7 +205,7 @@ impl ConversationStore for Full {
         Err(StoreError::new("the disk is full"))
     }
 
-    async fn list(&self, _: &str) -> Result<Vec<toolkit_agent::ConversationInfo>, StoreError> {
+    async fn list(&self, _: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
         Ok(Vec::new())
     }
 
@@ -216,14 +215,14 @@ impl ConversationStore for Full {
 
     async fn load_state(
         &self,
-        _: StateOwner<'_>,
+        _: StateScope<'_>,
     ) -> Result<std::collections::BTreeMap<String, serde_json::Value>, StoreError> {
         Ok(std::collections::BTreeMap::new())
     }
 
-    async fn change_state(
+    async fn update_state(
         &self,
-        _: StateOwner<'_>,
+        _: StateScope<'_>,
         _: &toolkit_core::context::SessionDelta,
     ) -> Result<(), StoreError> {
         Ok(())
@@ -231,7 +230,7 @@ impl ConversationStore for Full {
 }
 
 #[tokio::test]
-async fn a_run_that_cannot_be_saved_ends() {
+async fn a_failed_save_ends_the_run() {
     let model = ScriptedModel::new().text("Hello.");
     let agent = agent(model.clone()).build().unwrap();
     let sessions = Sessions::new(Full);

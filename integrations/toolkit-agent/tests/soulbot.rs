@@ -1,13 +1,12 @@
-//! The loop of another system, run again with ours.
+//! Recorded runs of a reference implementation, compared with this crate's loop.
 
 mod tools;
 
-use crate::support::vectors;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use toolkit_agent::{
-    Agent, AgentError, AgentTool, Limit, Limits, Message, ModelError, ModelErrorKind, ModelResponse,
-    ModelRetry, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentError, Limit, Limits, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
+    RunEvent, RunOptions, ScriptedModel,
 };
 use toolkit_core::{
     Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolDefinition, ToolError, ToolName, ToolOutput,
@@ -15,7 +14,7 @@ use toolkit_core::{
 };
 use tools::{Dozing, Recorded, known, recorded};
 
-/// Where ours means to differ, and why. The functions below that compare say the same in code.
+/// The intended differences and their reasons; the comparisons below implement them.
 const DIFFERENCES: [(&str, &str); 6] = [
     ("an unknown tool", "the model also reads which names are most like it"),
     ("a missing argument", "all that is wrong with a call is told at once, in other words"),
@@ -25,7 +24,12 @@ const DIFFERENCES: [(&str, &str); 6] = [
     ("a schema", "it says more: whether other arguments are refused, and what the default is"),
 ];
 
-/// What a call gave, in the form of the records.
+/// Reads the recorded runs and declarations.
+fn records() -> Value {
+    serde_json::from_str(include_str!("data/soulbot.json")).unwrap()
+}
+
+/// Returns the output of a call in the form of the records.
 fn response(result: &ToolResult) -> Value {
     let value = match &result.outcome {
         Ok(output) => match output.content() {
@@ -62,7 +66,7 @@ fn events(row: &Value) -> &[Value] {
     row["events"].as_array().unwrap()
 }
 
-/// The model of an agent: it says what it said in the record.
+/// Creates the model of an agent from its recorded messages.
 fn model(row: &Value, agent: &str) -> ScriptedModel {
     let is_said = |event: &&Value| event["author"] == agent && event["content"]["role"] == "model";
     let mut model = ScriptedModel::new();
@@ -78,18 +82,18 @@ fn model(row: &Value, agent: &str) -> ScriptedModel {
     match failure(row).map(|(code, _)| code) {
         Some("NO_RESPONSE") => model.error(ModelError::new(ModelErrorKind::Empty, "")),
         Some("TIMEOUT") => model,
-        _ => model.otherwise(|_| panic!("the record ends here")),
+        _ => model.fallback(|_| panic!("the record ends here")),
     }
 }
 
-/// The call of each recorded result, with what all results of its turn wanted done.
+/// Returns each recorded result with the actions of its turn.
 fn results(row: &Value) -> Vec<(&Value, &Value)> {
     let of_event =
         |event| parts(event, "function_response").into_iter().map(|given| (given, &event["actions"]));
     events(row).iter().flat_map(of_event).collect()
 }
 
-/// The code and the text of the error that is an event.
+/// Returns the code and the message of an error event.
 fn failure(row: &Value) -> Option<(&str, &str)> {
     let failed = events(row).iter().find_map(|event| Some((event["error_code"].as_str()?, event)));
     failed.map(|(code, event)| (code, event["error_message"].as_str().unwrap_or_default()))
@@ -100,7 +104,7 @@ fn seconds(text: &str) -> Option<Duration> {
     seconds.strip_suffix('s')?.parse().ok().map(Duration::from_secs_f64)
 }
 
-/// The agent of a record: its tools by name, its limits and callbacks as the record shows them.
+/// Creates the agent of a record with its tools, limits and callbacks.
 fn agent(row: &Value) -> Agent {
     let scenario = row["scenario"].as_str().unwrap();
     let mut registry = ToolRegistry::new();
@@ -124,7 +128,7 @@ fn agent(row: &Value) -> Agent {
             }
             (None, Some(text)) => {
                 let agent = Agent::builder(ScriptedModel::new().text(text)).name(name).build().unwrap();
-                registry.register(AgentTool::new(agent).unwrap()).unwrap();
+                registry.register(agent.to_tool().unwrap()).unwrap();
             }
             (None, None) => {
                 let definition =
@@ -164,7 +168,7 @@ fn agent(row: &Value) -> Agent {
     agent.build().unwrap()
 }
 
-/// What was said, in a form that both have.
+/// Returns our messages in the common form.
 fn said(messages: &[Message]) -> Vec<Value> {
     let events = messages.iter().filter_map(|message| match message {
         Message::Assistant(said) => {
@@ -184,7 +188,7 @@ fn said(messages: &[Message]) -> Vec<Value> {
     events.collect()
 }
 
-/// Without what is not wanted.
+/// Returns the actions without defaults.
 fn wanted(actions: &Value) -> Map<String, Value> {
     let mut actions = actions.as_object().cloned().unwrap_or_default();
     actions.retain(|_, value| !(value.is_null() || *value == json!(false) || *value == json!({})));
@@ -208,11 +212,11 @@ fn theirs(row: &Value) -> Vec<Value> {
     events.collect()
 }
 
-/// What was told while it ran, by the names of their bus. Results of one turn come in any order.
+/// Returns an event under its name in the reference.
 fn told(event: &RunEvent) -> Option<[String; 2]> {
     let (kind, whose) = match event {
         RunEvent::AgentStarted { agent, .. } => ("agent.start", agent.clone()),
-        RunEvent::ModelAsked { .. } => ("llm.request", String::new()),
+        RunEvent::ModelCalled { .. } => ("llm.request", String::new()),
         RunEvent::Message { .. } => ("llm.response", String::new()),
         RunEvent::Tool { event, .. } if format!("{:?}", event.kind) == "Called" => {
             ("tool.call", event.call.tool.clone())
@@ -239,8 +243,8 @@ fn in_any_order(mut told: Vec<[String; 2]>) -> Vec<[String; 2]> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_loop_ends_as_theirs() {
-    let Some(file) = vectors("soulbot.json") else { return };
+async fn the_loop_agrees_with_the_reference() {
+    let file = records();
     let rows = file["loop"].as_array().unwrap();
     for row in rows.iter().filter(|row| row["quirks"].as_array().is_none_or(Vec::is_empty)) {
         let raised = row["raised"].as_str();
@@ -261,7 +265,7 @@ async fn the_loop_ends_as_theirs() {
         }
         drop(stream);
         assert_eq!(said(conversation.messages()), theirs(row), "{row}");
-        // Agents that are tools tell their own events, which theirs keep to themselves.
+        // Our agent tools emit events; agent tools of the reference do not.
         if !events(row).iter().any(|event| event.to_string().contains("\"response\":{\"response\":")) {
             assert_eq!(in_any_order(heard), in_any_order(bus(row)), "{row}");
         }
@@ -286,7 +290,7 @@ async fn the_loop_ends_as_theirs() {
     DIFFERENCES.iter().for_each(|(what, why)| println!("- {what}: {why}"));
 }
 
-/// A schema without what ours says beyond theirs.
+/// Returns a schema without our additional keywords.
 fn plain(schema: &Value) -> Value {
     match schema {
         Value::Bool(true) => json!({}),
@@ -302,8 +306,8 @@ fn plain(schema: &Value) -> Value {
 }
 
 #[test]
-fn declarations_are_theirs() {
-    let Some(file) = vectors("soulbot.json") else { return };
+fn declarations_agree_with_the_reference() {
+    let file = records();
     for (name, declared) in file["declarations"].as_object().unwrap() {
         let tool = known(name).unwrap_or_else(|| panic!("there is no tool `{name}` here")).unwrap();
         let definition = tool.definition();
@@ -312,7 +316,7 @@ fn declarations_are_theirs() {
     }
 }
 
-/// All that a declaration says, but whether other arguments are refused.
+/// Returns a declaration without `additionalProperties`.
 fn declared(definition: &ToolDefinition) -> Value {
     let mut parameters = definition.parameters.clone();
     parameters.as_object_mut().unwrap().remove("additionalProperties");
@@ -320,17 +324,17 @@ fn declared(definition: &ToolDefinition) -> Value {
 }
 
 #[test]
-fn an_agent_is_declared_as_theirs() {
-    let Some(file) = vectors("soulbot.json") else { return };
+fn agent_tools_are_declared_as_in_the_reference() {
+    let file = records();
     let expected = &file["agent_tool_declaration"];
     let agent =
         Agent::builder(ScriptedModel::new()).name(expected["name"].as_str().unwrap()).build().unwrap();
-    assert_eq!(&declared(AgentTool::new(agent).unwrap().definition()), expected);
+    assert_eq!(&declared(agent.to_tool().unwrap().definition()), expected);
 }
 
 #[tokio::test]
-async fn handing_over_is_declared_as_theirs() {
-    let Some(file) = vectors("soulbot.json") else { return };
+async fn transfers_are_declared_as_in_the_reference() {
+    let file = records();
     let expected = &file["transfer_declaration"];
     let model = ScriptedModel::new().text("done");
     let mut agent = Agent::builder(model.clone());

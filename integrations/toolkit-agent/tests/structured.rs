@@ -1,12 +1,13 @@
-//! Answers of a form.
+//! Structured output.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::{
-    Agent, AgentError, Conversation, FinishReason, FormOptions, Limit, Limits, Message, ModelError,
-    ModelRequest, ModelResponse, RunOptions, ScriptedModel,
+    Agent, AgentError, Conversation, FinishReason, Limit, Limits, Message, ModelError, ModelRequest,
+    ModelResponse, RunOptions, ScriptedModel,
 };
 use toolkit_core::{ClosureTool, ToolParams, ToolRegistry};
 use toolkit_wire::ApiFormat;
@@ -38,13 +39,13 @@ async fn answer<T: ToolParams + Send + 'static>(model: &ScriptedModel) -> Result
     Agent::builder(model.clone()).instructions("You cook.").build()?.run_as("What is for dinner?").await
 }
 
-/// The last words to the model.
+/// Returns the last message to the model.
 fn told(model: &ScriptedModel) -> String {
     model.requests().last().unwrap().messages.last().unwrap().to_text()
 }
 
 #[tokio::test]
-async fn an_answer_is_read_whatever_stands_around_it() {
+async fn an_answer_is_read_from_surrounding_text() {
     for text in [
         SOUP.to_owned(),
         format!("```json\n{SOUP}\n```"),
@@ -58,7 +59,7 @@ async fn an_answer_is_read_whatever_stands_around_it() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_the_form_twice() {
+async fn the_schema_is_in_instructions_and_request() {
     let model = ScriptedModel::new().text(SOUP);
     answer::<Recipe>(&model).await.unwrap();
     let request = model.requests().remove(0);
@@ -82,7 +83,7 @@ async fn the_model_is_told_the_form_twice() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_at_once() {
+async fn all_violations_are_reported_at_once() {
     let model = ScriptedModel::new()
         .text(r#"{"titel": "Soup", "persons": 40, "steps": [{"text": "boil", "minutes": "few"}]}"#)
         .text(SOUP);
@@ -100,7 +101,7 @@ async fn every_fault_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn after_three_answers_it_is_an_error() {
+async fn the_third_invalid_answer_is_an_error() {
     let model = ScriptedModel::new().text("no").text("{}").text("[]").text(SOUP);
     let error = answer::<Recipe>(&model).await.unwrap_err();
     assert!(matches!(&error, AgentError::InvalidOutput(reason) if reason.contains("object")), "{error}");
@@ -108,7 +109,7 @@ async fn after_three_answers_it_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_stands_in_one() {
+async fn other_types_are_wrapped_in_an_object() {
     let list = || Ok(vec![1_i64, 2]);
     for text in ["[1, 2]", r#"{"answer": [1, 2]}"#, "The answer: [1, 2].", "```\n[1, 2]\n```"] {
         let model = ScriptedModel::new().text(text);
@@ -129,7 +130,7 @@ async fn what_is_no_object_stands_in_one() {
 }
 
 #[tokio::test]
-async fn tools_are_called_before_the_answer() {
+async fn tools_run_before_the_structured_answer() {
     #[derive(Deserialize, JsonSchema)]
     struct Look {}
     let look = ClosureTool::new("look", "Looks into the fridge.", |_: Look| "leek").unwrap();
@@ -142,7 +143,7 @@ async fn tools_are_called_before_the_answer() {
             &mut conversation,
             "What is for dinner?",
             RunOptions::new(),
-            FormOptions::new(),
+            StructuredOptions::new(),
         )
         .await
         .unwrap();
@@ -151,24 +152,24 @@ async fn tools_are_called_before_the_answer() {
     assert_eq!(output.messages, conversation.messages());
     assert_eq!(output.messages.len(), 6);
     assert!(told(&model).contains("it is not JSON"), "{}", told(&model));
-    // Held to the form from its first word, a model would make the answer up.
+    // With tools, an enforced schema would suppress the call.
     let is_native = |request: &ModelRequest| request.options.output.is_some();
     assert_eq!(model.requests().iter().map(is_native).collect::<Vec<_>>(), [false, false, true]);
 }
 
 #[tokio::test]
-async fn a_program_may_say_whether_the_provider_is_told() {
+async fn native_output_can_be_forced_or_disabled() {
     for native in [true, false] {
         let model = ScriptedModel::new().text("no").text(SOUP);
         let agent = Agent::builder(model.clone()).build().unwrap();
-        let (options, form) = (RunOptions::new(), FormOptions::new().with_native(native));
+        let (options, form) = (RunOptions::new(), StructuredOptions::new().with_native(native));
         agent.run_as_with::<Recipe>(&mut Conversation::new("1"), "Cook.", options, form).await.unwrap();
         assert!(model.requests().iter().all(|request| request.options.output.is_some() == native));
     }
 }
 
 #[tokio::test]
-async fn a_provider_that_refuses_the_form_is_asked_without() {
+async fn a_rejected_schema_is_retried_without_it() {
     let model = ScriptedModel::new()
         .error(ModelError::from_status(400, "response_format is not supported"))
         .text("{}")
@@ -184,11 +185,11 @@ async fn a_provider_that_refuses_the_form_is_asked_without() {
 }
 
 #[tokio::test]
-async fn limits_are_those_of_all_attempts() {
-    let model = ScriptedModel::new().otherwise(|_| Ok(ModelResponse::text("no")));
+async fn limits_apply_to_all_attempts_together() {
+    let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("no")));
     let agent = Agent::builder(model.clone()).build().unwrap();
     let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(2));
-    let form = FormOptions::new().with_attempts(9).with_native(false);
+    let form = StructuredOptions::new().with_attempts(9).with_native(false);
     let mut conversation = Conversation::new("1");
     let ended = agent.run_as_with::<Recipe>(&mut conversation, "Cook.", options, form).await;
     assert_eq!(ended.unwrap_err(), AgentError::Limit(Limit::ModelCalls(2)));
@@ -196,7 +197,7 @@ async fn limits_are_those_of_all_attempts() {
 }
 
 #[tokio::test]
-async fn who_refuses_is_not_asked_again() {
+async fn a_refusal_is_not_retried() {
     let refusal = ModelResponse::text("I will not cook that.").with_finish(FinishReason::Refused);
     let model = ScriptedModel::new().response(refusal).text(SOUP);
     let error = answer::<Recipe>(&model).await.unwrap_err();
@@ -205,7 +206,7 @@ async fn who_refuses_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_off_is_told_so() {
+async fn a_truncated_answer_is_reported_to_the_model() {
     let cut = ModelResponse::text(r#"{"title": "So"#).with_finish(FinishReason::Length);
     let model = ScriptedModel::new().response(cut).text(SOUP);
     assert_eq!(answer::<Recipe>(&model).await, Ok(soup()));
@@ -213,7 +214,7 @@ async fn an_answer_that_was_cut_off_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_after_it() {
+async fn a_conversation_continues_after_structured_output() {
     let model = ScriptedModel::new().text(SOUP).text("With bread.");
     let agent = Agent::builder(model.clone()).build().unwrap();
     let mut conversation = Conversation::new("1");

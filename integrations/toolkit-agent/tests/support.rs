@@ -1,11 +1,8 @@
-//! Tools and models that tests share.
+//! Tools and models shared by the tests.
 
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::Value;
-use std::env;
-use std::fs;
-use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -42,7 +39,7 @@ struct Set {
     value: String,
 }
 
-/// `add`, `wait`, `fail`, `enough`, `answer`, `set`.
+/// Creates `add`, `wait`, `fail`, `enough`, `answer` and `set`.
 pub(crate) fn tools() -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b);
@@ -73,17 +70,17 @@ pub(crate) fn tools() -> ToolRegistry {
     registry
 }
 
-/// An agent with the tools above that asks its model once.
+/// Creates an agent with these tools and without retries.
 pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
     Agent::builder(model).tools(tools()).retry(ModelRetry::never())
 }
 
-/// An agent of this name without tools that says this.
+/// Creates an agent with one text answer.
 pub(crate) fn says(name: &str, text: &str) -> Agent {
     Agent::builder(ScriptedModel::new().text(text)).name(name).build().unwrap()
 }
 
-/// What was said, a line for each message.
+/// Returns a line for each message.
 pub(crate) fn said(messages: &[Message]) -> Vec<String> {
     messages.iter().map(line).collect()
 }
@@ -104,14 +101,14 @@ fn line(message: &Message) -> String {
     }
 }
 
-/// The `type` of each event, and the agent, if one is named.
+/// Returns the `type` of an event and its agent.
 pub(crate) fn kind(event: &RunEvent) -> String {
     let event = serde_json::to_value(event).unwrap();
     let agent = event.get("agent").and_then(Value::as_str).unwrap_or_default();
     format!("{} {agent}", event["type"].as_str().unwrap()).trim_end().to_owned()
 }
 
-/// Every call has its result, in their order, so that no provider refuses the history.
+/// Asserts that every call has its result, in order, and that the history needs no repair for any provider.
 pub(crate) fn assert_sendable(conversation: &Conversation) {
     let messages = conversation.messages();
     for (position, message) in messages.iter().enumerate() {
@@ -142,10 +139,10 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
     }
 }
 
-/// How long the hesitant model waits.
+/// The delay of the hesitant model.
 const HESITATION: Duration = Duration::from_millis(2);
 
-/// A model that takes its time: it waits before each piece.
+/// A model with a delay before each delta.
 pub(crate) struct Hesitant(pub(crate) ScriptedModel);
 
 impl ChatModel for Hesitant {
@@ -159,34 +156,22 @@ impl ChatModel for Hesitant {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let pieces = self.0.stream(request).await?;
-        Ok(ModelStream::new(Halting { pieces, wait: Box::pin(sleep(HESITATION)) }))
+        let deltas = self.0.stream(request).await?;
+        Ok(ModelStream::new(Halting { deltas, wait: Box::pin(sleep(HESITATION)) }))
     }
 }
 
 struct Halting {
-    pieces: ModelStream,
+    deltas: ModelStream,
     wait: Pin<Box<Sleep>>,
 }
 
 impl Stream for Halting {
     type Item = Result<ModelDelta, ModelError>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        ready!(self.wait.as_mut().poll(context));
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        ready!(self.wait.as_mut().poll(cx));
         self.wait = Box::pin(sleep(HESITATION));
-        Pin::new(&mut self.pieces).poll_next(context)
+        Pin::new(&mut self.deltas).poll_next(cx)
     }
-}
-
-/// A file of the folder with the records of other systems; `None` if it is not there.
-pub(crate) fn vectors(name: &str) -> Option<Value> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = env::var_os("TOOLKIT_VECTORS").unwrap_or_else(|| "../shared/vectors".into());
-    let path = workspace.join(folder).join(name);
-    let Ok(text) = fs::read_to_string(&path) else {
-        println!("{name}: skipped, not at {}", path.display());
-        return None;
-    };
-    Some(serde_json::from_str(&text).unwrap())
 }

@@ -1,12 +1,12 @@
-//! Agents together.
+//! Teams, transfers and agents as tools.
 
 use crate::support::{Nothing, agent, assert_sendable, kind, said, says, tools};
 use std::sync::Arc;
 use std::time::Duration;
+use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentTool, Conversation, HistoryTool, Limit, Limits, LoopAgent, ModelError,
-    ModelErrorKind, ModelRetry, ParallelAgent, RunEvent, RunOptions, ScriptedModel, SequentialAgent,
-    Sessions,
+    Agent, AgentError, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRetry, RunEvent,
+    RunOptions, ScriptedModel, Sessions,
 };
 use toolkit_core::error::BuildProblem;
 use toolkit_core::{
@@ -14,11 +14,11 @@ use toolkit_core::{
     ToolName, ToolRegistry,
 };
 
-/// An agent with the agent `expert` as a tool, which has the model of this script.
+/// Creates an agent with the agent `expert` as a tool.
 fn with_expert(expert: ScriptedModel, model: ScriptedModel) -> Agent {
     let expert = agent(expert).name("expert").build().unwrap();
     let mut tools = tools();
-    tools.register(AgentTool::new(expert).unwrap()).unwrap();
+    tools.register(expert.to_tool().unwrap()).unwrap();
     Agent::builder(model).name("root").tools(tools).retry(ModelRetry::never()).build().unwrap()
 }
 
@@ -27,7 +27,7 @@ fn asks() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn an_agent_as_a_tool_has_a_conversation_of_its_own_and_shares_what_is_remembered() {
+async fn agent_tools_have_their_own_conversation_and_share_the_session() {
     let expert = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("So it is.");
     let team = with_expert(expert.clone(), asks().text("done"));
     let mut conversation = Conversation::new("1");
@@ -40,20 +40,20 @@ async fn an_agent_as_a_tool_has_a_conversation_of_its_own_and_shares_what_is_rem
 }
 
 #[tokio::test]
-async fn its_events_are_told_under_its_name() {
+async fn agent_tools_emit_events_under_their_name() {
     let team = with_expert(ScriptedModel::new().text("Yes."), asks().text("done"));
     let mut stream = team.run_stream("go");
     let mut kinds = Vec::new();
     while let Some(event) = stream.next().await {
         kinds.push(kind(&event.unwrap()));
     }
-    for told in ["agent_started expert", "model_asked expert", "text expert", "agent_ended expert"] {
+    for told in ["agent_started expert", "model_called expert", "text expert", "agent_ended expert"] {
         assert!(kinds.iter().any(|kind| kind == told), "{told}: {kinds:?}");
     }
 }
 
 #[tokio::test]
-async fn its_questions_count_and_its_failure_is_read() {
+async fn agent_tools_share_limits_and_report_errors() {
     let limits = Limits::default().with_max_model_calls(2);
     let expert = ScriptedModel::new().call("add", r#"{"a": 1, "b": 1}"#).text("never");
     let mut conversation = Conversation::new("1");
@@ -70,7 +70,7 @@ async fn its_questions_count_and_its_failure_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_cancelled_with_the_call() {
+async fn agent_tools_are_cancelled_with_their_call() {
     let expert = ScriptedModel::new().call("wait", r#"{"ms": 60000}"#).text("never");
     let token = CancellationToken::new();
     let options = RunOptions::new().with_cancellation(token.clone());
@@ -91,10 +91,10 @@ async fn it_is_cancelled_with_the_call() {
 }
 
 #[tokio::test]
-async fn a_program_may_call_an_agent_as_it_calls_any_tool() {
+async fn programs_may_call_agent_tools() {
     let expert =
         ScriptedModel::new().call("set", r#"{"key": "user:a", "value": "1"}"#).text("Yes.").text("Again.");
-    let tool = AgentTool::new(agent(expert).name("The Expert").build().unwrap()).unwrap();
+    let tool = agent(expert).name("The Expert").build().unwrap().to_tool().unwrap();
     let tool = tool.with_description("Knows.");
     assert_eq!((tool.definition().name.as_str(), &*tool.definition().description), ("the_expert", "Knows."));
     let registry = ToolRegistry::from_tools([tool.with_name(ToolName::new("ask").unwrap())]).unwrap();
@@ -111,7 +111,7 @@ async fn a_program_may_call_an_agent_as_it_calls_any_tool() {
 }
 
 #[tokio::test]
-async fn one_after_another_reads_what_was_said_before() {
+async fn sequential_agents_read_earlier_messages() {
     let writer = agent(ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("3")).name("writer");
     let reader_model = ScriptedModel::new().text("Right.");
     let reader = agent(reader_model.clone()).name("reader");
@@ -131,7 +131,7 @@ async fn one_after_another_reads_what_was_said_before() {
 }
 
 #[tokio::test]
-async fn a_sequence_ends_when_one_escalates_and_so_does_the_loop_around_it() {
+async fn escalation_ends_a_sequence_and_the_innermost_loop() {
     let first = agent(ScriptedModel::new().call("enough", "{}").text("It is enough.")).name("first");
     let inner = SequentialAgent::new("inner", [first.build().unwrap(), says("second", "never")]);
     let around = LoopAgent::new("around", [inner.into(), says("third", "never")]);
@@ -143,9 +143,9 @@ async fn a_sequence_ends_when_one_escalates_and_so_does_the_loop_around_it() {
 }
 
 #[tokio::test]
-async fn a_loop_ends_after_its_iterations() {
+async fn a_loop_ends_after_its_maximum_iterations() {
     for (iterations, expected) in [(None, 10), (Some(3), 3), (Some(0), 0)] {
-        let model = ScriptedModel::new().otherwise(|_| Ok(toolkit_agent::ModelResponse::text("more")));
+        let model = ScriptedModel::new().fallback(|_| Ok(toolkit_agent::ModelResponse::text("more")));
         let worker = agent(model.clone()).name("worker").build().unwrap();
         let mut team = LoopAgent::new("team", [worker]);
         if let Some(iterations) = iterations {
@@ -157,7 +157,7 @@ async fn a_loop_ends_after_its_iterations() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn side_by_side_sees_the_conversation_as_it_was_and_loses_no_change() {
+async fn parallel_agents_have_copies_and_share_session_changes() {
     let worker = |name: &str, key: &str, ms: u32| {
         let model = ScriptedModel::new()
             .call("wait", format!(r#"{{"ms": {ms}}}"#))
@@ -196,12 +196,13 @@ async fn side_by_side_sees_the_conversation_as_it_was_and_loses_no_change() {
 }
 
 #[tokio::test]
-async fn one_that_fails_does_not_stop_the_others() {
+async fn a_failed_parallel_agent_does_not_stop_the_others() {
     let broken = |name: &str| {
         let model = ScriptedModel::new().error(ModelError::new(ModelErrorKind::Other, "out of order"));
         agent(model).name(name).build().unwrap()
     };
-    let panics = agent(ScriptedModel::new().answer(|_| panic!("on purpose"))).name("panics").build().unwrap();
+    let panics =
+        agent(ScriptedModel::new().respond_with(|_| panic!("on purpose"))).name("panics").build().unwrap();
     let team = Agent::from(ParallelAgent::new("team", [broken("a"), says("b", "Fine."), panics]));
     let mut stream = team.run_stream("go");
     let mut failed = Vec::new();
@@ -222,10 +223,10 @@ async fn one_that_fails_does_not_stop_the_others() {
 }
 
 #[tokio::test]
-async fn a_team_may_be_a_tool() {
+async fn a_workflow_may_be_a_tool() {
     let team = ParallelAgent::new("team", [says("a", "1"), says("b", "2")]);
     let model = ScriptedModel::new().call("team", r#"{"request": "Numbers?"}"#).text("done");
-    let tools = ToolRegistry::from_tools([AgentTool::new(team).unwrap()]).unwrap();
+    let tools = ToolRegistry::from_tools([Agent::from(team).to_tool().unwrap()]).unwrap();
     let output = Agent::builder(model).tools(tools).run("go").await.unwrap();
     assert_eq!(said(&output.messages)[2], r#"results: {"response":"1\n\n2"}"#);
 }
@@ -238,7 +239,7 @@ fn back() -> ToolRegistry {
 }
 
 #[tokio::test]
-async fn the_conversation_is_handed_over_and_back() {
+async fn a_conversation_transfers_to_a_sub_agent_and_back() {
     let root = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "spec"}"#).text("Good bye.");
     for by_tool in [true, false] {
         let spec = if by_tool {
@@ -263,7 +264,7 @@ async fn the_conversation_is_handed_over_and_back() {
 }
 
 #[tokio::test]
-async fn who_does_not_exist_does_not_take_over() {
+async fn transfers_to_unknown_agents_are_errors() {
     let model = ScriptedModel::new()
         .call("transfer_to_agent", r#"{"agent_name": "zz"}"#)
         .call("transfer_to_agent", "{}")
@@ -272,7 +273,8 @@ async fn who_does_not_exist_does_not_take_over() {
     let output = team.run("go").await.unwrap();
     assert_eq!(
         said(&output.messages)[2],
-        "results: Unknown agent 'zz'. Available: ['spec'], agent_name is required"
+        "results: Agent `zz` not found; available agents: `spec`, \
+         `agent_name` is missing; name one of the available agents"
     );
     let model = ScriptedModel::new().call("back", "{}");
     let lost = Agent::builder(model).name("lost").tools(back()).run("go").await;
@@ -280,9 +282,9 @@ async fn who_does_not_exist_does_not_take_over() {
 }
 
 #[tokio::test]
-async fn handing_over_for_ever_comes_to_the_limit() {
+async fn endless_transfers_reach_the_limit() {
     let to = |name: &'static str| {
-        ScriptedModel::new().otherwise(move |_| {
+        ScriptedModel::new().fallback(move |_| {
             let arguments = format!(r#"{{"agent_name": "{name}"}}"#);
             Ok(toolkit_agent::ModelResponse::calls([ToolCall::new("1", "transfer_to_agent", arguments)]))
         })
@@ -296,7 +298,7 @@ async fn handing_over_for_ever_comes_to_the_limit() {
 }
 
 #[tokio::test]
-async fn two_agents_of_one_name_are_refused() {
+async fn duplicate_agent_names_are_rejected() {
     let twice =
         Agent::builder(ScriptedModel::new()).sub_agent(says("a", "")).sub_agent(says("a", "")).build();
     let problem = BuildProblem::Ambiguous { what: "agent", name: "a".to_owned() };
@@ -313,7 +315,7 @@ async fn two_agents_of_one_name_are_refused() {
 }
 
 #[tokio::test]
-async fn history_is_searched_for_the_agent_and_the_user() {
+async fn history_search_is_scoped_to_agent_and_user() {
     let sessions = Sessions::default();
     let long = "ä".repeat(300);
     let model = ScriptedModel::new().text("Nice.").text(long.as_str()).text("Other.");
@@ -324,12 +326,12 @@ async fn history_is_searched_for_the_agent_and_the_user() {
 
     let search = async |user: &str, name: &str, arguments: &str| {
         let model = ScriptedModel::new().call("search_history", arguments.to_owned()).text("done");
-        let tools = ToolRegistry::from_tools([HistoryTool::new(&sessions).unwrap()]).unwrap();
+        let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
         let agent = Agent::builder(model).name(name).tools(tools).build().unwrap();
         let mut conversation = sessions.open(user, "search").await.unwrap();
         let output = agent.run_in(&mut conversation, "go").await.unwrap();
         let found = said(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned();
-        // Without the time, which is now.
+        // Remove the time.
         found
             .lines()
             .map(|line| line.split_once("] ").map_or(line, |(_, line)| line).to_owned())
@@ -342,7 +344,7 @@ async fn history_is_searched_for_the_agent_and_the_user() {
     let latest = search("ada", "helper", r#"{"limit": 1}"#).await;
     assert_eq!(latest, [format!("AI: {}...", "ä".repeat(200))]);
     assert_eq!(search("eve", "helper", "{}").await, ["No history found."]);
-    let tool: Arc<dyn Tool> = Arc::new(HistoryTool::new(&sessions).unwrap());
+    let tool: Arc<dyn Tool> = Arc::new(sessions.history_tool().unwrap());
     let alone = tool.call("{}", &ToolContext::new(ToolName::new("search_history").unwrap())).await.unwrap();
     assert_eq!(alone.to_text(), "No agent specified.");
 }

@@ -1,4 +1,4 @@
-//! The turns of a loop where models, tools and callers behave badly.
+//! Turns with misbehaving models, tools and callers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,9 +33,9 @@ fn results(messages: &[Message]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_with_one_id_are_calls_of_their_own() {
+async fn calls_with_one_id_run_separately() {
     let calls = || ModelResponse::calls([call(1), call(2)]);
-    let pieces = [
+    let deltas = [
         Ok(ModelDelta::Call(call(1))),
         Ok(ModelDelta::Call(call(2))),
         Ok(ModelDelta::Done(Box::new(calls()))),
@@ -43,7 +43,7 @@ async fn calls_with_one_id_are_calls_of_their_own() {
     for (model, streaming) in [
         (ScriptedModel::new().response(calls()), false),
         (ScriptedModel::new().response(calls()), true),
-        (ScriptedModel::new().pieces(pieces), true),
+        (ScriptedModel::new().deltas(deltas), true),
     ] {
         let agent = agent(&model.text("done")).streaming(streaming);
         let output = agent.run("Go.").await.unwrap();
@@ -53,19 +53,19 @@ async fn calls_with_one_id_are_calls_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_end_of_a_stream_forgets_is_answered() {
-    let pieces = [
+async fn a_call_missing_from_the_final_response_is_answered() {
+    let deltas = [
         Ok(ModelDelta::Call(call(3))),
         Ok(ModelDelta::Done(Box::new(ModelResponse::text("I have called.")))),
     ];
-    let model = ScriptedModel::new().pieces(pieces).text("done");
+    let model = ScriptedModel::new().deltas(deltas).text("done");
     let output = agent(&model).run("Go.").await.unwrap();
     assert_eq!(output.text, "done");
     assert_eq!(results(&output.messages), ["6"]);
 }
 
 #[tokio::test]
-async fn a_call_beyond_the_limit_has_its_event() {
+async fn a_call_beyond_the_limit_emits_its_result() {
     let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
     let agent = agent(&model).limits(Limits::default().with_max_tool_calls(1)).build().unwrap();
     let mut events = agent.run_stream("Go.");
@@ -80,7 +80,7 @@ async fn a_call_beyond_the_limit_has_its_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_ends_with_the_time_of_the_run() {
+async fn a_retry_pause_ends_with_the_duration_limit() {
     let busy = || ModelError::from_status(429, "busy").with_retry_after(Duration::from_secs(20));
     let model = ScriptedModel::new().error(busy()).text("late");
     let limits = Limits::default().with_max_duration(Duration::from_secs(2));
@@ -91,7 +91,7 @@ async fn a_pause_ends_with_the_time_of_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_callback_that_waits_can_be_cancelled() {
+async fn a_waiting_callback_can_be_cancelled() {
     let model = ScriptedModel::new().text("never");
     let agent = agent(&model).before_model_async(|_| std::future::pending()).build().unwrap();
     let token = CancellationToken::new();

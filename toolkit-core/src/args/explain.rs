@@ -59,9 +59,9 @@ pub(super) fn fill_slots(
         match fill(value, param, options, *slot) {
             Ok(taken) => {
                 mark(&mut filled, index);
-                if let (Cow::Owned(_), Some(teller)) = (&taken, options.context.and_then(ToolContext::teller))
+                if let (Cow::Owned(_), Some(emitter)) = (&taken, options.context.and_then(ToolContext::emitter))
                 {
-                    teller.coerced(param.name);
+                    emitter.coerced(param.name);
                 }
                 if options.is_constrained(index) {
                     report.extend(broken(param, &taken, options));

@@ -101,6 +101,11 @@ impl<'a> Param<'a> {
         Self { name, aliases: &[], required, absent_is_none: false }
     }
 
+    /// Returns the other accepted names.
+    pub(crate) fn aliases(&self) -> &'a [&'a str] {
+        self.aliases
+    }
+
     /// Returns whether the model may use this name for the parameter.
     #[inline]
     pub(crate) fn answers_to(&self, name: &str) -> bool {

@@ -1,14 +1,15 @@
-//! What a call wants done beside its output.
+//! The actions that a call requests beside its output.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Changes of a session: the new value of each key that was set, `None` for one that was removed.
+/// Changes of a session: the new value of each changed key, `None` for a removed one.
 pub type SessionDelta = BTreeMap<String, Option<Value>>;
 
-/// What a call wants done beside its output: by the session, which a dispatcher with a
-/// [`RunContext`](crate::RunContext) sees to, and by the agent, which is the program's part.
+/// The actions that a call requests beside its output.
+///
+/// A dispatcher with a [`RunContext`](crate::RunContext) applies the session changes; the agent does the rest.
 ///
 /// ```
 /// use toolkit::context::ToolActions;
@@ -24,24 +25,24 @@ pub type SessionDelta = BTreeMap<String, Option<Value>>;
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolActions {
-    /// The agent that should go on with the conversation.
+    /// The agent to hand the conversation over to.
     pub transfer_to_agent: Option<String>,
     /// Whether a loop of agents should end.
     pub escalate: bool,
-    /// Whether the output is the answer, so that the model need not put it into words.
+    /// Whether the output is the final answer, without a summary by the model.
     pub skip_summarization: bool,
-    /// What the call changed in the session.
+    /// The changes of the session.
     pub state_delta: SessionDelta,
 }
 
 impl ToolActions {
-    /// Whether nothing is wanted.
+    /// Returns whether no action is requested.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds what a later call wants. Where both want something else, the later one has it.
+    /// Merges the actions of a later call, which win where both differ.
     pub fn merge(&mut self, later: &Self) {
         if later.transfer_to_agent.is_some() {
             self.transfer_to_agent.clone_from(&later.transfer_to_agent);

@@ -1,21 +1,21 @@
-//! How often in a row the model has called each tool wrongly.
+//! Counts of failed attempts in a row, for each tool.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// How often in a row the model has called each tool wrongly. Clones share it.
+/// Counts of failed attempts in a row, for each tool. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 
 #[derive(Debug)]
 struct Failed {
     times: u32,
-    /// The token of the last batch that counts.
+    /// The token of the last batch counted.
     batch: Weak<u64>,
 }
 
 impl Attempts {
-    /// Counts an attempt, and says how many there were. Those of one batch are one.
+    /// Counts a failed attempt and returns the number so far. Calls of one batch count as one attempt.
     pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
         let mut tools = self.lock();
         let batch = Arc::downgrade(batch);
@@ -32,7 +32,7 @@ impl Attempts {
         }
     }
 
-    /// Begins to count anew.
+    /// Resets the count.
     pub(crate) fn succeeded(&self, tool: &str) {
         self.lock().remove(tool);
     }

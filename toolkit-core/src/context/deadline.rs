@@ -1,16 +1,30 @@
-//! When a call has to be done.
+//! The deadline of a call.
 
 use super::ToolContext;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time;
 
-/// When a call has to be done; set when it starts, if it has a limit.
+/// A running time limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) length: Duration,
+    pub(crate) end: time::Instant,
+}
+
+impl Limit {
+    /// Starts a limit now; `None` if the clock does not reach its end.
+    pub(crate) fn from_now(length: Duration) -> Option<Self> {
+        Some(Self { length, end: time::Instant::now().checked_add(length)? })
+    }
+}
+
+/// The time limit of a call; set at its start, if it has one.
 #[derive(Debug, Default)]
-pub(super) struct Deadline(OnceLock<Box<Mutex<time::Instant>>>);
+pub(super) struct Deadline(OnceLock<Box<Mutex<Limit>>>);
 
 impl Deadline {
-    fn get(&self) -> Option<time::Instant> {
+    fn get(&self) -> Option<Limit> {
         let set = self.0.get()?;
         Some(*set.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -18,37 +32,39 @@ impl Deadline {
 
 impl Clone for Deadline {
     fn clone(&self) -> Self {
-        Self(self.get().map_or_else(OnceLock::new, |end| OnceLock::from(Box::new(Mutex::new(end)))))
+        Self(self.get().map_or_else(OnceLock::new, |limit| OnceLock::from(Box::new(Mutex::new(limit)))))
     }
 }
 
 impl ToolContext {
-    /// Begins an attempt of the call, which has to be done by then. What an earlier one has written is void.
+    /// Begins an attempt of the call and discards the writes of earlier ones.
     #[inline]
-    pub(crate) fn begin(&self, deadline: Option<time::Instant>) {
+    pub(crate) fn begin(&self) {
         self.draft.begin();
-        self.limit_to(deadline);
     }
 
-    /// Sets until when the attempt has to be done that has begun.
+    /// Sets the time limit of the current attempt.
     #[inline]
-    pub(crate) fn limit_to(&self, deadline: Option<time::Instant>) {
-        if let Some(end) = deadline {
-            let set = self.deadline.0.get_or_init(|| Box::new(Mutex::new(end)));
-            *set.lock().unwrap_or_else(PoisonError::into_inner) = end;
-        }
+    pub(crate) fn limit_to(&self, limit: Limit) {
+        let set = self.deadline.0.get_or_init(|| Box::new(Mutex::new(limit)));
+        *set.lock().unwrap_or_else(PoisonError::into_inner) = limit;
     }
 
-    /// When the call is stopped, if it has a time limit.
+    /// Returns the time limit of the current attempt.
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        self.deadline.get()
+    }
+
+    /// Returns the deadline of the call, if it has a time limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline.get().map(time::Instant::into_std)
+        self.deadline.get().map(|limit| limit.end.into_std())
     }
 
-    /// How much time is left until then; zero afterwards.
+    /// Returns the time left until the deadline; zero after it.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
-        let deadline = self.deadline.get()?;
-        Some(deadline.saturating_duration_since(time::Instant::now()))
+        let Limit { end, .. } = self.deadline.get()?;
+        Some(end.saturating_duration_since(time::Instant::now()))
     }
 }

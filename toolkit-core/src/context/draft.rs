@@ -1,4 +1,4 @@
-//! What a call has written so far: it counts only when the call has succeeded.
+//! The draft of a call: its session changes and actions, kept only if the call succeeds.
 
 use super::actions::ToolActions;
 use super::{RunContext, ToolContext};
@@ -6,15 +6,15 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What a call has written, made when it first writes. Clones share it.
+/// The changes and actions of a call, created by the first write. Clones share it.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     shared: OnceLock<Arc<Mutex<Page>>>,
-    /// The attempt that writes here, and whoever has a clone from it; 0 is whoever stands around all attempts.
+    /// The attempt that this clone writes for; 0: not tied to an attempt (middleware).
     attempt: AtomicU64,
 }
 
-/// What the newest attempt has written; `None` when the call has ended.
+/// The writes of the newest attempt; `None` when the call has ended.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
@@ -22,8 +22,8 @@ struct Page {
 }
 
 impl Draft {
-    /// Begins a new attempt: what an earlier one has written is void, and so is what it still writes, such as a
-    /// thread that was left behind.
+    /// Begins a new attempt. Earlier writes are discarded, and so are writes from an abandoned attempt, such as
+    /// a thread left behind.
     #[inline]
     pub(super) fn begin(&self) {
         if let Some(shared) = self.shared.get() {
@@ -34,7 +34,7 @@ impl Draft {
         }
     }
 
-    /// What was written. Whoever writes from now on writes to nothing.
+    /// Returns the writes and discards later ones.
     pub(super) fn close(&self) -> ToolActions {
         let Some(shared) = self.shared.get() else { return ToolActions::default() };
         lock(shared).actions.take().unwrap_or_default()
@@ -45,18 +45,23 @@ impl Draft {
             .get_or_init(|| Arc::new(Mutex::new(Page { attempt: 0, actions: Some(ToolActions::default()) })))
     }
 
+    /// Adds the actions of a nested call.
+    pub(super) fn merge(&self, nested: &ToolActions) {
+        self.write(|actions| actions.merge(nested));
+    }
+
     fn write(&self, change: impl FnOnce(&mut ToolActions)) {
         if let Some(actions) = self.own(&mut lock(self.shared())) {
             change(actions);
         }
     }
 
-    /// The value that was written under a key, `Some(None)` if it was removed.
+    /// Returns the value written under a key, `Some(None)` if it was removed.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
     }
 
-    /// What there is on the page, if it is still that of this attempt.
+    /// Returns the writes, if this clone's attempt is still the newest.
     fn own<'a>(&self, page: &'a mut Page) -> Option<&'a mut ToolActions> {
         let attempt = self.attempt.load(Ordering::Relaxed);
         page.actions.as_mut().filter(|_| attempt == 0 || attempt == page.attempt)
@@ -74,22 +79,22 @@ impl Clone for Draft {
     }
 }
 
-/// The session as one call sees it, with what this call has written.
+/// The session as one call sees it, including the call's own writes.
 ///
-/// What is written here reaches the session when the batch has ended, and only if this call has succeeded;
-/// the changes of its calls come in the order of the calls. Prefixes of keys say for whom a
-/// value is, see [`Session`](crate::Session). What a call writes that no dispatcher runs is gone when the call is.
+/// Writes reach the session when the batch ends, in the order of the calls, and only if the call succeeds.
+/// Prefixes of keys select the scope, see [`Session`](crate::Session). Writes of a call made without a dispatcher
+/// are lost.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHandle<'a>(&'a ToolContext);
 
 impl SessionHandle<'_> {
-    /// The id of the session, if there is one.
+    /// Returns the id of the session, if there is one.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         Some(self.0.run()?.session()?.id())
     }
 
-    /// The value under a key.
+    /// Returns the value under a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let written = self.0.draft.read(key);
@@ -113,13 +118,14 @@ impl SessionHandle<'_> {
     }
 }
 
-/// What a call wants the agent to do. It counts only if the call succeeds, and is then in
-/// [`ToolResult::actions`](crate::ToolResult::actions).
+/// The actions that a call requests of the agent.
+///
+/// If the call succeeds, they are in [`ToolResult::actions`](crate::ToolResult::actions).
 #[derive(Debug, Clone, Copy)]
 pub struct ActionsHandle<'a>(&'a ToolContext);
 
 impl ActionsHandle<'_> {
-    /// Has another agent go on with the conversation.
+    /// Hands the conversation over to another agent.
     pub fn transfer_to_agent(&self, name: impl Into<String>) {
         let name = name.into();
         self.0.draft.write(|actions| actions.transfer_to_agent = Some(name));
@@ -130,14 +136,14 @@ impl ActionsHandle<'_> {
         self.0.draft.write(|actions| actions.escalate = true);
     }
 
-    /// Makes the output the answer, so that the model need not put it into words.
+    /// Makes the output the final answer, without a summary by the model.
     pub fn skip_summarization(&self) {
         self.0.draft.write(|actions| actions.skip_summarization = true);
     }
 }
 
 impl ToolContext {
-    /// The session, to be read and changed.
+    /// Returns the session, to read and change it.
     ///
     /// ```
     /// use toolkit::{ToolContext, ToolName};
@@ -152,7 +158,7 @@ impl ToolContext {
         SessionHandle(self)
     }
 
-    /// What the agent should do after this call.
+    /// Returns the actions that the call requests of the agent.
     #[must_use]
     pub fn actions(&self) -> ActionsHandle<'_> {
         ActionsHandle(self)

@@ -1,4 +1,4 @@
-//! What all calls of one run of an agent have in common.
+//! The run of an agent, shared by its calls.
 
 use super::actions::SessionDelta;
 use super::attempts::Attempts;
@@ -11,7 +11,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How far a call has come.
+/// A progress report of a call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -19,28 +19,28 @@ pub struct Progress {
     pub tool_name: ToolName,
     /// The provider's id of the call; `None` for a call that the program made itself.
     pub call_id: Option<CallId>,
-    /// Which part is done, from 0 to 1.
+    /// The finished fraction, from 0 to 1.
     pub fraction: f64,
-    /// What is being done, for people.
+    /// The current step, for people.
     pub message: String,
 }
 
-/// Who is told how far calls have come.
+/// The listener for progress reports.
 #[derive(Clone)]
 pub(super) struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl Listener {
-    pub(super) fn tell(&self, progress: Progress) {
-        // What went wrong with the listener is none of the tool's business; the panic hook has told it.
+    pub(super) fn notify(&self, progress: Progress) {
+        // A panic of the listener must not fail the call; the panic hook has reported it.
         let _ = catch_unwind(AssertUnwindSafe(|| (self.0)(progress)));
     }
 }
 
-/// What all calls of one run of an agent have in common: who runs, in which session, who listens.
+/// The run of an agent: its name and id, session, extensions and progress listener.
 ///
-/// Give it to a [`Dispatcher`](crate::Dispatcher::with_run); tools ask their
-/// [`ToolContext`](crate::ToolContext) for it. Clones share what is remembered under `temp:`, and
-/// what an [`AttemptLimit`](crate::middleware::AttemptLimit) counts.
+/// A [`Dispatcher`](crate::Dispatcher::with_run) passes it to the [`ToolContext`](crate::ToolContext) of each
+/// call. Clones share the values under `temp:` and the counts of an
+/// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
 /// use toolkit::{RunContext, Session};
@@ -64,13 +64,13 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// A run about which nothing is known.
+    /// Creates a run without name, session and extensions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the name of the agent that runs.
+    /// Sets the name of the agent.
     #[must_use]
     pub fn with_agent_name(mut self, name: impl Into<Arc<str>>) -> Self {
         self.agent_name = Some(name.into());
@@ -84,53 +84,53 @@ impl RunContext {
         self
     }
 
-    /// Sets the session that is read and changed.
+    /// Sets the session that the calls read and change.
     #[must_use]
     pub fn with_session(mut self, session: Session) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Adds a value that tools find by its type; one of the same type is replaced.
+    /// Adds a value that tools find by its type, replacing one of the same type.
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
         self
     }
 
-    /// Sets who is told how far calls have come. It is called by the tools, so it must be quick; one that
-    /// panics harms no call.
+    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
+    /// ignored.
     #[must_use]
     pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.listener = Some(Listener(Arc::new(listener)));
         self
     }
 
-    /// The name of the agent that runs.
+    /// Returns the name of the agent.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.agent_name.as_deref()
     }
 
-    /// The id of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.invocation_id.as_deref()
     }
 
-    /// The session.
+    /// Returns the session.
     #[must_use]
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
-    /// The value of a type.
+    /// Returns the extension of a type.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.extensions.get()
     }
 
-    /// The value under a key of the session, or of this run for `temp:`.
+    /// Returns the value under a key of the session, or of this run for `temp:`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match Scope::of(key) {
@@ -139,8 +139,9 @@ impl RunContext {
         }
     }
 
-    /// Makes changes of the session, and of this run for `temp:`. Dispatchers do it for the calls that
-    /// succeeded; without a session, what is not of this run is not kept.
+    /// Applies changes to the session, and to this run for `temp:`.
+    ///
+    /// Dispatchers do it for the calls that succeeded. Without a session only `temp:` values are kept.
     pub fn apply(&self, delta: &SessionDelta) {
         if let Some(session) = &self.session {
             session.apply(delta);
@@ -148,7 +149,7 @@ impl RunContext {
         self.temp.apply(delta, |key| Scope::Temp.own(key));
     }
 
-    /// How often in a row the model has called each tool wrongly.
+    /// Returns the counts of failed attempts in a row.
     pub(crate) fn attempts(&self) -> &Attempts {
         &self.attempts
     }

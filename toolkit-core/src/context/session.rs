@@ -1,4 +1,4 @@
-//! What is remembered between calls: values under keys, for a session, a user, the application.
+//! Sessions: values under keys, scoped to a session, a user or the application.
 
 use super::actions::SessionDelta;
 use serde_json::Value;
@@ -19,13 +19,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct SessionMap(Arc<RwLock<BTreeMap<String, Value>>>);
 
 impl SessionMap {
-    /// No values.
+    /// Creates an empty map.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The value under a key.
+    /// Returns the value under a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
@@ -45,7 +45,7 @@ impl SessionMap {
         });
     }
 
-    /// All values as they are now, for programs that keep them elsewhere.
+    /// Returns a copy of all values, for programs that store them elsewhere.
     #[must_use]
     pub fn snapshot(&self) -> BTreeMap<String, Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -55,7 +55,7 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the part of the changes whose keys `own` takes, under the keys that it makes of them.
+    /// Applies the changes whose keys `own` accepts, under the keys it returns.
     pub(super) fn apply(&self, delta: &SessionDelta, own: impl Fn(&str) -> Option<&str>) {
         let mut changes = delta.iter().filter_map(|(key, value)| Some((own(key)?, value))).peekable();
         if changes.peek().is_none() {
@@ -81,17 +81,16 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionMap {
 
 impl fmt::Debug for SessionMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values may be secrets; their keys say enough.
+        // Values may be secrets.
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
         f.debug_set().entries(values.keys()).finish()
     }
 }
 
-/// What a conversation remembers. Clones share it.
+/// The session of a conversation. Clones share it.
 ///
-/// Keys say for whom a value is: `app:` for all of the application, `user:` for all sessions of the user,
-/// `temp:` for one run of the agent only, no prefix for the session. The stores hold their
-/// keys without the prefix.
+/// The prefix of a key selects its scope: `app:` the application, `user:` all sessions of the user, `temp:` one
+/// run of the agent, no prefix the session. The maps hold their keys without the prefix.
 ///
 /// ```
 /// use toolkit::Session;
@@ -111,58 +110,58 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that remembers nothing yet.
+    /// Creates a session without values.
     #[must_use]
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), ..Self::default() }
     }
 
-    /// Sets what is remembered under keys without a prefix.
+    /// Sets the values under keys without a prefix.
     #[must_use]
     pub fn with_store(mut self, own: SessionMap) -> Self {
         self.own = own;
         self
     }
 
-    /// Sets what is remembered under `user:`, in all sessions of a user.
+    /// Sets the values under `user:`, shared by all sessions of a user.
     #[must_use]
     pub fn with_user(mut self, user: SessionMap) -> Self {
         self.user = user;
         self
     }
 
-    /// Sets what is remembered under `app:`, in all sessions of the application.
+    /// Sets the values under `app:`, shared by all sessions of the application.
     #[must_use]
     pub fn with_app(mut self, app: SessionMap) -> Self {
         self.app = app;
         self
     }
 
-    /// The id of the session.
+    /// Returns the id of the session.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What is remembered under keys without a prefix.
+    /// Returns the values under keys without a prefix.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
         &self.own
     }
 
-    /// What is remembered under `user:`.
+    /// Returns the values under `user:`.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
         &self.user
     }
 
-    /// What is remembered under `app:`.
+    /// Returns the values under `app:`.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
         &self.app
     }
 
-    /// The value under a key. `temp:` is none of the session's.
+    /// Returns the value under a key; `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match Scope::of(key) {
@@ -173,7 +172,7 @@ impl Session {
         }
     }
 
-    /// Makes changes, those of `temp:` excepted.
+    /// Applies changes, except those of `temp:` keys.
     pub fn apply(&self, delta: &SessionDelta) {
         self.own.apply(delta, |key| Scope::Session.own(key));
         self.user.apply(delta, |key| Scope::User.own(key));
@@ -181,7 +180,7 @@ impl Session {
     }
 }
 
-/// For whom a value is.
+/// The scope of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Session,
@@ -191,7 +190,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// The scope of a key, and the key without its prefix.
+    /// Returns the scope of a key, and the key without its prefix.
     pub(super) fn of(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
         let prefixed =
@@ -199,7 +198,7 @@ impl Scope {
         prefixed.unwrap_or((Self::Session, key))
     }
 
-    /// The key without its prefix, if it is of this scope.
+    /// Returns the key without its prefix, if it is of this scope.
     pub(super) fn own(self, key: &str) -> Option<&str> {
         let (scope, key) = Self::of(key);
         (scope == self).then_some(key)

@@ -1,12 +1,13 @@
-//! What the program lends to its tools: one value of each type.
+//! The program's state for its tools: one value of each type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the program lends to its tools, such as a connection pool: one value of each type. Clones share
-/// the values.
+/// The program's state for its tools, such as a connection pool: one value of each type.
+///
+/// Clones share the values.
 ///
 /// ```
 /// use toolkit::State;
@@ -24,20 +25,19 @@ pub struct State {
 }
 
 impl State {
-    /// No state.
+    /// Creates an empty state.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value; one of the same type is replaced.
+    /// Adds a value, replacing one of the same type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared(Arc::new(value))
     }
 
-    /// Adds a value that is shared already. It may be a trait object: `Arc<dyn Store>` is found as
-    /// `dyn Store`.
+    /// Adds a shared value. It may be a trait object: `Arc<dyn Store>` is found as `dyn Store`.
     #[must_use]
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         if self.values.insert(TypeId::of::<T>(), Arc::new(value)).is_none() {
@@ -46,19 +46,19 @@ impl State {
         self
     }
 
-    /// The value of a type.
+    /// Returns the value of a type.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.shared::<T>().map(|shared| &**shared)
     }
 
-    /// The value of a type, to be shared further.
+    /// Returns the value of a type as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
         self.values.get(&TypeId::of::<T>())?.downcast_ref::<Arc<T>>()
     }
 
-    /// Adds what `other` has and this has not.
+    /// Adds the values of `other` whose types are missing here.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
         for (id, value) in &other.values {
@@ -79,7 +79,7 @@ impl fmt::Debug for State {
     }
 }
 
-/// A type that a tool cannot do without.
+/// A type of state that a tool requires.
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
@@ -87,15 +87,21 @@ pub struct StateNeed {
 }
 
 impl StateNeed {
-    /// The need for a `T`.
+    /// Returns the need for a `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
         Self { id: TypeId::of::<T>, name: type_name::<T> }
     }
 
-    /// The name of the type.
+    /// Returns the name of the type.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         (self.name)()
+    }
+}
+
+impl PartialEq for StateNeed {
+    fn eq(&self, other: &Self) -> bool {
+        (self.id)() == (other.id)()
     }
 }

@@ -1,325 +1,227 @@
-//! The calls of one batch on their way to their results.
+//! Batches: calls pushed one after another, results taken as they come.
 
-use super::execution::{Execution, is_scheduled, ordered};
-use super::finish::Finish;
-use super::span::CallSpan;
-use super::turns::{Turn, Turns};
-use super::{BatchHandle, Dispatcher};
-use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{AboutCall, RunContext, State, ToolActions, ToolContext};
+use super::call::{Ended, Preparation, PreparedCall};
+use super::results::Results;
+use crate::call::{CallId, ToolCall};
+use crate::context::{RunContext, SessionDelta};
 use crate::error::ToolError;
-use crate::event::{Ending, EventCall, Teller};
-use crate::middleware::{Stack, ToolRequest};
-use crate::output::ToolOutput;
-use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool::{Running, Tool, ToolFuture, panic_text, start};
-use std::borrow::Cow;
+use futures_core::Stream;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::{Duration, Instant};
-use std::vec::IntoIter;
-use tokio::task::{JoinError, JoinHandle};
+use std::task::{Context, Poll, ready};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
-/// What the calls of a batch have in common.
-pub(super) struct Batch<'a> {
-    dispatcher: Cow<'a, Dispatcher>,
-    /// The tools as they were when the batch started.
-    registry: Arc<ToolRegistry>,
-    handle: Option<BatchHandle>,
-    size: usize,
-    /// The position of the next call.
-    position: usize,
-    number: Option<Arc<u64>>,
-    /// Made when a call has to wait for its turn: an empty map is not for free.
-    turns: Option<Turns>,
-    /// Who tells of the calls that are still to be prepared; nobody if nobody listens.
-    endings: IntoIter<Ending>,
+/// A batch of running calls, started by [`Dispatcher::batch`](crate::Dispatcher::batch).
+///
+/// Each call runs from the moment it is pushed, so a batch can follow a response that is still streaming. Its calls
+/// share one snapshot of the tools and keep their order in lanes. Every pushed call has exactly one result; without
+/// a tokio runtime to run on, the result says so. Dropping the batch stops the running calls.
+///
+/// The changes that its calls make to the session are applied when the batch ends: by [`finish`](Self::finish), when
+/// [`next`](Self::next) returns `None`, or on drop, then for the results that were taken.
+///
+/// ```
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
+/// let mut batch = dispatcher.batch([ToolCall::new("call_1", "add", "{}")]);
+/// batch.push(ToolCall::new("call_2", "add", "{}"));
+/// let first = batch.next().await;
+/// assert!(first.is_some_and(|result| result.is_error()));
+/// assert_eq!(batch.finish().await.len(), 1);
+/// # Ok::<(), toolkit::BuildError>(())
+/// # }).unwrap();
+/// ```
+#[must_use = "dropping a batch stops its calls"]
+pub struct Batch {
+    preparation: Preparation,
+    results: Arc<Results>,
+    tasks: Vec<JoinHandle<()>>,
+    pushed: usize,
+    taken: usize,
+    /// The session changes of the results taken so far, by position.
+    changes: BTreeMap<usize, SessionDelta>,
 }
 
-/// What one call does before it runs.
-struct Plan {
-    execution: Arc<Execution>,
-    turns: Vec<Turn>,
-    middleware: Stack,
-    batch: Arc<u64>,
-}
-
-/// Who is told how a call ends.
-struct End {
-    ending: Option<Ending>,
-    span: CallSpan,
-    /// Whether they are told what the output says.
-    contents: bool,
-}
-
-/// What came of a call, and how long the tool ran.
-type Timed = (Result<ToolOutput, ToolError>, Duration);
-
-impl<'a> Batch<'a> {
-    pub(super) fn new(dispatcher: &'a Dispatcher, calls: &[ToolCall], handle: Option<BatchHandle>) -> Self {
-        let mut batch = Self::empty(Cow::Borrowed(dispatcher), calls.len(), handle);
-        batch.tell(calls);
-        batch
+impl Batch {
+    pub(super) fn new(preparation: Preparation) -> Self {
+        let (tasks, changes) = (Vec::new(), BTreeMap::new());
+        Self { preparation, results: Arc::default(), tasks, pushed: 0, taken: 0, changes }
     }
 
-    /// A batch whose calls come later, one after another.
-    pub(super) fn open(dispatcher: Dispatcher, handle: Option<BatchHandle>) -> Batch<'static> {
-        Batch::empty(Cow::Owned(dispatcher), usize::MAX, handle)
+    /// Starts a call.
+    pub fn push(&mut self, call: ToolCall) {
+        let call = self.preparation.prepare(call);
+        self.spawn(call);
     }
 
-    fn empty(dispatcher: Cow<'a, Dispatcher>, size: usize, handle: Option<BatchHandle>) -> Self {
-        let registry = dispatcher.registry.snapshot();
-        let endings = Vec::new().into_iter();
-        Self { dispatcher, registry, handle, size, position: 0, number: None, turns: None, endings }
-    }
-
-    /// Tells of calls that are prepared next, if anybody listens.
-    pub(super) fn tell(&mut self, calls: &[ToolCall]) {
-        if self.dispatcher.hub.is_heard() {
-            self.announce(calls);
+    fn spawn(&mut self, call: PreparedCall) {
+        self.pushed += 1;
+        let slot = Slot { call: Some(call), results: self.results.clone() };
+        let Preparation { settings, registry, run, .. } = &self.preparation;
+        match Handle::try_current() {
+            Ok(runtime) => {
+                let (settings, registry, run) = (settings.clone(), registry.clone(), run.clone());
+                self.tasks.push(runtime.spawn(async move {
+                    let mut slot = slot;
+                    let Some(call) = &mut slot.call else { return };
+                    let ended = call.run(&settings, &registry, run.as_ref()).await;
+                    slot.fill(ended);
+                }));
+            }
+            Err(_) => {
+                slot.fill(Ended::without_run(ToolError::failed("there is no tokio runtime to run it on")));
+            }
         }
     }
 
-    #[cold]
-    fn announce(&mut self, calls: &[ToolCall]) {
-        let batch = *self.number();
-        let Dispatcher { finish, hub, .. } = &*self.dispatcher;
-        let run = finish.run();
-        let announce = |(position, call): (usize, &ToolCall)| {
-            let position = self.position + position;
-            let resolved = self.registry.resolve(&call.name, call.arguments.clone()).ok();
-            let definition = resolved.as_ref().map(|resolved| resolved.tool.definition());
-            let (arguments, reason) = match &resolved {
-                Some(Resolved { tool, arguments, .. }) => {
-                    self.registry.part_reason(tool.definition(), arguments.as_str())
-                }
-                None => (call.arguments.as_str().into(), None),
-            };
-            let call = EventCall {
-                batch,
-                position,
-                call_id: call.id.clone(),
-                tool: definition.map_or(&*call.name, |definition| definition.name.as_str()).to_owned(),
-                invocation_id: run.as_deref().and_then(RunContext::invocation_id).map(str::to_owned),
-                agent_name: run.as_deref().and_then(RunContext::agent_name).map(str::to_owned),
-                reason,
-                arguments_bytes: arguments.len(),
-                arguments: hub.tells_contents().then(|| (*arguments).into()),
-            };
-            Ending::new(Teller::new(hub.clone(), call))
-        };
-        self.endings = calls.iter().enumerate().map(announce).collect::<Vec<_>>().into_iter();
+    /// Returns the number of results still to be taken.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pushed - self.taken
     }
 
-    /// The number of the batch, which it gets when it is first asked for.
-    fn number(&mut self) -> Arc<u64> {
-        let next = || Arc::new(self.dispatcher.gates.next_batch());
-        self.number.get_or_insert_with(next).clone()
+    /// Returns whether all results were taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
-    /// Looks the tool up now, so that a later change of the registry makes no difference, and
-    /// returns the call ready to run.
-    pub(super) fn prepare(&mut self, call: ToolCall) -> (Identity, Work) {
-        let every_call_planned = self.dispatcher.every_call_planned;
-        let position = self.position;
-        self.position += 1;
-        let ToolCall { id, name, arguments, extras, .. } = call;
-        let (resolved, arguments, called_as) = match self.registry.resolve(&name, arguments) {
-            Ok(Resolved { tool, arguments, called_as }) => {
-                let limit = self.dispatcher.limit(&self.registry, &**tool);
-                (Ok((tool.clone(), limit)), arguments, called_as)
+    /// Returns the next result in the order of completion; `None` if all results were taken.
+    ///
+    /// [`ToolResult::position`] identifies the call. Dropping the future loses nothing. More calls may be pushed
+    /// after a `None`.
+    pub async fn next(&mut self) -> Option<ToolResult> {
+        poll_fn(|cx| self.poll_result(cx)).await
+    }
+
+    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
+    pub async fn finish(mut self) -> Vec<ToolResult> {
+        let rest = poll_fn(|cx| self.results.poll_rest(self.pushed, cx)).await;
+        self.taken = self.pushed;
+        rest.iter().for_each(|result| self.note(result));
+        rest
+    }
+
+    /// Cancels all calls, also those pushed later. Each has a result that says so.
+    pub fn cancel(&mut self) {
+        self.cancellation_token().cancel();
+    }
+
+    /// Cancels the calls with this id, also those pushed later. Each has a result that says so.
+    pub fn cancel_call(&mut self, id: impl Into<CallId>) {
+        self.call_token(id).cancel();
+    }
+
+    /// Returns the token that cancels all calls, to be used elsewhere.
+    #[must_use]
+    pub fn cancellation_token(&mut self) -> CancellationToken {
+        self.preparation.cancellation().all.clone()
+    }
+
+    /// Returns the token that cancels the calls with this id, to be used elsewhere.
+    #[must_use]
+    pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
+        self.preparation.cancellation().of_call(id.into())
+    }
+
+    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
+        let result = ready!(self.results.poll_next(self.pushed, cx));
+        match &result {
+            Some(result) => {
+                self.taken += 1;
+                self.note(result);
             }
-            Err(error) => (Err(self.dispatcher.finish.failure(&name, error)), RawArguments::default(), None),
-        };
-        let (arguments, reason) = match &resolved {
-            Ok((tool, _)) => self.registry.part_reason_owned(tool.definition(), arguments),
-            Err(_) => (arguments, None),
-        };
-        let plan = match &resolved {
-            Ok((tool, limit)) if every_call_planned || is_scheduled(&tool.definition().metadata) => {
-                Some(self.plan(tool, *limit, arguments.as_str()))
-            }
-            _ => None,
-        };
-        let contents = self.dispatcher.hub.tells_contents();
-        let tool = resolved.as_ref().ok().map(|(tool, _)| &**tool);
-        let span = CallSpan::new(tool, &name, &id, contents.then(|| arguments.as_str()));
-        let end = End { ending: self.endings.next(), span, contents };
-        let cancellation = self.handle.as_ref().map(|handle| handle.token(&id));
-        let about = AboutCall { call_id: id.clone(), cancellation, called_as, reason: reason.clone() };
-        let (state, finish) = (self.registry.state().cloned(), self.dispatcher.finish.clone());
-        let work = Work { position, resolved, arguments, plan, about, state, finish, end };
-        (Identity { position, call_id: id, name, reason, extras }, work)
-    }
-
-    #[cold]
-    fn plan(&mut self, tool: &Arc<dyn Tool>, timeout: Option<Duration>, arguments: &str) -> Box<Plan> {
-        let batch = self.number();
-        // Nobody comes before the only call.
-        let ordered = (self.size > 1).then(|| ordered(&**tool, arguments));
-        let all_turns = self.turns.get_or_insert_default();
-        let turns = ordered.into_iter().flatten().map(|resource| all_turns.next(resource)).collect();
-        let Dispatcher { gates, max_concurrency, middleware, .. } = &*self.dispatcher;
-        let execution = Execution {
-            tool: tool.clone(),
-            timeout,
-            max_concurrency: *max_concurrency,
-            gates: gates.clone(),
-            batch: *batch,
-            ran: AtomicU64::new(0),
-        };
-        Box::new(Plan { execution: Arc::new(execution), turns, middleware: middleware.clone(), batch })
-    }
-}
-
-/// A call that is ready to run.
-pub(super) struct Work {
-    position: usize,
-    resolved: Result<(Arc<dyn Tool>, Option<Duration>), ToolError>,
-    arguments: RawArguments,
-    plan: Option<Box<Plan>>,
-    about: AboutCall,
-    state: Option<Arc<State>>,
-    finish: Arc<Finish>,
-    end: End,
-}
-
-impl Work {
-    /// Runs the call. It can be dropped at any time, and no panic comes out.
-    #[inline]
-    pub(super) fn run(self) -> impl Future<Output = Ended> + Send + 'static {
-        let span = self.end.span.clone();
-        span.around(self.run_in_span())
-    }
-
-    #[inline]
-    async fn run_in_span(self) -> Ended {
-        let Self { position, resolved, arguments, plan, about, state, finish, end } = self;
-        let started = Instant::now();
-        let (tool, limit) = match resolved {
-            Ok(resolved) => resolved,
-            Err(error) => return Ended::without_run(position, error).told(end),
-        };
-        let teller = end.ending.as_ref().map(Ending::teller);
-        let context =
-            ToolContext::of_call(tool.definition().name.clone(), about, state, finish.run(), teller);
-        let (outcome, duration) = match plan {
-            Some(plan) => plan.carry_out(arguments, &context, position).await,
-            None => {
-                let outcome = match start(&*tool, arguments.as_str(), &context, limit) {
-                    Ok(outcome) => outcome,
-                    Err(running) => running.await,
-                };
-                (outcome, started.elapsed())
-            }
-        };
-        let actions = context.end(outcome.is_ok());
-        let outcome = finish.outcome(&*tool, &context, outcome);
-        Ended { position, outcome, actions, duration }.told(end)
-    }
-}
-
-impl Plan {
-    /// What came of the call, and how long the tool ran. It can be cancelled at any time, and no panic comes out.
-    fn carry_out(
-        self: Box<Self>,
-        arguments: RawArguments,
-        context: &ToolContext,
-        position: usize,
-    ) -> Pin<Box<dyn Future<Output = Timed> + Send + '_>> {
-        Box::pin(async move {
-            let Self { execution, mut turns, middleware, batch } = *self;
-            if context.is_cancelled() {
-                return (Err(ToolError::cancelled(context.known_name())), Duration::ZERO);
-            }
-            let steps = async {
-                for turn in &mut turns {
-                    turn.comes().await;
-                }
-                if middleware.is_empty() {
-                    return execution.run(arguments.as_str(), context).await;
-                }
-                let tool = execution.tool.clone();
-                let request = ToolRequest::new(tool, arguments, context.clone(), position, batch);
-                middleware.before(execution.clone()).run(request).await
-            };
-            let outcome = Running::new(ToolFuture::running(steps, |outcome| outcome), context, None).await;
-            (outcome, execution.ran())
-        })
-    }
-}
-
-/// Whose result it will be. It stays behind when the call goes to a task of its own.
-pub(super) struct Identity {
-    position: usize,
-    call_id: CallId,
-    name: String,
-    reason: Option<String>,
-    extras: ProviderExtras,
-}
-
-/// How a call ended.
-pub(super) struct Ended {
-    pub(super) position: usize,
-    outcome: Result<ToolOutput, ToolError>,
-    actions: ToolActions,
-    duration: Duration,
-}
-
-impl Ended {
-    /// The end of a call whose tool did not run.
-    #[cold]
-    fn without_run(position: usize, error: ToolError) -> Self {
-        Self { position, outcome: Err(error), actions: ToolActions::default(), duration: Duration::ZERO }
-    }
-
-    /// The same, after whoever listens was told.
-    #[inline]
-    fn told(self, End { ending, span, contents }: End) -> Self {
-        span.end(&self.outcome, contents);
-        if let Some(ending) = ending {
-            ending.tell(&self.outcome, self.duration);
+            None => self.apply_changes(),
         }
-        self
+        Poll::Ready(result)
+    }
+
+    fn note(&mut self, result: &ToolResult) {
+        if self.preparation.run.is_some() && !result.actions.state_delta.is_empty() {
+            self.changes.insert(result.position, result.actions.state_delta.clone());
+        }
+    }
+
+    fn apply_changes(&mut self) {
+        apply(self.preparation.run.as_deref(), mem::take(&mut self.changes).into_values());
     }
 }
 
-impl Identity {
-    pub(super) fn result(self, Ended { outcome, actions, duration, .. }: Ended) -> ToolResult {
-        let Self { position, call_id, name, reason, extras } = self;
-        ToolResult { position, duration, reason, actions, extras, ..ToolResult::new(call_id, name, outcome) }
-    }
-
-    /// The result of a call whose task was taken away from us, by the runtime's end or by a panic that
-    /// even the guards did not catch.
-    #[cold]
-    pub(super) fn lost(self, lost: JoinError) -> ToolResult {
-        let error = match lost.try_into_panic() {
-            Ok(payload) => ToolError::panicked(&self.name, panic_text(&*payload)),
-            Err(_) => ToolError::cancelled(&self.name),
-        };
-        let position = self.position;
-        self.result(Ended::without_run(position, error))
+/// Applies the session changes of calls, in their order.
+pub(super) fn apply(run: Option<&RunContext>, changes: impl Iterator<Item = SessionDelta>) {
+    if let Some(run) = run {
+        run.apply(&changes.flatten().collect());
     }
 }
 
-/// A call on its way. Dropping it stops the call.
-pub(super) struct Task(JoinHandle<Ended>);
-
-impl Task {
-    pub(super) fn spawn(work: Work) -> Self {
-        Self(tokio::spawn(Box::pin(work.run())))
-    }
-
-    pub(super) async fn join(&mut self) -> Result<Ended, JoinError> {
-        (&mut self.0).await
+impl Extend<ToolCall> for Batch {
+    /// Starts the calls. With event listeners, all calls are announced before the first starts.
+    fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
+        let calls = calls.into_iter();
+        self.tasks.reserve(calls.size_hint().0);
+        if self.preparation.settings.bus.has_listeners() {
+            let prepared: Vec<PreparedCall> = calls.map(|call| self.preparation.prepare(call)).collect();
+            prepared.into_iter().for_each(|call| self.spawn(call));
+        } else {
+            calls.for_each(|call| self.push(call));
+        }
     }
 }
 
-impl Drop for Task {
+impl Stream for Batch {
+    type Item = ToolResult;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
+        self.poll_result(cx)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), Some(self.len()))
+    }
+}
+
+impl Drop for Batch {
     fn drop(&mut self) {
-        self.0.abort();
+        if !self.is_empty() {
+            self.tasks.iter().for_each(JoinHandle::abort);
+        }
+        self.apply_changes();
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("pushed", &self.pushed).field("taken", &self.taken).finish()
+    }
+}
+
+/// The place of one call's result, filled even if the task is lost.
+struct Slot {
+    call: Option<PreparedCall>,
+    results: Arc<Results>,
+}
+
+impl Slot {
+    fn fill(mut self, ended: Ended) {
+        if let Some(call) = self.call.take() {
+            self.results.put(call.into_result(ended));
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.results.put(call.into_lost());
+        }
     }
 }

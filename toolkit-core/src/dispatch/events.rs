@@ -1,23 +1,23 @@
-//! Who is told what happens to calls.
+//! Events of a dispatcher: streams, listeners, logs.
 
 use super::Dispatcher;
 use crate::event::{ExecutionLog, ToolEvent, ToolEvents};
 use std::sync::Arc;
 
 impl Dispatcher {
-    /// What happens to calls from now on: to those of this dispatcher and of its clones, in batches that start after
-    /// this. A batch that runs already is told only if somebody else listens to it.
+    /// Subscribes to the events of calls: of this dispatcher and its clones, in batches that start later.
     ///
-    /// The latest 4,096 events are kept for a listener that is slow; if it misses some, it is
-    /// [told](crate::event::Lagged). One that must not miss any is a [`with_listener`](Self::with_listener). If nobody
-    /// listens, it costs nothing.
+    /// A slow stream may miss events: the latest 4,096 are kept, and a gap is
+    /// [reported](crate::event::Lagged). A [listener](Self::with_listener) misses none. Without streams and listeners
+    /// events cost nothing.
     #[must_use]
     pub fn events(&self) -> ToolEvents {
-        self.hub.subscribe()
+        self.settings.bus.subscribe()
     }
 
-    /// Has a function called with everything that happens to the calls of this dispatcher, and of clones that are
-    /// made from now on. It is called where it happens, so it must be quick; one that panics harms no call.
+    /// Adds a listener for the events of this dispatcher, and of clones made later.
+    ///
+    /// It is called where the event happens, so it must be quick; a panic in it is ignored.
     ///
     /// ```
     /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -32,23 +32,22 @@ impl Dispatcher {
     /// # }).unwrap();
     /// ```
     #[must_use]
-    pub fn with_listener(mut self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) -> Self {
-        Arc::make_mut(&mut self.hub).add_listener(listener);
-        self
+    pub fn with_listener(self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) -> Self {
+        self.with(|settings| Arc::make_mut(&mut settings.bus).add_listener(listener))
     }
 
-    /// Has every call of this dispatcher, and of clones that are made from now on, recorded in a log.
+    /// Records every call of this dispatcher, and of clones made later, in a log.
     #[must_use]
     pub fn with_log(self, log: &ExecutionLog) -> Self {
         let log = log.clone();
         self.with_listener(move |event| log.record(event))
     }
 
-    /// Sets whether events, and with them logs and spans, carry what arguments and outputs say. They do not unless it
-    /// is said here, because that may be private or large. Errors always tell their messages.
+    /// Sets whether events, logs and spans include the text of arguments and outputs, which may be private or large.
+    ///
+    /// The default is no. Messages of errors are always included.
     #[must_use]
-    pub fn with_event_contents(mut self, contents: bool) -> Self {
-        Arc::make_mut(&mut self.hub).tell_contents(contents);
-        self
+    pub fn with_event_contents(self, contents: bool) -> Self {
+        self.with(|settings| Arc::make_mut(&mut settings.bus).include_contents(contents))
     }
 }

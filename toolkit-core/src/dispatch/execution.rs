@@ -1,48 +1,54 @@
-//! Running one call under the limits of its tool and its dispatcher.
+//! The execution of one call: permits, time limit, blocking pool.
 
-use super::gates::{Gates, Permit, Resource};
+use super::gates::{Permit, Resource};
+use super::settings::Settings;
 use super::span::in_current;
-use crate::context::ToolContext;
+use crate::context::{Limit, ToolContext};
 use crate::error::{ErrorKind, ToolError};
-use crate::middleware::{Answer, Execute, ToolRequest};
+use crate::middleware::{CallArguments, Execute, OutcomeFuture, ToolRequest};
 use crate::output::ToolOutput;
-use crate::tool::{Running, Tool, ToolFuture, ToolMetadata, go_on, panic_text, start};
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, panic_text, start, start_attempt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time;
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// What one call is run with.
+/// The execution of one call, shared by its attempts.
 pub(super) struct Execution {
     pub(super) tool: Arc<dyn Tool>,
-    pub(super) timeout: Option<Duration>,
-    /// How many calls of the dispatcher may run at once.
-    pub(super) max_concurrency: Option<usize>,
-    pub(super) gates: Arc<Gates>,
-    pub(super) batch: u64,
-    /// How long the tool ran, in nanoseconds.
-    pub(super) ran: AtomicU64,
+    timeout: Option<Duration>,
+    pub(super) settings: Arc<Settings>,
+    batch: u64,
+    /// The tool's running time, in nanoseconds.
+    ran: AtomicU64,
 }
 
 impl Execution {
-    /// Waits until the call may run, and runs it. Its time limit counts from then on.
-    pub(super) async fn run(&self, arguments: &str, context: &ToolContext) -> Outcome {
-        let metadata = &self.tool.definition().metadata;
+    pub(super) fn new(
+        tool: Arc<dyn Tool>,
+        timeout: Option<Duration>,
+        settings: Arc<Settings>,
+        batch: u64,
+    ) -> Self {
+        Self { tool, timeout, settings, batch, ran: AtomicU64::new(0) }
+    }
+
+    /// Waits for the permits and runs the tool. The time limit counts from then on.
+    pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
-        // The dispatcher's own limit is the last: nobody holds a place there and waits for something else.
-        for (resource, limit) in self.shared(metadata, arguments) {
-            permits.push(self.gates.acquire(resource, limit, self.batch).await);
+        // The dispatcher's own permit is the last: no call holds one while waiting for another resource.
+        for (resource, limit) in self.shared(arguments) {
+            permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
-        if metadata.blocking {
-            return self.run_on_blocking_pool(arguments, context, permits).await;
+        if self.tool.definition().metadata.blocking {
+            return self.run_on_blocking_pool(arguments.as_str(), context, permits).await;
         }
         let started = Instant::now();
-        let outcome = match start(&*self.tool, arguments, context, self.timeout) {
+        let outcome = match start(&*self.tool, arguments.as_str(), context, self.timeout) {
             Ok(outcome) => outcome,
             Err(running) => running.await,
         };
@@ -50,21 +56,24 @@ impl Execution {
         outcome
     }
 
-    /// What the call shares with others, and how many may have it at once.
-    fn shared(&self, metadata: &ToolMetadata, arguments: &str) -> impl Iterator<Item = (Resource, usize)> {
-        let lane = lane(&*self.tool, arguments).map(|lane| (lane, 1));
+    /// Returns the resources that the call shares, each with the number of calls that may hold it.
+    fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (Resource, usize)> {
+        let ToolDefinition { name, metadata, .. } = self.tool.definition();
+        let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
         let of_tool = match (metadata.exclusive, metadata.max_concurrency) {
             (true, _) => Some(1),
             (false, limit) => limit,
         };
-        let tool = of_tool.map(|limit| (Resource::Tool(self.tool.definition().name.as_str().into()), limit));
-        let all = self.max_concurrency.map(|limit| (Resource::Dispatcher, limit));
-        // Nothing could ever run where nobody is let in.
+        let tool = of_tool.map(|limit| (Resource::Tool(name.as_str().into()), limit));
+        let all = self.settings.max_concurrency.map(|limit| (Resource::Dispatcher, limit));
+        // With a limit of zero nothing could ever run.
         lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
     }
 
-    /// The thread cannot be stopped. What is given up is told to the tool, which may look at its context,
-    /// and keeps its permits until it has finished.
+    /// Runs the tool on the blocking pool.
+    ///
+    /// The thread cannot be stopped. An abandoned call is cancelled in its context and keeps its permits until the
+    /// thread ends.
     async fn run_on_blocking_pool(
         &self,
         arguments: &str,
@@ -75,27 +84,29 @@ impl Execution {
             return Err(ToolError::failed("a blocking tool needs a tokio runtime"));
         };
         let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
-        let given_up = context.cancellation_token().child_token();
-        let inner = context.clone().with_cancellation(given_up.clone());
-        // Here, because the thread may come to it when another attempt has begun.
-        inner.begin(None);
+        let abandoned = context.cancellation_token().child_token();
+        let inner = context.clone().with_cancellation(abandoned.clone());
+        // Not on the thread, where another attempt may have begun meanwhile.
+        inner.begin();
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
         let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
-            // Who waits may have gone.
+            // The receiver may be gone.
             let _ = began.send(Instant::now());
-            // The limit is kept outside, where it can be, and the tool may ask for it.
-            inner.limit_to(timeout.and_then(|limit| time::Instant::now().checked_add(limit)));
-            let outcome = match go_on(&*tool, &arguments, &inner, None) {
+            // The limit is enforced outside; here the tool can read it.
+            if let Some(limit) = timeout.and_then(Limit::from_now) {
+                inner.limit_to(limit);
+            }
+            let outcome = match start_attempt(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),
             };
             drop(permits);
             outcome
         })));
-        let guard = given_up.drop_guard();
-        // The pool has a limit of its own, and waiting for it does not count.
+        let guard = abandoned.drop_guard();
+        // Waiting for a thread of the pool does not count.
         let started = beginning.await.unwrap_or_else(|_| Instant::now());
         let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
             Ok(outcome) => outcome,
@@ -126,26 +137,26 @@ impl Execution {
         self.ran.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// How long the tool ran, all attempts together.
-    pub(super) fn ran(&self) -> Duration {
+    /// Returns the tool's running time, all attempts together.
+    pub(super) fn running_time(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
 }
 
 impl Execute for Execution {
-    fn execute(&self, request: ToolRequest) -> Answer<'_> {
+    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_> {
         Box::pin(async move {
-            let outcome = self.run(request.arguments(), request.context()).await;
+            let outcome = self.run(request.call_arguments(), request.context()).await;
             if outcome.is_err() {
-                // Middleware may answer in its place: what a failed attempt has written is void even then.
-                request.context().begin(None);
+                // The writes of a failed attempt are discarded, even if middleware answers in its place.
+                request.context().begin();
             }
             outcome
         })
     }
 }
 
-/// A call on the blocking pool. Dropping it takes the call back if it has not begun.
+/// A call on the blocking pool. Dropping it removes a call that has not begun from the queue.
 struct Thread(JoinHandle<Outcome>);
 
 impl Drop for Thread {
@@ -154,22 +165,17 @@ impl Drop for Thread {
     }
 }
 
-/// Whether calls of the tool wait for others or for a thread.
-#[inline]
-pub(super) fn is_scheduled(metadata: &ToolMetadata) -> bool {
-    metadata.exclusive || metadata.blocking || metadata.lane.is_some() || metadata.max_concurrency.is_some()
-}
-
-/// What keeps the calls of one batch in their order.
-pub(super) fn ordered(tool: &dyn Tool, arguments: &str) -> impl Iterator<Item = Resource> {
-    let definition = tool.definition();
+/// Returns the resources in which the calls of a batch keep their order.
+pub(super) fn ordered(
+    definition: &ToolDefinition,
+    arguments: &CallArguments,
+) -> impl Iterator<Item = Resource> {
     let exclusive = definition.metadata.exclusive.then(|| Resource::Tool(definition.name.as_str().into()));
-    exclusive.into_iter().chain(lane(tool, arguments))
+    exclusive.into_iter().chain(lane(definition, arguments))
 }
 
-/// The lane of a call: the value of the parameter that the tool names.
-fn lane(tool: &dyn Tool, arguments: &str) -> Option<Resource> {
-    let parameter = tool.definition().metadata.lane.as_deref()?;
-    let value = tool.lane_value(arguments)?;
+fn lane(definition: &ToolDefinition, arguments: &CallArguments) -> Option<Resource> {
+    let parameter = definition.metadata.lane.as_deref()?;
+    let value = arguments.lane(definition)?;
     Some(Resource::Lane { parameter: parameter.into(), value: value.into() })
 }

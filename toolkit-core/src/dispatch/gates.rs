@@ -1,4 +1,4 @@
-//! What calls share: each resource has a gate that lets so many in at once, fair between batches.
+//! Gates: permits for shared resources, fair between batches.
 
 use super::sync::{Mutex, MutexGuard};
 use foldhash::fast::RandomState;
@@ -10,29 +10,29 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 
-/// What calls share.
+/// A resource that calls share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
     /// The dispatcher as a whole.
     Dispatcher,
     /// The tool of this name.
     Tool(Box<str>),
-    /// Whatever the parameter of this name means with this value, for all tools alike.
+    /// The value of a parameter, shared by all tools that name it as their lane.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 
-/// The gates of one dispatcher. There is one for each resource that is in use, and none for the others.
+/// The gates of one dispatcher, one for each resource in use.
 #[derive(Default)]
 pub(super) struct Gates {
     gates: Mutex<HashMap<Resource, Gate, RandomState>>,
     batches: AtomicU64,
 }
 
-/// One gate: how many are inside, and who waits, batch by batch.
+/// One gate: the permits held, and the queues, one for each batch.
 #[derive(Default)]
 struct Gate {
     inside: usize,
-    /// The batch in front is next; then it goes to the end.
+    /// The front batch is next; then it moves to the end.
     queues: VecDeque<Queue>,
     tickets: u64,
 }
@@ -45,19 +45,19 @@ struct Queue {
 
 struct Waiting {
     ticket: u64,
-    /// How many may be inside, this one included.
+    /// The number of permits that may be held, this one included.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
 
 impl Gates {
-    /// A number that no other batch has.
+    /// Returns a number unique to a batch.
     pub(super) fn next_batch(&self) -> u64 {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits until fewer than `limit` calls hold the resource. Calls of one batch are let in in the order in
-    /// which they came, and batches take turns.
+    /// Waits until fewer than `limit` calls hold the resource. Calls of one batch are admitted in the order of
+    /// arrival, and batches take turns.
     pub(super) async fn acquire(self: &Arc<Self>, resource: Resource, limit: usize, batch: u64) -> Permit {
         match self.enter(resource, limit, batch) {
             Ok(permit) => permit,
@@ -89,7 +89,7 @@ impl Gates {
         Permit(Some((self.clone(), resource)))
     }
 
-    /// Changes a gate and lets in whoever can go in then.
+    /// Changes a gate and admits the calls that then fit.
     fn change(self: &Arc<Self>, resource: &Resource, change: impl FnOnce(&mut Gate)) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(resource) else { return };
@@ -102,7 +102,7 @@ impl Gates {
                 }
                 return;
             };
-            // A waker runs foreign code, and a permit that nobody wants any more locks when it is dropped.
+            // A waker runs foreign code, and dropping an unwanted permit takes the lock.
             drop(gates);
             let unwanted = next.admitted.send(self.permit(resource.clone())).err();
             gates = self.lock();
@@ -119,7 +119,7 @@ impl Gates {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many permits are held or waited for.
+    /// Returns the number of permits held or waited for.
     #[cfg(test)]
     fn in_use(&self) -> usize {
         let waiting = |gate: &Gate| gate.queues.iter().map(|queue| queue.waiting.len()).sum::<usize>();
@@ -128,7 +128,7 @@ impl Gates {
 }
 
 impl Gate {
-    /// Takes the next one off its queue if there is room for it.
+    /// Takes the next call off its queue if it fits.
     fn admit(&mut self) -> Option<Waiting> {
         let front = self.queues.front()?.waiting.front()?;
         if self.inside >= front.limit {
@@ -155,7 +155,7 @@ impl Gate {
     }
 }
 
-/// A place in the queue before a gate. Dropping it gives the place up.
+/// A place in a gate's queue. Dropping it leaves the queue.
 struct Place {
     gates: Arc<Gates>,
     resource: Resource,
@@ -167,10 +167,10 @@ struct Place {
 impl Future for Place {
     type Output = Permit;
 
-    fn poll(mut self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Permit> {
-        match Pin::new(&mut self.permit).poll(waker) {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Permit> {
+        match Pin::new(&mut self.permit).poll(cx) {
             Poll::Ready(Ok(permit)) => Poll::Ready(permit),
-            // The sender is in the queue until it has sent, so the error does not come.
+            // The sender stays in the queue until it sends, so there is no error.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
@@ -183,7 +183,7 @@ impl Drop for Place {
     }
 }
 
-/// The right to be inside. Dropping it lets the next one in.
+/// A permit to use a resource. Dropping it admits the next call.
 pub(super) struct Permit(Option<(Arc<Gates>, Resource)>);
 
 impl Drop for Permit {
@@ -230,25 +230,25 @@ mod tests {
                 inside = ready(Pin::new(place));
                 inside.is_some()
             });
-            order.push(places.remove(at.expect("one goes in")).0);
+            order.push(places.remove(at.expect("one place is admitted")).0);
         }
         assert_eq!(order, ["a1", "b1", "c1", "a2", "b2", "a3"]);
         drop(inside);
         assert_eq!(gates.in_use(), 0);
-        assert!(gates.lock().is_empty(), "a gate that nobody uses is forgotten");
+        assert!(gates.lock().is_empty(), "an unused gate is removed");
     }
 
     #[test]
-    fn a_permit_that_was_sent_to_nobody_comes_back() {
+    fn a_permit_sent_to_an_abandoned_place_comes_back() {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(Resource::Dispatcher, 1, 0).ok();
-        let given_up = gates.enter(Resource::Dispatcher, 1, 0).err();
+        let abandoned = gates.enter(Resource::Dispatcher, 1, 0).err();
         let mut last = pin!(gates.acquire(Resource::Dispatcher, 1, 0));
         assert!(ready(last.as_mut()).is_none());
-        // The permit is in the channel when the place is given up.
+        // The permit is in the channel when the place is abandoned.
         drop(first);
         assert!(ready(last.as_mut()).is_none());
-        drop(given_up);
+        drop(abandoned);
         let permit = ready(last.as_mut());
         assert!(permit.is_some());
         drop(permit);
@@ -256,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_up_waiting_holds_nobody_up() {
+    fn an_abandoned_place_does_not_block_the_queue() {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(Resource::Dispatcher, 2, 0).ok();
-        // The one in front waits for the gate to be empty.
+        // The front place waits for the gate to be empty.
         let narrow = gates.enter(Resource::Dispatcher, 1, 0).err();
         let mut wide = pin!(gates.acquire(Resource::Dispatcher, 2, 0));
         assert!(ready(wide.as_mut()).is_none());

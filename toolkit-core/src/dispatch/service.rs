@@ -1,20 +1,19 @@
-//! A dispatcher as a service of `tower`.
+//! A dispatcher as a `tower` service.
 
 use super::Dispatcher;
-use super::batch::Batch;
 use crate::call::ToolCall;
 use crate::result::ToolResult;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::slice;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// A [`Dispatcher`] as a service of `tower`: a call in, its result out. It is always ready, because calls wait for their
-/// permits themselves, and never fails, because a failure is a result, too.
+/// A [`Dispatcher`] as a `tower` service: a call in, its result out.
 ///
-/// Each call is a batch of its own, so calls keep no order among themselves. Dropping the future stops the call.
+/// The service is always ready, because calls wait for permits themselves, and never fails, because a failure is
+/// a result, too. Each call is a batch of its own, so calls keep no order among themselves. Dropping the future stops
+/// the call.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -41,23 +40,18 @@ impl Service<ToolCall> for DispatchService {
 
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
-        DispatchFuture(Box::pin(async move {
-            let (identity, work) = Batch::new(&dispatcher, slice::from_ref(&call), None).prepare(call);
-            let result = identity.result(work.run().await);
-            dispatcher.finish.apply_changes(slice::from_ref(&result));
-            result
-        }))
+        DispatchFuture(Box::pin(async move { dispatcher.run_one(call, None).await }))
     }
 }
 
-/// The result of a call that a [`DispatchService`] runs.
+/// The future of a [`DispatchService`]: the result of one call.
 pub struct DispatchFuture(Pin<Box<dyn Future<Output = ToolResult> + Send>>);
 
 impl Future for DispatchFuture {
     type Output = Result<ToolResult, Infallible>;
 
-    fn poll(mut self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(waker).map(Ok)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx).map(Ok)
     }
 }
 
@@ -68,7 +62,7 @@ impl fmt::Debug for DispatchFuture {
 }
 
 impl Dispatcher {
-    /// The dispatcher as a service of `tower`.
+    /// Turns the dispatcher into a `tower` service.
     #[must_use]
     pub fn into_service(self) -> DispatchService {
         DispatchService(self)

@@ -1,4 +1,4 @@
-//! The span of a call, with the names that OpenTelemetry has for it; nothing without the feature `tracing`.
+//! The span of a call, with OpenTelemetry's names; empty without the feature `tracing`.
 
 pub(super) use imp::{CallSpan, in_current};
 
@@ -7,24 +7,23 @@ mod imp {
     use crate::call::CallId;
     use crate::error::ToolError;
     use crate::output::ToolOutput;
-    use crate::tool::Tool;
+    use crate::tool::ToolDefinition;
     use tracing::field::Empty;
     use tracing::instrument::{Instrument, Instrumented};
     use tracing::{Span, info_span};
 
-    /// The span of a call, within the one that is current when the call is prepared.
+    /// The span of a call, inside of the span current at its preparation.
     #[derive(Clone)]
     pub(in super::super) struct CallSpan(Span);
 
     impl CallSpan {
-        /// `name` is what the model called, if there is no such tool; `arguments` are told only on demand.
+        /// Creates the span. An unknown tool has the name that the model called.
         pub(in super::super) fn new(
-            tool: Option<&dyn Tool>,
+            definition: Option<&ToolDefinition>,
             name: &str,
             call_id: &CallId,
             arguments: Option<&str>,
         ) -> Self {
-            let definition = tool.map(Tool::definition);
             let name = definition.map_or(name, |definition| definition.name.as_str());
             let description = definition.map(|definition| definition.description.as_str());
             Self(info_span!(
@@ -43,8 +42,8 @@ mod imp {
             ))
         }
 
-        /// Says what came of the call; what comes out is told only on demand.
-        pub(in super::super) fn end(self, outcome: &Result<ToolOutput, ToolError>, contents: bool) {
+        /// Records the outcome, and on demand the text of the output.
+        pub(in super::super) fn end(&self, outcome: &Result<ToolOutput, ToolError>, contents: bool) {
             match outcome {
                 Ok(output) if contents && !self.0.is_disabled() => {
                     self.0.record("gen_ai.tool.call.result", &*output.to_text());
@@ -57,12 +56,12 @@ mod imp {
             }
         }
 
-        pub(in super::super) fn around<F: Future>(&self, run: F) -> Instrumented<F> {
-            run.instrument(self.0.clone())
+        pub(in super::super) fn around<F: Future>(self, run: F) -> Instrumented<F> {
+            run.instrument(self.0)
         }
     }
 
-    /// Work that belongs to the current span wherever it is done.
+    /// Binds work to the current span, wherever it runs.
     pub(in super::super) fn in_current<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let span = Span::current();
         move || span.in_scope(work)
@@ -74,19 +73,24 @@ mod imp {
     use crate::call::CallId;
     use crate::error::ToolError;
     use crate::output::ToolOutput;
-    use crate::tool::Tool;
+    use crate::tool::ToolDefinition;
 
     #[derive(Clone)]
     pub(in super::super) struct CallSpan;
 
     impl CallSpan {
         #[inline]
-        pub(in super::super) fn new(_: Option<&dyn Tool>, _: &str, _: &CallId, _: Option<&str>) -> Self {
+        pub(in super::super) fn new(
+            _: Option<&ToolDefinition>,
+            _: &str,
+            _: &CallId,
+            _: Option<&str>,
+        ) -> Self {
             Self
         }
 
         #[inline]
-        pub(in super::super) fn end(self, _: &Result<ToolOutput, ToolError>, _: bool) {}
+        pub(in super::super) fn end(&self, _: &Result<ToolOutput, ToolError>, _: bool) {}
 
         #[inline]
         pub(in super::super) fn around<F: Future>(self, run: F) -> F {

@@ -1,3 +1,3 @@
-//! The lock of what calls share. The model check in `tests/model.rs` puts one in its place whose every use it orders.
+//! The lock of shared state, which the model check in `tests/model.rs` replaces by its own.
 
 pub(super) use std::sync::{Mutex, MutexGuard};

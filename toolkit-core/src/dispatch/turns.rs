@@ -1,27 +1,27 @@
-//! The order within a batch: who comes after whom.
+//! Turns: the order of calls within a batch.
 
 use super::gates::Resource;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// For each resource, the end of the last call of the batch that uses it.
+/// For each resource, the end of the batch's last call that uses it.
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
 }
 
-/// The end of an earlier call. One that gave up waiting says whom it waited for.
+/// The end of an earlier call. An abandoned call sends the end that it waited for.
 struct Before(Receiver<Option<Self>>);
 
-/// The turn of one call: it comes when the call before has ended, and ends when it is dropped.
+/// The turn of one call: it comes when the call before has ended, and ends on drop.
 pub(super) struct Turn {
     before: Option<Before>,
     ended: Option<Sender<Option<Before>>>,
 }
 
 impl Turns {
-    /// The turn of the next call that uses the resource.
+    /// Returns the turn of the next call that uses the resource.
     pub(super) fn next(&mut self, resource: Resource) -> Turn {
         let (ended, end) = oneshot::channel();
         Turn { before: self.last.insert(resource, Before(end)), ended: Some(ended) }
@@ -29,14 +29,14 @@ impl Turns {
 }
 
 impl Turn {
-    /// Waits for the turn to come.
+    /// Waits for the turn.
     pub(super) async fn comes(&mut self) {
         while let Some(Before(end)) = &mut self.before {
             self.before = end.await.ok().flatten();
         }
     }
 
-    /// Whom the turn still waits for. It is asked now so that a row of calls that are given up one after another
+    /// Returns the end that the turn still waits for. Ended calls are skipped here, so that a row of abandoned calls
     /// does not become a chain.
     fn still_before(&mut self) -> Option<Before> {
         let mut before = self.before.take();
@@ -55,7 +55,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let before = self.still_before();
         if let Some(ended) = self.ended.take() {
-            // Nobody comes after the last one.
+            // The last turn has no successor.
             drop(ended.send(before));
         }
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_up_does_not_let_others_overtake() {
+    fn abandoned_turns_do_not_let_later_calls_overtake() {
         let mut turns = Turns::default();
         let [mut first, second, mut third] = std::array::from_fn(|_| turns.next(Resource::Dispatcher));
         assert!(has_come(&mut first));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_may_be_given_up_in_any_order() {
+    fn long_rows_may_be_abandoned_in_any_order() {
         for backwards in [false, true] {
             let mut turns = Turns::default();
             let mut row: Vec<Turn> = (0..100_000).map(|_| turns.next(Resource::Dispatcher)).collect();

@@ -1,16 +1,16 @@
-//! An event as JSON: one flat object.
+//! The JSON form of events: one flat object.
 
 use super::{CallEnd, EventCall, LogEntry, ToolEvent, ToolEventKind};
 use crate::error::{ErrorKind, ToolError};
 use serde::{Serialize, Serializer};
 use std::time::{Duration, SystemTime};
 
-/// Everything that an event may say. Times are in milliseconds.
+/// The members of an event. Times are in milliseconds.
 #[derive(Serialize)]
 struct Flat<'a> {
     #[serde(rename = "type")]
     name: &'static str,
-    /// Since the beginning of 1970.
+    /// Since the start of 1970.
     timestamp_ms: u64,
     batch: u64,
     position: usize,
@@ -21,13 +21,13 @@ struct Flat<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
+    call_reason: Option<&'a str>,
     arguments_bytes: usize,
     #[serde(flatten)]
     more: More<'a>,
 }
 
-/// What only some kinds of events say.
+/// The members of some kinds of events.
 #[derive(Serialize, Default)]
 struct More<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ impl<'a> Flat<'a> {
             tool: &call.tool,
             invocation_id: call.invocation_id.as_deref(),
             agent_name: call.agent_name.as_deref(),
-            reason: call.reason.as_deref(),
+            call_reason: call.call_reason.as_deref(),
             arguments_bytes: call.arguments_bytes,
             more,
         }

@@ -1,4 +1,4 @@
-//! Streams of what happens, which say so when something was missed.
+//! Streams of events that report gaps.
 
 use super::ToolEvent;
 use futures_core::Stream;
@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::ReusableBoxFuture;
 
-/// A listener was too slow: so many events were dropped before it came to them. What follows is complete again.
+/// A gap in a stream of events: the stream was read too slowly and missed so many events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
@@ -22,16 +22,16 @@ impl fmt::Display for Lagged {
 
 impl std::error::Error for Lagged {}
 
-/// What comes out of a broadcast channel.
-pub(crate) struct Listening<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
+/// The receiver of a broadcast channel as a stream.
+pub(crate) struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
 
-impl<T: Clone + Send + 'static> Listening<T> {
+impl<T: Clone + Send + 'static> EventReceiver<T> {
     pub(crate) fn new(receiver: Receiver<T>) -> Self {
         Self(ReusableBoxFuture::new(receive(receiver)))
     }
 
-    pub(crate) fn poll(&mut self, waker: &mut Context<'_>) -> Poll<Option<Result<T, Lagged>>> {
-        let (received, receiver) = ready!(self.0.poll(waker));
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, Lagged>>> {
+        let (received, receiver) = ready!(self.0.poll(cx));
         self.0.set(receive(receiver));
         Poll::Ready(match received {
             Ok(event) => Some(Ok(event)),
@@ -46,26 +46,27 @@ async fn receive<T: Clone>(mut receiver: Receiver<T>) -> (Result<T, RecvError>, 
     (received, receiver)
 }
 
-/// What happens to the calls of a [dispatcher](crate::Dispatcher::events) and its clones, from the subscription on.
-/// It ends when all of them are gone.
-pub struct ToolEvents(Listening<ToolEvent>);
+/// The events of a [dispatcher](crate::Dispatcher::events) and its clones, from the subscription on.
+///
+/// The stream ends when all of them are dropped.
+pub struct ToolEvents(EventReceiver<ToolEvent>);
 
 impl ToolEvents {
     pub(super) fn new(receiver: Receiver<ToolEvent>) -> Self {
-        Self(Listening::new(receiver))
+        Self(EventReceiver::new(receiver))
     }
 
-    /// The next event, or how many were missed; `None` after the last.
+    /// Returns the next event, or the number of missed ones; `None` after the last.
     pub async fn next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
-        poll_fn(|waker| self.0.poll(waker)).await
+        poll_fn(|cx| self.0.poll(cx)).await
     }
 }
 
 impl Stream for ToolEvents {
     type Item = Result<ToolEvent, Lagged>;
 
-    fn poll_next(mut self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll(waker)
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll(cx)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The calls that have ended, the latest of them.
+//! A log of ended calls, with filters.
 
 use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind};
 use crate::error::{ErrorKind, ToolError};
@@ -7,10 +7,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// The calls that have ended, the latest of them: so many as the log has room for. Clones are the same log.
+/// A log of the latest ended calls, of limited size. Clones share it.
 ///
-/// Give it to a [dispatcher](crate::Dispatcher::with_log), or to several. Every call is in it, also one of a tool that
-/// does not exist.
+/// One or several [dispatchers](crate::Dispatcher::with_log) record into it, calls of unknown tools included.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -42,27 +41,28 @@ struct Kept {
     recorded: u64,
 }
 
-/// One call in a log. Written as JSON, it is the call's last event with its arguments.
+/// One call in a log. Its JSON form is the call's last event, with the arguments.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogEntry {
-    /// When the call has ended.
+    /// The end time of the call.
     pub time: SystemTime,
     /// The call.
     pub call: Arc<EventCall>,
-    /// How it has ended.
+    /// The end of the call.
     pub end: CallEnd,
 }
 
 impl ExecutionLog {
-    /// A log of at most so many calls.
+    /// Creates a log of at most `capacity` calls.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self(Arc::new(Inner { capacity, kept: Mutex::default() }))
     }
 
-    /// Remembers the call if this is its end. Dispatchers do it for the calls that they run; a program may do it
-    /// for those that come from elsewhere.
+    /// Records the call if this is its last event.
+    ///
+    /// Dispatchers record the calls that they run; programs may record events from elsewhere.
     pub fn record(&self, event: &ToolEvent) {
         let ToolEventKind::Ended(end) = &event.kind else { return };
         let entry = LogEntry { time: event.time, call: event.call.clone(), end: end.clone() };
@@ -73,45 +73,45 @@ impl ExecutionLog {
             kept.entries.push_back(entry);
         }
         drop(kept);
-        // What is large is dropped after others may go on.
+        // A large entry is dropped outside of the lock.
         drop(oldest);
     }
 
-    /// The calls that the filter lets through, latest first.
+    /// Returns the calls that match the filter, latest first.
     #[must_use]
     pub fn entries(&self, filter: &LogFilter) -> Vec<LogEntry> {
         let most = filter.limit.unwrap_or(usize::MAX);
         let kept = self.kept();
-        kept.entries.iter().rev().filter(|entry| filter.lets_through(entry)).take(most).cloned().collect()
+        kept.entries.iter().rev().filter(|entry| filter.matches(entry)).take(most).cloned().collect()
     }
 
-    /// How the calls went that the filter lets through.
+    /// Returns statistics of the calls that match the filter.
     #[must_use]
     pub fn statistics(&self, filter: &LogFilter) -> LogStatistics {
         let most = filter.limit.unwrap_or(usize::MAX);
         let kept = self.kept();
-        LogStatistics::of(kept.entries.iter().rev().filter(|entry| filter.lets_through(entry)).take(most))
+        LogStatistics::of(kept.entries.iter().rev().filter(|entry| filter.matches(entry)).take(most))
     }
 
-    /// How many calls were ever recorded; those that are not [there](Self::len) any more had to make room.
+    /// Returns the number of calls ever recorded, evicted ones included.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded
     }
 
-    /// How many calls there are.
+    /// Returns the number of calls in the log.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept().entries.len()
     }
 
-    /// Whether there are no calls.
+    /// Returns whether the log is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets all calls.
+    /// Removes all calls.
     pub fn clear(&self) {
         self.kept().entries.clear();
     }
@@ -131,7 +131,7 @@ impl fmt::Debug for ExecutionLog {
     }
 }
 
-/// Which calls of a log are wanted: all, until something narrows it.
+/// A filter for the calls of a log: all, until conditions narrow it.
 #[derive(Debug, Clone, Default)]
 pub struct LogFilter {
     limit: Option<usize>,
@@ -145,69 +145,69 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
-    /// All calls.
+    /// Creates a filter for all calls.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Of all others, at most so many, the latest.
+    /// Keeps at most the latest `calls` of the matching calls.
     #[must_use]
     pub fn with_limit(mut self, calls: usize) -> Self {
         self.limit = Some(calls);
         self
     }
 
-    /// Only calls of the tool of this name.
+    /// Keeps calls of one tool.
     #[must_use]
     pub fn with_tool(mut self, name: impl Into<String>) -> Self {
         self.tool = Some(name.into());
         self
     }
 
-    /// Only calls of which this came.
+    /// Keeps calls with this status.
     #[must_use]
     pub fn with_status(mut self, status: CallStatus) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// Only calls that failed in this way.
+    /// Keeps calls that failed with this kind of error.
     #[must_use]
     pub fn with_error(mut self, kind: ErrorKind) -> Self {
         self.error = Some(kind);
         self
     }
 
-    /// Only calls that ended then or later.
+    /// Keeps calls that ended at this time or later.
     #[must_use]
     pub fn with_since(mut self, time: SystemTime) -> Self {
         self.since = Some(time);
         self
     }
 
-    /// Only calls of the run with this id.
+    /// Keeps calls of the run with this id.
     #[must_use]
     pub fn with_invocation_id(mut self, id: impl Into<String>) -> Self {
         self.invocation_id = Some(id.into());
         self
     }
 
-    /// Only calls of the batch with this number.
+    /// Keeps calls of one batch.
     #[must_use]
     pub fn with_batch(mut self, batch: u64) -> Self {
         self.batch = Some(batch);
         self
     }
 
-    /// Only calls of which some values were taken otherwise than they were written.
+    /// Keeps calls with coerced values.
     #[must_use]
     pub fn with_coercions(mut self) -> Self {
         self.coerced = true;
         self
     }
 
-    fn lets_through(&self, LogEntry { time, call, end }: &LogEntry) -> bool {
+    fn matches(&self, LogEntry { time, call, end }: &LogEntry) -> bool {
         fn fits<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {
             wanted.is_none() || wanted == found
         }

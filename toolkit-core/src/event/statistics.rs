@@ -1,4 +1,4 @@
-//! How the calls of a log went.
+//! Statistics of a log.
 
 use super::{CallStatus, LogEntry};
 use crate::error::ErrorKind;
@@ -6,39 +6,38 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How the calls of a log went, all together and by tool.
+/// Statistics of a log's calls, for all together and by tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct LogStatistics {
-    /// All calls.
+    /// Statistics of all calls.
     pub all: ToolStatistics,
-    /// Those of each tool.
+    /// Statistics of each tool.
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// How calls went. Those whose tool did not run have no part in the durations. Written as JSON, durations are
-/// in milliseconds.
+/// Statistics of calls. Durations cover calls whose tool ran; their JSON form is in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {
-    /// How many calls there are.
+    /// The number of calls.
     pub calls: usize,
-    /// How many of them ended how; what did not happen is not there.
+    /// The number of calls by status, without zeros.
     pub statuses: BTreeMap<CallStatus, usize>,
-    /// How many of them failed how; what did not happen is not there.
+    /// The number of calls by kind of error, without zeros.
     pub errors: BTreeMap<ErrorKind, usize>,
-    /// How many of them were tried more than once.
+    /// The number of retried calls.
     pub retried: usize,
-    /// How long the fastest took.
+    /// The shortest duration.
     #[serde(rename = "shortest_ms", serialize_with = "as_milliseconds")]
     pub shortest: Duration,
-    /// How long the one in the middle took, of two the slower.
+    /// The median duration, of two the longer.
     #[serde(rename = "median_ms", serialize_with = "as_milliseconds")]
     pub median: Duration,
-    /// How long the slowest took.
+    /// The longest duration.
     #[serde(rename = "longest_ms", serialize_with = "as_milliseconds")]
     pub longest: Duration,
-    /// How long all took together.
+    /// The sum of the durations.
     #[serde(rename = "total_ms", serialize_with = "as_milliseconds")]
     pub total: Duration,
 }
@@ -94,7 +93,7 @@ fn as_milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<
     serializer.serialize_f64(duration.as_secs_f64() * 1_000.0)
 }
 
-/// As in the name of its event, without the `tool.`.
+/// The name of its event, without the `tool.`.
 impl Serialize for CallStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.event_name().trim_start_matches("tool."))

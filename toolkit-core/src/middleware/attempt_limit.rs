@@ -1,19 +1,19 @@
-//! How often a model may try again.
+//! A limit of failed attempts in a row.
 
-use super::pattern::fits;
+use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::context::{Attempts, RunContext, ToolContext};
 use crate::error::ErrorKind;
 
-/// Limits how often in a row a model may call a tool wrongly, in one run.
+/// Limits the failed attempts of a model in a row, for each tool of a run.
 ///
-/// What counts are the errors that ask the model to call otherwise: [`ToolError::retry`](crate::ToolError::retry)
-/// and arguments that do not fit. The error of the last attempt that the limit allows says that the model should stop
-/// trying, and so does every later one; its kind is [`ErrorKind::Exhausted`], so that the program can stop as well. The tool is still called: a right call does no harm, and then the count begins anew.
-/// The calls of one batch are one attempt, because the model has not read of the others.
+/// Errors that ask the model to call again count: [`ToolError::retry`](crate::ToolError::retry) and invalid
+/// arguments. From the last allowed attempt on, the error tells the model to stop; its kind is
+/// [`ErrorKind::Exhausted`], so that the program can stop, too. The tool still runs, and a successful call resets
+/// the count. Calls of one batch count as one attempt, because the model has not read the other results.
 ///
-/// A run is what dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) do; a dispatcher without one has
-/// one run. Put it outside of all other middleware, or it counts what they try.
+/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run; without one, a dispatcher is
+/// one run. Put it outside of all other middleware, or their retries count as well.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -26,20 +26,20 @@ use crate::error::ErrorKind;
 #[derive(Debug)]
 pub struct AttemptLimit {
     all: u32,
-    /// By pattern; the first that fits is the tool's.
+    /// By pattern; the first match is the tool's.
     tools: Vec<(String, u32)>,
     without_run: Attempts,
 }
 
 impl AttemptLimit {
-    /// So many attempts for each tool, at least one.
+    /// Creates a limit of so many attempts for each tool, at least one.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self { all: attempts, tools: Vec::new(), without_run: Attempts::default() }
     }
 
-    /// Another limit for each tool whose name fits the pattern, where `*` is any text. The first pattern that
-    /// fits holds.
+    /// Sets another limit for each tool whose name matches the pattern, where `*` is any text. The first matching pattern
+    /// applies.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>, attempts: u32) -> Self {
         self.tools.push((pattern.into(), attempts));
@@ -47,7 +47,7 @@ impl AttemptLimit {
     }
 
     fn limit(&self, name: &str) -> u32 {
-        let own = self.tools.iter().find(|(pattern, _)| fits(name, pattern));
+        let own = self.tools.iter().find(|(pattern, _)| pattern::matches(name, pattern));
         own.map_or(self.all, |(_, attempts)| *attempts).max(1)
     }
 
@@ -72,7 +72,7 @@ impl Middleware for AttemptLimit {
                 let is_last = failed >= self.limit(name);
                 Err(if is_last { error.exhausted(context.known_name(), failed) } else { error })
             }
-            // It says nothing about how the model calls.
+            // Other errors do not ask for another attempt.
             Err(error) => Err(error),
         }
     }

@@ -1,6 +1,6 @@
-//! Answering a call with what the same call gave before.
+//! A cache of outputs for identical calls.
 
-use super::pattern::fits;
+use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::ErrorKind;
 use crate::tool::Tool;
@@ -12,18 +12,16 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-/// Answers a call with what the same call gave before, in this batch or an earlier one: the same tool with the same
-/// [arguments](ToolRequest::canonical_arguments).
+/// Caches outputs for identical calls: the same tool with the same
+/// [arguments](ToolRequest::canonical_arguments), in this batch or an earlier one.
 ///
-/// Only the tools that it is [told](Self::for_tool) are answered from it: those whose output depends on nothing
-/// but their arguments. What such a tool writes into the session or wants of the agent is not
-/// done again. Only outputs are kept, no errors. Calls that come while the same call runs wait for it and share
-/// what comes of it, be it an error; if it is cancelled, one of them runs. A tool that was replaced by one of the same name has
-/// to run anew.
+/// Only [selected](Self::for_tool) tools are cached: those whose output depends on nothing but their arguments. A
+/// cached answer repeats neither session changes nor actions. Errors are not cached. Calls that arrive while an
+/// identical one runs wait for it and share its outcome, errors included; if it is cancelled, one of them runs.
+/// Replacing a tool invalidates its entries.
 ///
-/// It has so many entries at most, and what was not used for longest goes first. Put it inside of
-/// [`Permissions`](super::Permissions), or who may not call a tool reads what others were answered. Clones share
-/// what is kept.
+/// The least recently used entry is evicted first. Put the cache inside of
+/// [`Permissions`](super::Permissions), or denied callers read cached outputs. Clones share the entries.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,14 +48,14 @@ struct Entry {
     answer: Arc<OnceCell<Answered>>,
 }
 
-/// What came of a call, and when.
+/// The outcome of a call, and its time.
 struct Answered {
     outcome: Outcome,
     at: Instant,
 }
 
 impl Cache {
-    /// An empty cache for no tool yet, with this many entries at most, and one at least.
+    /// Creates an empty cache of at most `entries` outputs (at least one), for no tool yet.
     #[must_use]
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
@@ -68,22 +66,21 @@ impl Cache {
         }
     }
 
-    /// Answers calls of the tools whose name fits the pattern, where `*` is any text.
+    /// Caches the tools whose name matches the pattern, where `*` is any text.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
         self.patterns.push(pattern.into());
         self
     }
 
-    /// Sets how long an output is good for. Without it, it is for ever.
+    /// Sets the time to live of an output. The default is no limit.
     #[must_use]
     pub fn with_time_to_live(mut self, limit: Duration) -> Self {
         self.time_to_live = Some(limit);
         self
     }
 
-    /// Forgets everything, as after something was changed that tools look at. A call that runs meanwhile is not
-    /// kept either.
+    /// Removes all entries, for instance after a change of the data that tools read. Running calls are not cached.
     pub fn clear(&self) {
         self.entries().clear();
     }
@@ -94,11 +91,11 @@ impl Cache {
 
     fn key(&self, request: &ToolRequest) -> Option<Key> {
         let name = request.definition().name.as_str();
-        let is_kept = self.patterns.iter().any(|pattern| fits(name, pattern));
+        let is_kept = self.patterns.iter().any(|pattern| pattern::matches(name, pattern));
         is_kept.then(|| Some((name.into(), request.canonical_arguments()?.into())))?
     }
 
-    /// Where the answer is, or will be.
+    /// Returns the cell of the call's outcome.
     fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> Arc<OnceCell<Answered>> {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
@@ -118,7 +115,7 @@ impl Cache {
         answered.outcome.is_ok() && self.time_to_live.is_none_or(|limit| age < limit)
     }
 
-    /// Makes room for something better than an error.
+    /// Removes the entry of an error.
     fn forget(&self, key: &Key, answer: &Arc<OnceCell<Answered>>) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {
@@ -135,7 +132,7 @@ impl Middleware for Cache {
         let answer = self.answer(&key, request.tool());
         let run = async {
             match next.run(request).await {
-                // Nobody else should be answered with it.
+                // A cancellation is not the outcome of the other calls.
                 Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
                 outcome => Ok(Answered { outcome, at: Instant::now() }),
             }
@@ -150,7 +147,7 @@ impl Middleware for Cache {
 
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Outputs may be secrets; how many there are says enough.
+        // Outputs may be secrets.
         f.debug_struct("Cache")
             .field("patterns", &self.patterns)
             .field("time_to_live", &self.time_to_live)

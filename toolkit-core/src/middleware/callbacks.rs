@@ -1,6 +1,6 @@
-//! Callbacks before and after a tool, for what needs no middleware of its own.
+//! Callbacks before and after a tool.
 
-use super::{Answer, Middleware, Next, Outcome, ToolRequest};
+use super::{Middleware, Next, Outcome, OutcomeFuture, ToolRequest};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::fmt;
@@ -10,15 +10,14 @@ use std::pin::Pin;
 
 type Going = ControlFlow<Outcome, ToolRequest>;
 type Before = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>> + Send + Sync;
-type After = dyn Fn(ToolRequest, ToolOutput) -> Answer<'static> + Send + Sync;
-type OnError = dyn Fn(ToolRequest, ToolError) -> Answer<'static> + Send + Sync;
+type After = dyn Fn(ToolRequest, ToolOutput) -> OutcomeFuture<'static> + Send + Sync;
+type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send + Sync;
 
 /// Callbacks before and after a tool.
 ///
-/// Those of a kind are called in the order in which they were added. The first `before` that has an answer makes
-/// it that of the call: no other callback is called, nor is the tool. What the tool gives back goes
-/// through every `after`, and an error through every `on_error`, until one turns it into the other: that
-/// is then what came of the call.
+/// Callbacks of a kind are called in the order in which they were added. A `before` that returns an answer ends
+/// the call: neither other callbacks nor the tool run. An output passes through every `after`, an error through
+/// every `on_error`, until one turns it into the other, which is then the outcome.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -49,13 +48,13 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
-    /// No callbacks.
+    /// Creates a middleware without callbacks.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Calls this before the tool. It may change the arguments, or answer the call.
+    /// Adds a callback before the tool. It may change the arguments, or answer the call.
     #[must_use]
     pub fn before(
         self,
@@ -69,8 +68,7 @@ impl Callbacks {
         })
     }
 
-    /// Like [`before`](Self::before), for a callback that waits: it goes on with the request or breaks
-    /// off with an answer.
+    /// Adds an asynchronous callback before the tool: it continues with the request or breaks with an answer.
     #[must_use]
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
@@ -80,7 +78,7 @@ impl Callbacks {
         self
     }
 
-    /// Calls this with what the tool gave back. What it returns takes the place of that.
+    /// Adds a callback that replaces the output.
     #[must_use]
     pub fn after(
         self,
@@ -89,7 +87,7 @@ impl Callbacks {
         self.after_async(move |request, output| ready(callback(&request, output)))
     }
 
-    /// Like [`after`](Self::after), for a callback that waits.
+    /// Adds an asynchronous callback that replaces the output.
     #[must_use]
     pub fn after_async<Fut>(
         mut self,
@@ -102,7 +100,7 @@ impl Callbacks {
         self
     }
 
-    /// Calls this with the error of a call that failed. What it returns takes the place of that.
+    /// Adds a callback that replaces the error of a failed call.
     #[must_use]
     pub fn on_error(
         self,
@@ -111,7 +109,7 @@ impl Callbacks {
         self.on_error_async(move |request, error| ready(callback(&request, error)))
     }
 
-    /// Like [`on_error`](Self::on_error), for a callback that waits.
+    /// Adds an asynchronous callback that replaces the error of a failed call.
     #[must_use]
     pub fn on_error_async<Fut>(
         mut self,
@@ -129,7 +127,7 @@ impl Middleware for Callbacks {
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
         for callback in &self.before {
             match callback(request).await {
-                ControlFlow::Continue(unchanged_or_not) => request = unchanged_or_not,
+                ControlFlow::Continue(changed) => request = changed,
                 ControlFlow::Break(outcome) => return outcome,
             }
         }

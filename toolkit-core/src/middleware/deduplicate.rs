@@ -1,4 +1,4 @@
-//! Running a call once that a model made twice in one turn.
+//! Deduplication of identical calls within one batch.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{ErrorKind, ToolError};
@@ -7,12 +7,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::OnceCell;
 
-/// Runs a call once if a batch has it several times: the same tool with the same arguments, however they are
-/// written.
+/// Runs identical calls of a batch once: the same tool with the same arguments, however they are written.
 ///
-/// The others get the same result, and the model is told so. A tool that says that it is
-/// [not idempotent](crate::ToolMetadata::idempotent) is called as often as the model likes, and so is one
-/// whose arguments are not JSON. If the one that runs is cancelled, another runs.
+/// The duplicates get the same result with a warning for the model. Tools marked as
+/// [not idempotent](crate::ToolMetadata::idempotent) and calls whose arguments are not JSON always run. If the
+/// running call is cancelled, a duplicate runs in its place.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -23,8 +22,7 @@ use tokio::sync::OnceCell;
 /// ```
 #[derive(Debug, Default)]
 pub struct Deduplicate {
-    /// The calls of the batches that run, by the address of their token, which stays theirs as long as the entry
-    /// points to it.
+    /// The calls of running batches, by the address of the batch token, which the `Weak` keeps reserved.
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
@@ -32,17 +30,17 @@ pub struct Deduplicate {
 type Calls = HashMap<(String, String), Arc<OnceCell<Outcome>>>;
 
 impl Deduplicate {
-    /// The text that the model reads beside the result of a call that was not run again.
+    /// The warning that the model reads beside the result of a duplicate.
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
-    /// No calls yet.
+    /// Creates the middleware.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where the outcome of the call is, or will be.
-    fn outcome(&self, request: &ToolRequest, arguments: String) -> Arc<OnceCell<Outcome>> {
+    /// Returns the cell of the call's outcome.
+    fn outcome(&self, request: &ToolRequest, arguments: &str) -> Arc<OnceCell<Outcome>> {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let address = Arc::as_ptr(token) as usize;
@@ -50,7 +48,7 @@ impl Deduplicate {
             batches.retain(|_, (batch, _)| batch.strong_count() > 0);
         }
         let (_, calls) = batches.entry(address).or_insert_with(|| (Arc::downgrade(token), Calls::new()));
-        let key = (request.definition().name.as_str().to_owned(), arguments);
+        let key = (request.definition().name.as_str().to_owned(), arguments.to_owned());
         calls.entry(key).or_default().clone()
     }
 }
@@ -66,7 +64,7 @@ impl Middleware for Deduplicate {
         let run = async {
             own = true;
             match next.run(request).await {
-                // Nobody else should be answered with it.
+                // A cancellation is not the outcome of the duplicates.
                 Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
                 outcome => Ok(outcome),
             }

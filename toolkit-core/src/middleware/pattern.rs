@@ -1,7 +1,7 @@
-//! Patterns of names.
+//! Name patterns with wildcards.
 
-/// Whether a text fits a pattern in which `*` is any text.
-pub(super) fn fits(text: &str, pattern: &str) -> bool {
+/// Returns whether a text matches a pattern, where `*` is any text.
+pub(super) fn matches(text: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let mut parts = rest.split('*');
@@ -34,7 +34,7 @@ mod tests {
             ("aa", "a*a", true),
             ("a", "a*a", false),
         ] {
-            assert_eq!(fits(text, pattern), expected, "{text} {pattern}");
+            assert_eq!(matches(text, pattern), expected, "{text} {pattern}");
         }
     }
 }

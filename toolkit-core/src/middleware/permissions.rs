@@ -1,6 +1,6 @@
-//! Who may call what: rules, and a person who is asked.
+//! Permissions: rules that allow, deny or ask for approval.
 
-use super::pattern::fits;
+use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::ToolError;
 use crate::name::ToolName;
@@ -11,31 +11,31 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// Whether a call may run.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Permission {
-    /// It may.
+    /// The call may run.
     Allow,
-    /// It may not, for a reason that the model is told.
+    /// The call may not run; the model reads the reason.
     Deny(String),
-    /// Somebody has to be asked, for a reason that they are told.
+    /// The call needs an approval; the approver reads the reason.
     Ask(String),
 }
 
-/// What somebody is asked: may this call run?
+/// A request for the approval of a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
-    /// Its arguments, by the names of the parameters.
+    /// The arguments of the call, by the names of the parameters.
     pub arguments: Value,
-    /// Why it is asked.
+    /// Why the call needs an approval.
     pub reason: String,
 }
 
-/// The answer to a [`ApprovalRequest`].
+/// The answer to an [`ApprovalRequest`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
@@ -43,7 +43,7 @@ pub enum Approval {
     Granted,
     /// The call runs with these arguments instead.
     Changed(Value),
-    /// The call does not run, for a reason that the model is told.
+    /// The call does not run; the model reads the reason.
     Refused(String),
 }
 
@@ -51,7 +51,7 @@ type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
-/// One rule of [`Permissions`]. It holds for all calls until conditions narrow it; all of them have to be met.
+/// One rule of [`Permissions`]. It applies to all calls until conditions narrow it; all of them must hold.
 ///
 /// ```
 /// use toolkit::ToolTag;
@@ -66,7 +66,7 @@ pub struct PermissionRule {
     permission: Permission,
     of_tool: Vec<Box<OfTool>>,
     of_call: Vec<Box<OfCall>>,
-    /// Whether it is for one tool, which nobody writes by accident.
+    /// Whether the rule names one tool, which is no accident.
     names_one: bool,
 }
 
@@ -75,34 +75,34 @@ impl PermissionRule {
         Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
     }
 
-    /// Calls may run.
+    /// Allows calls.
     #[must_use]
     pub fn allow() -> Self {
         Self::new(Permission::Allow)
     }
 
-    /// Calls may not run; the model reads why.
+    /// Denies calls; the model reads the reason.
     #[must_use]
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
-    /// Somebody is asked, and told why.
+    /// Asks for approval, with the reason.
     #[must_use]
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Narrows the rule to tools whose name fits the pattern, where `*` is any text.
+    /// Narrows the rule to tools whose name matches the pattern, where `*` is any text.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
         let pattern = pattern.into();
         self.names_one |= !pattern.contains('*');
-        self.of_tool.push(Box::new(move |definition| fits(definition.name.as_str(), &pattern)));
+        self.of_tool.push(Box::new(move |definition| pattern::matches(definition.name.as_str(), &pattern)));
         self
     }
 
-    /// Narrows the rule to tools with the tag. Two tags can also be said by the tool's hints:
+    /// Narrows the rule to tools with the tag. For two tags the tool's hints count as well:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
     #[must_use]
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
@@ -119,8 +119,10 @@ impl PermissionRule {
         self
     }
 
-    /// Narrows the rule to calls of which this is true. The arguments go by the names of the parameters; they are
-    /// not checked yet, so look for what may pass rather than for what may not.
+    /// Narrows the rule to calls that meet the condition.
+    ///
+    /// The arguments go by the names of the parameters. They are not validated yet, so test for what is allowed
+    /// rather than for what is forbidden.
     #[must_use]
     pub fn when(
         mut self,
@@ -130,21 +132,21 @@ impl PermissionRule {
         self
     }
 
-    fn holds(&self, definition: &ToolDefinition, arguments: &Value) -> bool {
-        self.may_hold(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
+    fn applies(&self, definition: &ToolDefinition, arguments: &Value) -> bool {
+        self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Whether the rule holds for some call of the tool, as far as the tool tells.
-    fn may_hold(&self, definition: &ToolDefinition) -> bool {
+    /// Returns whether the rule may apply to a call of the tool.
+    fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.of_tool.iter().all(|condition| condition(definition))
     }
 
-    /// Whether the rule is an exception that somebody thought of: for one tool, or for some arguments.
+    /// Returns whether the rule is a deliberate exception: for one tool, or for some arguments.
     fn is_narrow(&self) -> bool {
         self.names_one || !self.of_call.is_empty()
     }
 
-    /// Whether the rule is for whatever no other is for.
+    /// Returns whether the rule has no conditions.
     fn is_for_all(&self) -> bool {
         self.of_tool.is_empty() && self.of_call.is_empty()
     }
@@ -160,21 +162,19 @@ impl PermissionRule {
 
 /// Decides which calls may run.
 ///
-/// The rules are tried in their order, and the first that holds decides; without one, the call is
-/// [denied](Self::otherwise). So put what forbids before what allows: with `allow` for read-only tools first, a
-/// `deny` for privileged ones that comes after does not hold for a tool that is both. [`overruled`](Self::overruled)
-/// finds such tools.
+/// The first rule that applies decides; without one, the call is [denied](Self::otherwise). Put denying rules
+/// first: after an `allow` for read-only tools, a `deny` for privileged ones does not reach a tool that is both.
+/// [`overruled`](Self::overruled) finds such tools.
 ///
-/// If somebody has to be asked, the [handler](Self::with_handler) is, for as long as its
-/// [time limit](Self::with_patience) says. Meanwhile the call holds no place among those that run. A call that may not
-/// run has an error that tells the model why.
+/// The [handler](Self::with_handler) decides about approvals, within its [time limit](Self::with_patience). The
+/// call holds no permit meanwhile. The error of a denied call tells the model the reason.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
 /// use toolkit::middleware::{Approval, PermissionRule, Permissions};
 ///
 /// let permissions = Permissions::new()
-///     .rule(PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged))
+///     .rule(PermissionRule::deny("privileged").for_tag(ToolTag::Privileged))
 ///     .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
 ///     .rule(PermissionRule::ask("it changes something"))
 ///     .with_handler(|question| async move {
@@ -207,7 +207,7 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// No rules: nothing may run.
+    /// Creates permissions without rules, which deny every call.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -220,14 +220,14 @@ impl Permissions {
         self
     }
 
-    /// Sets what happens to calls for which no rule holds.
+    /// Sets the decision about calls to which no rule applies.
     #[must_use]
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self
     }
 
-    /// Sets who is asked. It may take its time: it is dropped when the call is cancelled.
+    /// Sets the handler of approvals. It may wait for a person; cancelling the call drops it.
     #[must_use]
     pub fn with_handler<Fut>(
         mut self,
@@ -240,7 +240,7 @@ impl Permissions {
         self
     }
 
-    /// Sets how long the handler may take, and what holds if it does not answer by then.
+    /// Sets the time limit of the handler, and the answer after it.
     #[must_use]
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
@@ -248,23 +248,24 @@ impl Permissions {
         self
     }
 
-    /// What the rules say about a call, without asking anybody.
+    /// Returns the decision about a call, without asking for approval.
     #[must_use]
     pub fn decide(&self, definition: &ToolDefinition, arguments: &Value) -> &Permission {
-        let rule = self.rules.iter().find(|rule| rule.holds(definition, arguments));
+        let rule = self.rules.iter().find(|rule| rule.applies(definition, arguments));
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// The tools for which a rule decides though a stricter one that comes later is for them, too: perhaps the order
-    /// is not what was meant. Look at it in a test. Rules for one tool by its name or for some arguments are taken
-    /// as meant, and so are rules for all calls that come last.
+    /// Returns the tools for which an earlier rule shadows a stricter one: the order may be a mistake.
+    ///
+    /// Check it in a test. Rules for one named tool or for some arguments count as deliberate, and so do trailing
+    /// rules for all calls.
     ///
     /// ```
     /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
     /// use toolkit::middleware::{PermissionRule, Permissions};
     ///
     /// let allow = || PermissionRule::allow().for_tag(ToolTag::ReadOnly);
-    /// let deny = || PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged);
+    /// let deny = || PermissionRule::deny("privileged").for_tag(ToolTag::Privileged);
     /// let metadata = ToolMetadata::default().with_tags(["read_only", "privileged"]);
     /// let schema = serde_json::json!({"type": "object"});
     /// let secrets = ToolDefinition::new(ToolName::new("secrets")?, "Shows.", schema).with_metadata(metadata);
@@ -276,7 +277,7 @@ impl Permissions {
     #[must_use]
     pub fn overruled<'a>(&self, tools: impl IntoIterator<Item = &'a ToolDefinition>) -> Vec<&'a ToolName> {
         let is_overruled = |definition: &ToolDefinition| {
-            let mut rules = self.rules.iter().filter(|rule| rule.may_hold(definition));
+            let mut rules = self.rules.iter().filter(|rule| rule.may_apply(definition));
             let first = rules.find(|rule| !rule.is_narrow());
             first.is_some_and(|first| {
                 rules.any(|later| !later.is_for_all() && later.strictness() > first.strictness())
@@ -299,20 +300,22 @@ impl Permissions {
 
 impl Middleware for Permissions {
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
-        // What is not an object is refused by the tool, but no rule could look at it.
+        // No rule can judge arguments that are not an object; the tool would refuse them, too.
         let arguments = request.arguments_value()?;
-        let reason = match self.decide(request.definition(), &arguments) {
+        let reason = match self.decide(request.definition(), arguments) {
             Permission::Allow => return next.run(request).await,
             Permission::Deny(reason) => return Err(denied(&request, reason)),
             Permission::Ask(reason) => reason.clone(),
         };
-        let (teller, asked_at) = (request.context().teller().cloned(), Instant::now());
-        if let Some(teller) = &teller {
-            teller.asked(&reason);
+        let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
+        if let Some(emitter) = &emitter {
+            emitter.asked(&reason);
         }
-        let approval = self.ask(ApprovalRequest { request: request.clone(), arguments, reason }).await;
-        if let Some(teller) = &teller {
-            teller.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
+        let approval = self
+            .ask(ApprovalRequest { request: request.clone(), arguments: arguments.clone(), reason })
+            .await;
+        if let Some(emitter) = &emitter {
+            emitter.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
         }
         match approval {
             Approval::Granted => {}

@@ -1,6 +1,6 @@
-//! How often tools may be called.
+//! Rate limits for calls.
 
-use super::pattern::fits;
+use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::ToolError;
 use std::collections::HashMap;
@@ -8,17 +8,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// A longer time means the same, and the clock does not reach that far.
+/// The longest time: the clock does not reach farther.
 const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// Limits how often tools are called: each for itself, and all together.
+/// Limits the rate of calls, for each tool and for all together.
 ///
-/// A limit of 60 calls a minute lets 60 come at once, and then one each second. A call that comes too early waits
-/// for its time, in the order in which calls come, and meanwhile holds no place among those that run. If
-/// it would have to wait for longer than the [patience](Self::with_patience) of the limit, the model reads at once in how many
-/// seconds it may call again, and nothing is used up. A call that is cancelled while it waits has used its turn.
+/// A limit of 60 calls a minute allows a burst of 60, and then one each second. An early call reserves its time and
+/// waits in the order of arrival, without holding a permit. If the wait would exceed the
+/// [patience](Self::with_patience), the model reads at once in how many seconds it may call again, and nothing is
+/// reserved. A call cancelled while waiting has used its reservation.
 ///
-/// The limits hold for all batches of a dispatcher and its clones. Inside of [`Retry`](super::Retry), each
+/// The limits apply to all batches of a dispatcher and its clones. Inside of [`Retry`](super::Retry), each
 /// attempt counts.
 ///
 /// ```
@@ -34,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 #[derive(Debug)]
 pub struct RateLimit {
     all: Option<Rate>,
-    /// By pattern; the first that fits is the tool's.
+    /// By pattern; the first match is the tool's.
     tools: Vec<(String, Rate)>,
     patience: Duration,
     schedule: Mutex<Schedule>,
@@ -48,40 +48,41 @@ impl Default for RateLimit {
 }
 
 impl RateLimit {
-    /// No limits yet. A call waits for 30 seconds at most.
+    /// Creates a middleware without limits, with a patience of 30 seconds.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Limits the calls of all tools together to so many in that time, at least one.
+    /// Limits all tools together to so many calls in that time, at least one.
     #[must_use]
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits the calls of each tool whose name fits the pattern, where `*` is any text, to so many in that time,
-    /// at least one. The first pattern that fits holds.
+    /// Limits each tool whose name matches the pattern, where `*` is any text, to so many calls in that time, at
+    /// least one. The first matching pattern applies.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>, calls: u32, time: Duration) -> Self {
         self.tools.push((pattern.into(), Rate::new(calls, time)));
         self
     }
 
-    /// Sets how long a call waits at most. With none, a call that comes too early is refused at once.
+    /// Sets the longest wait of a call. With zero, an early call is refused at once.
     #[must_use]
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// When the call may go on, which is then its turn.
+    /// Reserves the time of a call.
     ///
     /// # Errors
-    /// How long it would have to wait, if it may not.
-    fn turn(&self, name: &str) -> Result<Instant, Duration> {
-        let of_tool = self.tools.iter().find(|(pattern, _)| fits(name, pattern)).map(|(_, rate)| *rate);
+    /// The wait, if it exceeds the patience.
+    fn reserve(&self, name: &str) -> Result<Instant, Duration> {
+        let of_tool =
+            self.tools.iter().find(|(pattern, _)| pattern::matches(name, pattern)).map(|(_, rate)| *rate);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         let Schedule { all, tools } = &mut *schedule;
         let limits = [
@@ -104,7 +105,7 @@ impl RateLimit {
 
 impl Middleware for RateLimit {
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
-        match self.turn(request.definition().name.as_str()) {
+        match self.reserve(request.definition().name.as_str()) {
             Ok(start) if start <= Instant::now() => {}
             Ok(start) => sleep_until(start).await,
             Err(wait) => return Err(ToolError::rate_limited(request.context().known_name(), wait)),
@@ -113,19 +114,19 @@ impl Middleware for RateLimit {
     }
 }
 
-/// Until when the turns are used up that were given: of all tools together, and of each.
+/// The end of the reservations: of all tools together, and of each.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
     tools: HashMap<String, Option<Instant>>,
 }
 
-/// How often something may happen.
+/// A rate of calls.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
-    /// How much time one call uses up.
+    /// The time that one call reserves.
     each: Duration,
-    /// How far the calls that are made may be ahead of time, when one more comes.
+    /// How far reservations may be ahead of the clock when one more call comes.
     ahead: Duration,
 }
 
@@ -136,7 +137,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// When the next call may come. `used` is until when those before it have used up the time.
+    /// Returns the earliest time of the next call. `used` is the end of the reservations.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

@@ -1,4 +1,4 @@
-//! A call on its way through the middleware.
+//! Requests: a call on its way through the middleware.
 
 use crate::args::{arguments_value, canonical_arguments};
 use crate::call::{CallId, RawArguments};
@@ -7,23 +7,61 @@ use crate::error::ToolError;
 use crate::tool::{Tool, ToolDefinition};
 use serde_json::Value;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// A call on its way through the [middleware](super::Middleware): which tool, with which arguments.
+/// A call on its way through the [middleware](super::Middleware): the tool, the arguments, the context.
+///
+/// Clones are cheap and share what was parsed.
 #[derive(Clone)]
 pub struct ToolRequest {
     tool: Arc<dyn Tool>,
-    arguments: RawArguments,
+    arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// Lives as long as a call of the batch does.
+    /// Alive as long as a call of the batch.
     batch: Arc<u64>,
+}
+
+/// The arguments of a call, parsed at most once for lanes, permissions, caches and duplicates.
+pub(crate) struct CallArguments {
+    text: RawArguments,
+    value: OnceLock<Result<Value, ToolError>>,
+    canonical: OnceLock<Option<Box<str>>>,
+}
+
+impl CallArguments {
+    pub(crate) fn new(text: RawArguments) -> Arc<Self> {
+        Arc::new(Self { text, value: OnceLock::new(), canonical: OnceLock::new() })
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.text.as_str()
+    }
+
+    /// Returns the lane of a call with these arguments; `None` if the tool has none or cannot read them.
+    pub(crate) fn lane(&self, definition: &ToolDefinition) -> Option<String> {
+        definition.metadata.lane.as_ref()?;
+        definition.lane_value(self.value(definition).as_ref().ok()?)
+    }
+
+    fn value(&self, definition: &ToolDefinition) -> &Result<Value, ToolError> {
+        self.value.get_or_init(|| arguments_value(self.as_str(), |name| parameter(definition, name)))
+    }
+
+    fn canonical(&self, definition: &ToolDefinition) -> Option<&str> {
+        let write = || canonical_arguments(self.as_str(), |name| parameter(definition, name)).map(Into::into);
+        self.canonical.get_or_init(write).as_deref()
+    }
+}
+
+fn parameter(definition: &ToolDefinition, name: &str) -> Option<String> {
+    definition.parameter_named(name).map(str::to_owned)
 }
 
 impl ToolRequest {
     pub(crate) fn new(
         tool: Arc<dyn Tool>,
-        arguments: RawArguments,
+        arguments: Arc<CallArguments>,
         context: ToolContext,
         position: usize,
         batch: Arc<u64>,
@@ -31,31 +69,31 @@ impl ToolRequest {
         Self { tool, arguments, context, position, batch }
     }
 
-    /// What the tool says about itself.
+    /// Returns the definition of the tool.
     #[must_use]
     pub fn definition(&self) -> &ToolDefinition {
         self.tool.definition()
     }
 
-    /// The provider's id of the call.
+    /// Returns the provider's id of the call.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.context.call_id()
     }
 
-    /// What the tool will know about the call.
+    /// Returns the context that the tool will receive.
     #[must_use]
     pub fn context(&self) -> &ToolContext {
         &self.context
     }
 
-    /// The position of the call in its batch, counted from 0.
+    /// Returns the position of the call in its batch, counted from 0.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// The number of the batch. No other batch of the dispatcher has it.
+    /// Returns the number of the batch, unique within the dispatcher.
     #[must_use]
     pub fn batch(&self) -> u64 {
         *self.batch
@@ -70,40 +108,41 @@ impl ToolRequest {
         &self.batch
     }
 
-    /// The arguments as the model wrote them; the tool has not looked at them yet.
+    pub(crate) fn call_arguments(&self) -> &Arc<CallArguments> {
+        &self.arguments
+    }
+
+    /// Returns the arguments as the model wrote them, not validated yet.
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.arguments.as_str()
     }
 
-    /// The arguments, decoded as far as it needs no types: an object, empty if there are none, whose members go by
-    /// the names of the parameters, whichever other names the tool knows them by.
+    /// Returns the arguments as an object whose members go by the names of the parameters, aliases resolved.
+    ///
+    /// The text is parsed by the first call, for all middleware together.
     ///
     /// # Errors
     /// The arguments are not a JSON object.
-    pub fn arguments_value(&self) -> Result<Value, ToolError> {
-        arguments_value(self.arguments(), |name| self.parameter_named(name))
+    pub fn arguments_value(&self) -> Result<&Value, ToolError> {
+        self.arguments.value(self.definition()).as_ref().map_err(Clone::clone)
     }
 
-    /// The arguments as one text, the same for the same arguments however they are written: compact JSON whose
-    /// members are sorted and go by the names of the parameters. Numbers stay as they are, digit by
-    /// digit. `None` if the arguments are not a JSON object.
+    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved.
+    ///
+    /// Equal arguments have equal forms however they are written; numbers stay digit by digit. `None` if the
+    /// arguments are not a JSON object.
     #[must_use]
-    pub fn canonical_arguments(&self) -> Option<String> {
-        canonical_arguments(self.arguments(), |name| self.parameter_named(name))
+    pub fn canonical_arguments(&self) -> Option<&str> {
+        self.arguments.canonical(self.definition())
     }
 
-    fn parameter_named(&self, name: &str) -> Option<String> {
-        self.tool.parameter_named(name).map(str::to_owned)
-    }
-
-    /// Replaces the arguments by JSON text, or by a [`Value`] written as text. The tool checks them as it would
-    /// have checked the model's.
+    /// Replaces the arguments by JSON text, or by a [`Value`]. The tool validates them like the model's.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
-        self.arguments = arguments.to_string().into();
+        self.arguments = CallArguments::new(arguments.to_string().into());
     }
 
-    /// The same with other arguments.
+    /// Returns the request with other arguments.
     #[must_use]
     pub fn with_arguments(mut self, arguments: impl ToString) -> Self {
         self.set_arguments(arguments);
@@ -115,7 +154,7 @@ impl fmt::Debug for ToolRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolRequest")
             .field("tool", &self.definition().name)
-            .field("arguments", &self.arguments)
+            .field("arguments", &self.arguments())
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Trying a call again that failed.
+//! Retries of failed calls.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{ErrorKind, ToolError};
@@ -8,16 +8,15 @@ use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Tries calls again that failed, as often as the tool's [`retries`](ToolMetadata::retries) allow.
+/// Retries failed calls, as often as the tool's [`retries`](ToolMetadata::retries) allow.
 ///
-/// An error that is [marked](ToolError::with_retryable) is tried again whatever the tool. A failure or a time
-/// limit is tried again if a second call does no harm: the tool says that it is
-/// [idempotent](ToolMetadata::idempotent) or [read-only](ToolMetadata::read_only). Nothing else is: wrong arguments
-/// stay wrong.
+/// Errors [marked as retryable](ToolError::with_retryable) are retried for any tool. Failures and timeouts are
+/// retried for tools that are [idempotent](ToolMetadata::idempotent) or [read-only](ToolMetadata::read_only). Other
+/// errors, such as invalid arguments, are not retried.
 ///
-/// The pause is random between nothing and a bound that doubles each time, so that calls that failed together do
-/// not come back together. Every attempt has the whole time limit, and takes its place among those that run anew.
-/// The error of the last attempt is that of the call; it [remembers](ToolError::earlier_attempts) the others.
+/// The pause is random, from zero to a bound that doubles with each attempt, so that calls that failed together do
+/// not return together. Every attempt has the whole time limit and takes its own permits. The error of the last
+/// attempt is that of the call and [lists](ToolError::earlier_attempts) the others.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -39,19 +38,19 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Pauses of up to 200 ms before the second attempt, and up to 20 s before later ones.
+    /// Creates the middleware with pauses of up to 200 ms before the second attempt, and up to 20 s before later ones.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how long the first pause is at most, and how long any is.
+    /// Sets the longest first pause, and the longest of all.
     #[must_use]
     pub fn with_pauses(self, first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// The pause after this many attempts.
+    /// Returns the pause after this many attempts.
     fn pause(&self, attempts: u32) -> Duration {
         let doubled = 1_u32.checked_shl(attempts - 1).unwrap_or(u32::MAX);
         let bound = self.first.saturating_mul(doubled).min(self.longest);
@@ -65,13 +64,13 @@ impl Middleware for Retry {
         let mut earlier = Vec::new();
         for attempts in 1..=most {
             let error = match next.clone().run(request.clone()).await {
-                Err(error) if may_be_tried_again(&request.definition().metadata, &error) => error,
+                Err(error) if is_retryable(&request.definition().metadata, &error) => error,
                 Err(error) => return Err(error.with_earlier_attempts(earlier)),
                 outcome => return outcome,
             };
             let pause = self.pause(attempts);
-            if let Some(teller) = request.context().teller() {
-                teller.retried(attempts, &error, pause);
+            if let Some(emitter) = request.context().emitter() {
+                emitter.retried(attempts, &error, pause);
             }
             earlier.push(error);
             sleep(pause).await;
@@ -80,12 +79,12 @@ impl Middleware for Retry {
     }
 }
 
-fn may_be_tried_again(metadata: &ToolMetadata, error: &ToolError) -> bool {
+fn is_retryable(metadata: &ToolMetadata, error: &ToolError) -> bool {
     let harmless = metadata.idempotent.or(metadata.read_only) == Some(true);
     error.is_retryable() || harmless && matches!(error.kind(), ErrorKind::Failed | ErrorKind::TimedOut)
 }
 
-/// A number from 0 to 1. The standard library has no other source of randomness.
+/// Returns a random number from 0 to 1. The standard library has no other source of randomness.
 fn random_fraction() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     #[expect(clippy::cast_precision_loss, reason = "32 bits fit")]

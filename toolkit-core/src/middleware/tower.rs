@@ -1,4 +1,4 @@
-//! A layer of `tower` as middleware.
+//! `tower` layers as middleware.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::ToolError;
@@ -12,12 +12,11 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// A layer of `tower` as [`Middleware`].
+/// A `tower` layer as [`Middleware`].
 ///
-/// The layer makes one service when this is made, and each call goes through a clone of it. So what the clones
-/// share holds for all calls, such as the places of `ConcurrencyLimitLayer`; a service that cannot be cloned needs
-/// `tower::buffer` around it. An error of a layer that is a [`ToolError`] stays what it is; of any other, the model
-/// reads the text.
+/// The layer creates one service, and each call goes through a clone of it. State that the clones share, such as
+/// the permits of `ConcurrencyLimitLayer`, applies to all calls. A service that cannot be cloned needs
+/// `tower::buffer`. A [`ToolError`] of a layer is kept; of other errors, the model reads the text.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,7 +31,7 @@ use tower_service::Service;
 pub struct TowerMiddleware<S>(Mutex<S>);
 
 impl<S> TowerMiddleware<S> {
-    /// The layer around whatever comes after it.
+    /// Creates the middleware from a layer.
     #[must_use]
     pub fn new(layer: impl Layer<NextService, Service = S>) -> Self {
         Self(Mutex::new(layer.layer(NextService(()))))
@@ -47,7 +46,7 @@ where
 {
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
         let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        poll_fn(|waker| service.poll_ready(waker)).await.map_err(tool_error)?;
+        poll_fn(|cx| service.poll_ready(cx)).await.map_err(tool_error)?;
         service.call(ServiceRequest { request, next }).await.map_err(tool_error)
     }
 }
@@ -65,16 +64,16 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
     }
 }
 
-/// What goes through the layers: a call, and the way that is left to its tool.
+/// The request of the layers: a call, and the rest of its path to the tool.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The way that is left.
+    /// The rest of the path.
     pub next: Next,
 }
 
-/// The innermost service: it goes on to the next middleware, or to the tool.
+/// The innermost service, which calls the next middleware or the tool.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

@@ -1,56 +1,81 @@
-//! Where the full text of a result goes of which the model gets only a part.
+//! Sinks: where the full texts of truncated results go.
 
 use crate::call::CallId;
 use std::error::Error;
+use std::pin::Pin;
 
-/// The full text of a result of which the model gets only a part.
-#[derive(Debug, Clone, Copy)]
+/// The full text of a truncated result.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct FullOutput<'a> {
+pub struct FullOutput {
     /// The name of the tool.
-    pub tool: &'a str,
+    pub tool: String,
     /// The provider's id of the call; `None` for a call that the program made itself.
-    pub call_id: Option<&'a CallId>,
-    /// The text. Several contents are divided by a line break.
-    pub text: &'a str,
+    pub call_id: Option<CallId>,
+    /// The text. Line breaks separate several contents.
+    pub text: String,
     /// Whether the text is JSON.
     pub is_json: bool,
 }
 
-/// Keeps the full text of results of which the model gets only a part. Closures are sinks too.
+/// Stores the full texts of truncated results. Closures that return a future are sinks, too.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
 /// use toolkit::ToolOutput;
 /// use toolkit::output::{FullOutput, Truncation};
 ///
-/// let kept = Arc::new(Mutex::new(Vec::new()));
-/// let shelf = kept.clone();
-/// let truncation = Truncation::new(60).with_sink(move |full: &FullOutput<'_>| {
-///     let mut kept = shelf.lock().map_err(|_| "the shelf is broken")?;
-///     kept.push(full.text.to_owned());
-///     Ok(format!("shelf {}", kept.len()))
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let stored = Arc::new(Mutex::new(Vec::new()));
+/// let shelf = stored.clone();
+/// let truncation = Truncation::new(60).with_sink(move |full: FullOutput| {
+///     let mut shelf = shelf.lock().unwrap();
+///     shelf.push(full.text);
+///     std::future::ready(Ok(format!("shelf {}", shelf.len())))
 /// });
-/// let output = truncation.apply("read", None, ToolOutput::text("x".repeat(100)));
+/// let output = truncation.apply("read", None, ToolOutput::text("x".repeat(100))).await;
 /// assert_eq!(output.to_text(), "xxxx\n... (truncated 92 chars, full output: shelf 1) ...\nxxxx");
-/// assert_eq!(kept.lock().unwrap()[0].len(), 100);
+/// assert_eq!(stored.lock().unwrap()[0].len(), 100);
+/// # });
 /// ```
-pub trait OutputSink: Send + Sync {
-    /// Keeps the text and returns where it is, in words that help the model: a path, an address, a number
-    /// that another tool takes.
+pub trait OutputSink: Send + Sync + 'static {
+    /// Stores the text and returns its place, in words that help the model: a path, an address, a number that
+    /// another tool takes.
     ///
-    /// It is called on the task of the call, so what takes long belongs on a thread of its own.
+    /// Cancelling the call drops the future.
     ///
     /// # Errors
-    /// Why the text could not be kept. The call does not fail for it; the result says that the rest is lost.
-    fn keep(&self, full: &FullOutput<'_>) -> Result<String, Box<dyn Error + Send + Sync>>;
+    /// Why the text could not be stored. The call does not fail; its result says that the rest is lost.
+    fn store(
+        &self,
+        full: FullOutput,
+    ) -> impl Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send;
 }
 
-impl<F> OutputSink for F
+impl<F, Fut> OutputSink for F
 where
-    F: Fn(&FullOutput<'_>) -> Result<String, Box<dyn Error + Send + Sync>> + Send + Sync,
+    F: Fn(FullOutput) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send,
 {
-    fn keep(&self, full: &FullOutput<'_>) -> Result<String, Box<dyn Error + Send + Sync>> {
+    fn store(
+        &self,
+        full: FullOutput,
+    ) -> impl Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send {
         self(full)
+    }
+}
+
+/// The boxed future of a text's place.
+pub(super) type PlaceFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+
+/// A sink of any type.
+pub(super) trait DynSink: Send + Sync {
+    fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_>;
+}
+
+impl<S: OutputSink> DynSink for S {
+    fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_> {
+        Box::pin(self.store(full))
     }
 }

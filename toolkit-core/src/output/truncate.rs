@@ -1,18 +1,20 @@
-//! Keeping results short.
+//! Truncation of long results.
 
 mod cut;
 
-use super::sink::{FullOutput, OutputSink};
+use super::sink::{DynSink, FullOutput, OutputSink};
 use super::{Content, ToolOutput};
 use crate::call::CallId;
 use crate::error::ToolError;
 use cut::Plan;
 use std::borrow::Cow;
 use std::fmt;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::Poll;
 
-/// Which part of a text that is too long stays.
+/// The part of a long text that is kept.
 ///
 /// ```
 /// use toolkit::output::TruncationStrategy;
@@ -34,8 +36,8 @@ pub enum TruncationStrategy {
 }
 
 impl TruncationStrategy {
-    /// At most `limit` characters of the text, counted with the words that say how many are missing. Where
-    /// these have no room, `…` says that there was more.
+    /// Returns at most `limit` characters of the text, including a note about the number of missing ones. Where the
+    /// note has no room, `…` takes its place.
     #[must_use]
     pub fn cut(self, text: &str, limit: usize) -> Cow<'_, str> {
         let total = text.chars().count();
@@ -47,66 +49,67 @@ impl TruncationStrategy {
     }
 }
 
-/// How results are kept short.
+/// The truncation of long results.
 ///
-/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) goes before the limit that is
-/// set here. Limits count characters (Unicode scalar values), over all texts of a result together, with
-/// the words that say what is missing. Pictures, sounds, files and links stay and do not count. JSON of which
-/// a part is missing is no JSON any more and becomes text. The [structured](ToolOutput::structured) value,
-/// which is for the program, stays whole.
+/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) precedes the limit set here. Limits count
+/// characters (Unicode scalar values), over all texts of a result together, including the note about the missing
+/// part. Media and links are kept and do not count. Truncated JSON becomes text. The
+/// [structured](ToolOutput::structured) value, which is for the program, stays whole.
 ///
 /// ```
 /// use toolkit::ToolOutput;
 /// use toolkit::output::Truncation;
 ///
-/// let output = Truncation::new(50).apply("read", None, ToolOutput::text("x".repeat(100)));
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let output = Truncation::new(50).apply("read", None, ToolOutput::text("x".repeat(100))).await;
 /// assert_eq!(output.to_text(), "xxxxxxxxxx\n... (truncated 80 chars) ...\nxxxxxxxxxx");
+/// # });
 /// ```
 #[derive(Clone, Default)]
 pub struct Truncation {
     limit: Option<usize>,
     strategy: TruncationStrategy,
-    sink: Option<Arc<dyn OutputSink>>,
+    sink: Option<Arc<dyn DynSink>>,
 }
 
 impl Truncation {
-    /// Results have at most so many characters. With [`Truncation::default`], only tools that set a limit
-    /// themselves have one.
+    /// Creates a truncation of all results to `limit` characters. [`Truncation::default`] truncates only results of
+    /// tools with a limit of their own.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
 
-    /// Sets which part of a text stays.
+    /// Sets the part of a text that is kept.
     #[must_use]
     pub fn with_strategy(mut self, strategy: TruncationStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// Sets what keeps the full texts. The model is told where they are.
+    /// Sets the sink of the full texts. The model reads their places.
     #[must_use]
-    pub fn with_sink(mut self, sink: impl OutputSink + 'static) -> Self {
+    pub fn with_sink(mut self, sink: impl OutputSink) -> Self {
         self.sink = Some(Arc::new(sink));
         self
     }
 
-    /// The limit of a tool that may have one of its own.
+    /// Returns the limit of a tool, whose own goes first.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }
 
-    /// The output of a call of this tool, as short as the limit demands.
-    #[must_use]
-    pub fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
+    /// Truncates the output of a call.
+    #[must_use = "the output is in the future"]
+    pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
-            Some(limit) => self.shorten(limit, tool, call_id, output),
+            Some(limit) => self.shorten(limit, tool, call_id, output).await,
             None => output,
         }
     }
 
-    /// The output in at most `limit` characters.
-    pub(crate) fn shorten(
+    /// Truncates an output to `limit` characters.
+    pub(crate) async fn shorten(
         &self,
         limit: usize,
         tool: &str,
@@ -114,7 +117,7 @@ impl Truncation {
         mut output: ToolOutput,
     ) -> ToolOutput {
         let lengths: Vec<usize> = output.content().iter().filter_map(text_of).map(str::len).collect();
-        // Bytes are at least as many as characters, and known without counting.
+        // A text has at least as many bytes as characters, and bytes need no counting.
         if lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1) <= limit {
             return output;
         }
@@ -125,7 +128,7 @@ impl Truncation {
             return output;
         }
         let is_json = matches!(output.content(), [Content::Json(_)]);
-        let note = self.note(&FullOutput { tool, call_id, text: &texts.join("\n"), is_json });
+        let note = self.note(tool, call_id, || texts.join("\n"), is_json).await;
         let plan = Plan::new(total, limit.saturating_sub(between), self.strategy, &note);
         let mut start = 0;
         output.change_content(|content| {
@@ -142,8 +145,8 @@ impl Truncation {
         output
     }
 
-    /// The error with a message of at most `limit` characters.
-    pub(crate) fn shorten_error(
+    /// Truncates the message of an error to `limit` characters.
+    pub(crate) async fn shorten_error(
         &self,
         limit: usize,
         tool: &str,
@@ -154,7 +157,7 @@ impl Truncation {
         if total <= limit {
             return error;
         }
-        let note = self.note(&FullOutput { tool, call_id, text: error.message(), is_json: false });
+        let note = self.note(tool, call_id, || error.message().to_owned(), false).await;
         let cut = Plan::new(total, limit, self.strategy, &note).cut(error.message(), 0, total, total);
         match cut {
             Some(message) => error.with_message(message),
@@ -162,18 +165,36 @@ impl Truncation {
         }
     }
 
-    /// Has the sink keep the text, and says where it is.
-    fn note(&self, full: &FullOutput<'_>) -> String {
+    /// Stores the full text and returns the note about its place.
+    async fn note(
+        &self,
+        tool: &str,
+        call_id: Option<&CallId>,
+        text: impl FnOnce() -> String,
+        is_json: bool,
+    ) -> String {
         let Some(sink) = &self.sink else { return String::new() };
+        let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text: text(), is_json };
         // A sink is the program's code; its panic must not cost the call its result.
-        match catch_unwind(AssertUnwindSafe(|| sink.keep(full))) {
-            Ok(Ok(place)) => format!(", full output: {place}"),
-            Ok(Err(_)) | Err(_) => ", the full output could not be kept".to_owned(),
+        let stored = match catch_unwind(AssertUnwindSafe(|| sink.store_boxed(full))) {
+            Ok(mut future) => {
+                poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+                    Ok(Poll::Ready(stored)) => Poll::Ready(stored.ok()),
+                    Ok(Poll::Pending) => Poll::Pending,
+                    Err(_) => Poll::Ready(None),
+                })
+                .await
+            }
+            Err(_) => None,
+        };
+        match stored {
+            Some(place) => format!(", full output: {place}"),
+            None => ", the full output could not be kept".to_owned(),
         }
     }
 }
 
-/// What of a content counts.
+/// Returns the text of a content, which counts.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -3,14 +3,16 @@
 use super::ToolRegistry;
 use crate::call::RawArguments;
 use crate::error::BuildProblem;
-use crate::tool::{REASON, Tool, ToolDefinition, asks_for_reason, part_reason, takes_reason_itself};
+use crate::tool::{
+    CALL_REASON, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+};
 use std::borrow::Cow;
 
 impl ToolRegistry {
     /// Asks the model for the reason of each call, in an extra argument `call_reason`.
     ///
     /// The argument is published with every tool that does not [opt out](crate::ToolMetadata::call_reason), and removed
-    /// before the tool sees its arguments; [`ToolResult::reason`](crate::ToolResult::reason) holds it. Models choose
+    /// before the tool sees its arguments; [`ToolResult::call_reason`](crate::ToolResult::call_reason) holds it. Models choose
     /// tools better when asked ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
@@ -36,27 +38,27 @@ impl ToolRegistry {
 
     /// Splits the reason off the arguments.
     #[inline]
-    pub(crate) fn part_reason<'a>(
+    pub(crate) fn split_call_reason<'a>(
         &self,
         definition: &ToolDefinition,
         arguments: &'a str,
     ) -> (Cow<'a, str>, Option<String>) {
-        if asks_for_reason(definition, self.call_reason)
-            && let Some(parted) = part_reason(arguments)
+        if asks_for_call_reason(definition, self.call_reason)
+            && let Some(split) = split_call_reason(arguments)
         {
-            return (Cow::Owned(parted.arguments), parted.reason);
+            return (Cow::Owned(split.arguments), split.call_reason);
         }
         (Cow::Borrowed(arguments), None)
     }
 
     /// Splits the reason off owned arguments.
     #[inline]
-    pub(crate) fn part_reason_owned(
+    pub(crate) fn split_call_reason_owned(
         &self,
         definition: &ToolDefinition,
         arguments: RawArguments,
     ) -> (RawArguments, Option<String>) {
-        match self.part_reason(definition, arguments.as_str()) {
+        match self.split_call_reason(definition, arguments.as_str()) {
             (Cow::Owned(rest), reason) => (rest.into(), reason),
             (Cow::Borrowed(_), _) => (arguments, None),
         }
@@ -65,11 +67,11 @@ impl ToolRegistry {
     /// Returns a problem for each tool with a parameter of the reason's name.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
-            asks_for_reason(definition, self.call_reason) && takes_reason_itself(definition)
+            asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
         };
         self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
             tool: definition.name.to_string(),
-            parameter: REASON,
+            parameter: CALL_REASON,
             defined_at: definition.metadata.defined_at,
         })
     }

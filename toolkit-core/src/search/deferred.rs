@@ -2,7 +2,7 @@
 
 use crate::args::with_members;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::tool::{REASON, Tool, asks_for_reason};
+use crate::tool::{CALL_REASON, Tool, asks_for_call_reason};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -49,10 +49,10 @@ impl DeferredCall {
         let definition = tool.definition();
         let has = |name: &str| {
             let properties = definition.parameters.get("properties").and_then(Value::as_object);
-            properties.is_some_and(|own| own.contains_key(name)) || tool.parameter_named(name).is_some()
+            properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
         };
-        let asks = asks_for_reason(definition, asked);
-        let is_reason = |name: &str| (asked || asks) && name == REASON && !has(REASON);
+        let asks = asks_for_call_reason(definition, asked);
+        let is_reason = |name: &str| (asked || asks) && name == CALL_REASON && !has(CALL_REASON);
         let (mut reasons, mut members): (Vec<Member>, Vec<Member>) =
             self.members.into_iter().partition(|(name, _)| is_reason(name));
         if !asks {

@@ -1,8 +1,8 @@
-//! A tool that is shown otherwise than it shows itself.
+//! Adapted tools: another name, description, metadata or arguments for the same tool.
 
 use super::arguments::Arguments;
-use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata, lane_value};
-use crate::context::{StateNeed, ToolContext};
+use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
+use crate::context::ToolContext;
 use crate::error::BuildError;
 use crate::name::ToolName;
 use std::fmt;
@@ -30,64 +30,65 @@ pub struct AdaptedTool {
 }
 
 impl AdaptedTool {
-    /// The tool as it shows itself.
+    /// Wraps a tool without changes.
     #[must_use]
     pub fn new(tool: impl Tool + 'static) -> Self {
         Self::of(Arc::new(tool))
     }
 
-    /// Like [`new`](Self::new), with a tool that is shared already.
+    /// Wraps a shared tool without changes.
     #[must_use]
     pub fn of(tool: Arc<dyn Tool>) -> Self {
         Self { definition: tool.definition().clone(), tool, arguments: None }
     }
 
-    /// Replaces the name.
+    /// Sets the name.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         self.definition.name = name;
         self
     }
 
-    /// Replaces the description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.definition.description = description.into();
         self
     }
 
-    /// Changes the metadata. What happens to unknown arguments, and whether values are coerced, the tool itself
-    /// decides.
+    /// Changes the metadata. The wrapped tool keeps its treatment of unknown arguments and coercion.
     #[must_use]
     pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         self.definition.metadata = change(self.definition.metadata);
         self
     }
 
-    /// Shows some of the arguments otherwise, see [`ArgumentTransform`]. The schema changes accordingly, and a call's
-    /// arguments are rewritten before the tool reads them; all that is not changed stays as the model wrote it.
-    /// Messages about arguments use the names that the model knows, and say nothing about values that it does
-    /// not give. A hidden argument cannot be given, whatever the model writes.
+    /// Transforms arguments: renamed, hidden, with other descriptions or defaults, see [`ArgumentTransform`].
     ///
-    /// What looks at the arguments before the tool does, such as [`Permissions`](crate::middleware::Permissions), sees them as
-    /// the model wrote them. The [lane](ToolMetadata::lane) stays what it is for the tool: calls of the tool and
-    /// of its views wait for each other.
+    /// The schema changes accordingly, and a call's arguments are rewritten before the tool reads them; the rest stays as
+    /// the model wrote it. Messages use the names that the model knows and omit values that it does not give. A model
+    /// cannot give a hidden argument.
+    ///
+    /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model wrote them. The
+    /// [lane](ToolMetadata::lane) is that of the wrapped tool: calls of the tool and of its adaptations wait for each
+    /// other.
     ///
     /// # Errors
-    /// [`BuildError`] with everything that cannot be: an argument that the tool does not have, with the nearest
-    /// names; a name that another argument has; a value that the argument's schema refuses; an
-    /// argument without a value that the tool cannot do without.
+    /// [`BuildError`] with every unknown argument and the nearest names, every name that is taken, every value that the
+    /// schema refuses, and every hidden argument that the tool requires.
     pub fn with_arguments(
         self,
         changes: impl IntoIterator<Item = ArgumentTransform>,
     ) -> Result<Self, BuildError> {
         let changes = changes.into_iter().collect();
-        // A view of a view: the names are those of the first.
+        // Transforming twice: the second transform uses the names of the first.
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         view.definition.parameters = schema;
+        view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
+        arguments.adapt_aliases(&mut view.definition.aliases);
         if arguments.differ() {
-            // The free text of a custom tool is its argument `input`.
+            // A custom tool's free text is its argument `input`.
             view.definition.kind = ToolKind::Function;
         }
         let examples = &mut view.definition.metadata.input_examples;
@@ -107,29 +108,6 @@ impl Tool for AdaptedTool {
             Some(changed) => changed.call(&*self.tool, arguments, context),
             None => self.tool.call(arguments, context),
         }
-    }
-
-    fn parameter_named(&self, name: &str) -> Option<&str> {
-        match &self.arguments {
-            Some(changed) => changed.parameter_named(&*self.tool, name),
-            None => self.tool.parameter_named(name),
-        }
-    }
-
-    fn lane_value(&self, arguments: &str) -> Option<String> {
-        if self.definition.metadata.lane != self.tool.definition().metadata.lane {
-            // A lane of the view's own.
-            let parameter = |name: &str| self.parameter_named(name).map(str::to_owned);
-            return lane_value(&self.definition, parameter, arguments);
-        }
-        match &self.arguments {
-            Some(changed) => changed.lane_value(&*self.tool, arguments),
-            None => self.tool.lane_value(arguments),
-        }
-    }
-
-    fn state_needs(&self) -> &[StateNeed] {
-        self.tool.state_needs()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is to be changed about one argument of a tool.
+//! Transforms of one argument.
 
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -6,13 +6,13 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// Finds a value when a call is made.
+/// Computes a value for a call.
 pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync;
 
-/// How one argument of a tool is shown to the model, and where its value comes from; for
-/// [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments).
+/// A transform of one argument for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments): its name,
+/// description and visibility for the model, and the source of its value.
 ///
-/// What is not said stays as the tool has it.
+/// Unset parts stay as the tool has them.
 ///
 /// ```
 /// use serde_json::json;
@@ -43,7 +43,7 @@ pub struct ArgumentTransform {
     pub(super) hidden: bool,
 }
 
-/// Where a value comes from that the model does not give.
+/// The source of a value that the model does not give.
 #[derive(Clone)]
 pub(super) enum Supply {
     Fixed(Value),
@@ -51,7 +51,7 @@ pub(super) enum Supply {
 }
 
 impl ArgumentTransform {
-    /// Changes nothing about the argument of this name yet.
+    /// Creates a transform of the named argument, without changes.
     #[must_use]
     pub fn of(argument: impl Into<String>) -> Self {
         Self {
@@ -64,28 +64,28 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets the name that the model uses.
+    /// Sets the name for the model.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Sets what the model reads about the argument.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Lets the model leave the argument out; the tool then gets this value. The schema shows it.
+    /// Sets the default for an absent argument, which the schema publishes.
     #[must_use]
     pub fn with_default(mut self, value: impl Into<Value>) -> Self {
         self.supply = Some(Supply::Fixed(value.into()));
         self
     }
 
-    /// Lets the model leave the argument out; the tool then gets what the function finds for this call.
+    /// Sets a function that computes the default for an absent argument.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -95,32 +95,30 @@ impl ArgumentTransform {
         self
     }
 
-    /// Demands the argument of the model, also where the tool could do without.
+    /// Makes the argument required, even if the tool treats it as optional.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Hides the argument from the model; the tool does without.
+    /// Hides the argument from the model; the tool runs without it.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Hides the argument from the model; the tool always gets this value.
+    /// Hides the argument from the model and fixes its value.
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()
     }
 
-    /// Hides the argument from the model; the tool always gets what the function finds for the call, for
-    /// instance in its [state](ToolContext::state) or its [session](ToolContext::session). An error of the function
-    /// is the result of the call.
+    /// Hides the argument from the model and computes its value for each call, for instance from the
+    /// [state](ToolContext::state) or the [session](ToolContext::session).
     ///
-    /// What is decided from the arguments before the tool runs, such as whether a result is cached, is decided
-    /// without the value.
+    /// An error of the function is the result of the call. Middleware, such as a cache, does not see the value.
     ///
     /// ```
     /// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
@@ -154,7 +152,7 @@ impl ArgumentTransform {
 
 impl fmt::Debug for ArgumentTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values that the program gives may be secrets.
+        // The program's values may be secrets.
         f.debug_struct("ArgumentTransform")
             .field("argument", &self.argument)
             .field("name", &self.name)

@@ -1,4 +1,4 @@
-//! The arguments of a tool as a view shows them, and as the tool knows them.
+//! Transformed arguments: between the names of the model and those of the tool.
 
 mod definitions;
 mod errors;
@@ -7,6 +7,7 @@ mod schema;
 mod text;
 
 use super::argument::Supply;
+use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
 use crate::error::{BuildError, BuildProblem, nearest, one_of};
 use crate::schema::describe;
@@ -15,56 +16,56 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What is different about the arguments of a tool.
+/// The transforms of a tool's arguments.
 #[derive(Clone)]
 pub(super) struct Arguments(Arc<Inner>);
 
 struct Inner {
     changes: Vec<Change>,
-    /// All arguments, by the tool's own names.
+    /// All arguments, by the tool's names.
     names: BTreeSet<String>,
     unknown: Unknown,
 }
 
-/// What becomes of an argument under a name that the tool has and the model is not shown.
+/// The treatment of an argument under a name that the tool has and the model does not see.
 #[derive(Clone, Copy)]
 enum Unknown {
-    /// The tool refuses names that it does not have: it gets one of these, so that all faults are told at once.
+    /// The tool refuses unknown names: it gets one, so that all violations are reported together.
     LeftToTool,
     Refused,
     Ignored,
 }
 
-/// One argument that is shown otherwise.
+/// The transform of one argument.
 struct Change {
-    /// The tool's own name for it.
+    /// The tool's name of the argument.
     argument: String,
-    /// The model's name for it; `None` if it is hidden.
+    /// The model's name of the argument; `None` if it is hidden.
     shown_as: Option<String>,
     description: Option<String>,
-    /// Where the value comes from that the model does not give.
+    /// The source of a value that the model does not give.
     supply: Option<Supply>,
     required: bool,
     takes_null: bool,
 }
 
-/// What a name means that the model uses.
+/// The meaning of a name that the model uses.
 enum Meaning<'a> {
-    /// The argument that is shown under the name.
+    /// A transformed argument under its name for the model.
     Changed(&'a Change),
-    /// An argument that the tool knows under the name.
+    /// An unchanged argument of the tool.
     Own,
-    /// Nothing that the model is shown, though the tool has an argument of the name.
+    /// An argument of the tool that the model does not see under this name.
     NotShown,
-    /// Nothing.
+    /// No argument.
     Nothing,
 }
 
 impl Arguments {
-    /// Works out what is different, and the schema that the model sees.
+    /// Checks the transforms and applies them to the schema.
     ///
     /// # Errors
-    /// [`BuildError`] with everything that cannot be.
+    /// [`BuildError`] with every impossible transform.
     pub(super) fn new(
         definition: &ToolDefinition,
         transforms: Vec<ArgumentTransform>,
@@ -130,12 +131,12 @@ impl Arguments {
         Ok((Self(Arc::new(Inner { changes, names, unknown })), schema))
     }
 
-    /// Whether the model sees other arguments than the tool has.
+    /// Returns whether the model sees other names than the tool has.
     pub(super) fn differ(&self) -> bool {
         self.0.changes.iter().any(Change::is_renamed)
     }
 
-    /// Arguments of the tool, by the names that the model uses, without what it does not see.
+    /// Renames the members of arguments for the model and drops the hidden ones.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
         let shown = members.into_iter().filter_map(|(name, value)| match self.0.change(&name) {
@@ -145,13 +146,29 @@ impl Arguments {
         Value::Object(shown.collect())
     }
 
-    /// The name in the schema of the argument that the model gives under a name.
-    pub(super) fn parameter_named<'a>(&'a self, tool: &'a dyn Tool, name: &str) -> Option<&'a str> {
-        match self.0.meaning(tool, name) {
-            Meaning::Changed(change) => change.shown_as.as_deref(),
-            Meaning::Own => tool.parameter_named(name),
-            Meaning::NotShown | Meaning::Nothing => None,
-        }
+    /// Returns the lane argument as the model gives it. `definition` is the one before the changes.
+    pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
+        let argument = definition.lane_argument()?;
+        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.0.change(name)) else {
+            return Some(argument);
+        };
+        let default = match &change.supply {
+            Some(Supply::Fixed(value)) => Some(value.clone()),
+            _ => argument.default,
+        };
+        let takes_null = change.takes_null && argument.takes_null;
+        Some(LaneArgument { shown_as: change.shown_as.clone(), default, takes_null, ..argument })
+    }
+
+    /// Keeps the aliases that the model may still use.
+    pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
+        let is_shown =
+            |alias: &str| self.0.changes.iter().any(|change| change.shown_as.as_deref() == Some(alias));
+        aliases.retain(|alias, argument| {
+            !self.0.names.contains(alias)
+                && !is_shown(alias)
+                && self.0.change(argument).is_none_or(|change| !change.is_renamed())
+        });
     }
 }
 
@@ -164,17 +181,18 @@ impl Inner {
         if let Some(change) = self.changes.iter().find(|change| change.shown_as.as_deref() == Some(name)) {
             return Meaning::Changed(change);
         }
-        let own = self.names.get(name).map(String::as_str).or_else(|| tool.parameter_named(name));
+        let own =
+            self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
         match own.map(|own| self.change(own)) {
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
-            // Another name that the tool has for it.
+            // An alias of the tool.
             Some(Some(change)) if !change.is_renamed() => Meaning::Changed(change),
             Some(Some(_)) => Meaning::NotShown,
         }
     }
 
-    /// The names that the model may use.
+    /// Returns the names that the model may use.
     fn shown(&self) -> impl Iterator<Item = &str> {
         self.names.iter().filter_map(|name| match self.change(name) {
             Some(change) => change.shown_as.as_deref(),
@@ -182,10 +200,10 @@ impl Inner {
         })
     }
 
-    /// A name that the tool does not have, in the place of one that the model is not shown.
+    /// Returns a name unknown to the tool, in the place of one that the model does not see.
     fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
         let mut other = format!("{name}_");
-        while self.names.contains(&other) || tool.parameter_named(&other).is_some() {
+        while self.names.contains(&other) || tool.definition().parameter_named(&other).is_some() {
             other.push('_');
         }
         other
@@ -193,12 +211,12 @@ impl Inner {
 }
 
 impl Change {
-    /// Whether the model does not know the argument by the tool's name.
+    /// Returns whether the model knows the argument by another name, or not at all.
     fn is_renamed(&self) -> bool {
         self.shown_as.as_ref() != Some(&self.argument)
     }
 
-    /// The value that the tool always gets, if it is known.
+    /// Returns the value of a fixed argument.
     fn only_value(&self) -> Option<&Value> {
         match (&self.shown_as, &self.supply) {
             (None, Some(Supply::Fixed(value))) => Some(value),
@@ -206,7 +224,7 @@ impl Change {
         }
     }
 
-    /// The schema of the argument as the model sees it.
+    /// Returns the schema of the argument for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,
@@ -230,7 +248,7 @@ fn takes(root: &Value, argument: &str, value: &Value) -> bool {
     demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
 }
 
-/// What stands against a change of one argument.
+/// Returns the faults of one transform.
 fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
     let ToolDefinition { parameters: root, metadata, .. } = definition;
     let ArgumentTransform { argument, name, description, supply, required, hidden } = transform;

@@ -1,4 +1,4 @@
-//! The reason that the model gives for a call, as an argument that no tool sees.
+//! The call reason: the model's rationale, as an argument that no tool sees.
 
 use super::{ToolDefinition, ToolKind};
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -8,19 +8,20 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The name of the argument.
-pub(crate) const REASON: &str = "call_reason";
+pub(crate) const CALL_REASON: &str = "call_reason";
 
-/// Whether the model is asked for its reason: the tool says so, or `by_default` where it says nothing. Arguments
-/// that are no object have no place for it.
-pub(crate) fn asks_for_reason(definition: &ToolDefinition, by_default: bool) -> bool {
+/// Returns whether the model is asked for the call reason: by the tool's setting, else `by_default`.
+///
+/// Arguments that are not an object have no place for it.
+pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
     definition.metadata.call_reason.unwrap_or(by_default)
         && definition.kind == ToolKind::Function
         && (properties(definition).is_some() || definition.parameters.get("type") == Some(&"object".into()))
 }
 
-/// Whether the tool has a parameter of its own under the name.
-pub(crate) fn takes_reason_itself(definition: &ToolDefinition) -> bool {
-    properties(definition).is_some_and(|properties| properties.contains_key(REASON))
+/// Returns whether the tool has a parameter of its own under the name.
+pub(crate) fn has_call_reason_parameter(definition: &ToolDefinition) -> bool {
+    properties(definition).is_some_and(|properties| properties.contains_key(CALL_REASON))
 }
 
 fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
@@ -32,7 +33,7 @@ impl ToolDefinition {
     /// `by_default` where the tool says nothing.
     #[must_use]
     pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
-        if !asks_for_reason(self, by_default) || takes_reason_itself(self) {
+        if !asks_for_call_reason(self, by_default) || has_call_reason_parameter(self) {
             return Cow::Borrowed(self);
         }
         let mut augmented = self.clone();
@@ -40,7 +41,7 @@ impl ToolDefinition {
             let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
             if let Value::Object(properties) = properties {
                 properties.insert(
-                    REASON.to_owned(),
+                    CALL_REASON.to_owned(),
                     json!({
                         "type": "string",
                         "description": "Why you chose this tool and what you expect from it.",
@@ -52,34 +53,34 @@ impl ToolDefinition {
     }
 }
 
-/// Arguments without the reason, and the reason.
+/// Arguments split from the call reason.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Parted {
+pub(crate) struct SplitArguments {
     pub(crate) arguments: String,
-    /// `None` if it is `null`. One that is no text stays as it was written.
-    pub(crate) reason: Option<String>,
+    /// `None` for `null`. A reason that is not a string stays as JSON text.
+    pub(crate) call_reason: Option<String>,
 }
 
-/// Takes the reason out of the arguments; all others stay as the model wrote them. `None` if there is no
-/// reason, or the text is not that of an object.
-pub(crate) fn part_reason(text: &str) -> Option<Parted> {
-    // Nearly always the name stands there as it is; only then, or if it may be escaped, is the text read.
-    if !text.contains(REASON) && !text.contains('\\') {
+/// Splits the call reason off; the other arguments stay as the model wrote them. `None` if there is no call reason,
+/// or the text is not an object.
+pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
+    // The text is parsed only if it holds the name, or an escape that may spell it.
+    if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
     if text.trim_start().starts_with('"') {
         // Some models write the object into a string.
         let inner: String = serde_json::from_str(text).ok()?;
-        return part_members(&inner);
+        return split_members(&inner);
     }
-    part_members(text)
+    split_members(text)
 }
 
-fn part_members(text: &str) -> Option<Parted> {
+fn split_members(text: &str) -> Option<SplitArguments> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let members = deserializer.deserialize_map(Members).ok()?;
     deserializer.end().ok()?;
-    if !members.iter().any(|(name, _)| name == REASON) {
+    if !members.iter().any(|(name, _)| name == CALL_REASON) {
         return None;
     }
     let mut reason = None;
@@ -87,11 +88,11 @@ fn part_members(text: &str) -> Option<Parted> {
     let mut arguments = text.get(..end)?.to_owned();
     let mut is_first = true;
     for (name, value) in members {
-        // The value is borrowed from the text, so where it stands is known.
+        // The value borrows from the text, so its place is known.
         let value_end = value.as_ptr().addr() - text.as_ptr().addr() + value.len();
         let member = text.get(end..value_end)?;
         end = value_end;
-        if name == REASON {
+        if name == CALL_REASON {
             reason = read_reason(value);
         } else if is_first {
             arguments.push_str(member.trim_start().trim_start_matches(','));
@@ -101,7 +102,7 @@ fn part_members(text: &str) -> Option<Parted> {
         }
     }
     arguments.push_str(text.get(end..)?);
-    Some(Parted { arguments, reason })
+    Some(SplitArguments { arguments, call_reason: reason })
 }
 
 fn read_reason(value: &str) -> Option<String> {
@@ -112,7 +113,7 @@ fn read_reason(value: &str) -> Option<String> {
     }
 }
 
-/// The names and the values as they are written, in their order.
+/// The names and the unparsed values, in their order.
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
@@ -138,12 +139,13 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, arguments: &str, reason: Option<&str>) {
-        let expected = Parted { arguments: arguments.to_owned(), reason: reason.map(str::to_owned) };
-        assert_eq!(part_reason(text), Some(expected));
+        let expected =
+            SplitArguments { arguments: arguments.to_owned(), call_reason: reason.map(str::to_owned) };
+        assert_eq!(split_call_reason(text), Some(expected));
     }
 
     #[test]
-    fn the_others_stay_as_they_were_written() {
+    fn other_arguments_stay_as_they_were_written() {
         check(r#"{"call_reason":"x"}"#, "{}", Some("x"));
         check(r#"{"a": 1.0,"call_reason": "x"}"#, r#"{"a": 1.0}"#, Some("x"));
         check(r#"{"call_reason": "x" , "a": 1e3}"#, r#"{ "a": 1e3}"#, Some("x"));
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_none_is_left_alone() {
+    fn arguments_without_a_call_reason_are_left_alone() {
         for text in [
             "",
             "null",
@@ -165,13 +167,13 @@ mod tests {
             r#"{"call_reason": "x"} and more"#,
             r#""call_reason""#,
         ] {
-            assert_eq!(part_reason(text), None, "{text}");
+            assert_eq!(split_call_reason(text), None, "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_reason_anywhere_changes_nothing_else(
+        fn splitting_a_call_reason_changes_nothing_else(
             values in proptest::collection::vec(("[a-c]{1,3}", "[ -~é]{0,12}"), 0..6),
             at in 0_usize..7,
             blank in "[ \n]{0,2}",
@@ -181,13 +183,13 @@ mod tests {
                 .map(|(name, value)| format!("{blank}{}:{}", Value::from(name.as_str()), Value::from(value.as_str())))
                 .collect();
             let plain = members.clone();
-            members.insert(at.min(plain.len()), format!("{blank}\"{REASON}\" : \"because, {{\""));
-            let parted = part_reason(&format!("{{{}}}", members.join(","))).unwrap();
-            prop_assert_eq!(parted.reason.as_deref(), Some("because, {"));
+            members.insert(at.min(plain.len()), format!("{blank}\"{CALL_REASON}\" : \"because, {{\""));
+            let split = split_call_reason(&format!("{{{}}}", members.join(","))).unwrap();
+            prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
             let read = |text: &str| serde_json::Deserializer::from_str(text).deserialize_map(Members).map(
                 |members| members.into_iter().map(|(name, value)| (name, value.to_owned())).collect::<Vec<_>>(),
             ).unwrap();
-            prop_assert_eq!(read(&parted.arguments), read(&format!("{{{}}}", plain.join(","))));
+            prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Tools that closures become, with arguments of a type.
+//! Closures as tools, with arguments of one type.
 
+use super::closure_return::ClosureReturn;
 use super::definition::OutputSchema;
-use super::{Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
 use crate::args::{DecodeOptions, ObjectInfo, ToolParams, decode_struct};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
-use crate::schema::{property_named, without_aliases};
+use crate::schema::without_aliases;
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt;
@@ -19,13 +20,11 @@ use std::time::Duration;
 type Call = dyn Fn(&str, &ToolContext, &Made) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {
-    /// Makes a tool of a closure whose one parameter has a type of your own: the struct's fields are the
-    /// tool's parameters.
+    /// Creates a tool from a closure with one parameter: the fields of its struct are the tool's parameters.
     ///
-    /// The closure returns anything that is [`IntoToolOutput`](crate::IntoToolOutput), or a future of it. As
-    /// with `#[tool]`, calls are judged as a whole: all that is wrong is reported at once, what can be meant
-    /// is understood, and names that the struct does not have are refused, unless it takes them (with
-    /// `#[serde(flatten)]` into a map).
+    /// The closure returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it. As with
+    /// `#[tool]`, all violations are reported at once, near misses are coerced, and unknown names are refused
+    /// unless the struct takes them (with `#[serde(flatten)]` into a map).
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -43,23 +42,23 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or `Args` is not written as an object.
+    /// [`BuildError`] if the name is not legal, or `Args` is not serialized as an object.
     #[track_caller]
-    pub fn new<Args, F, Answer, When>(
+    pub fn new<Args, F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         closure: F,
     ) -> Result<Self, BuildError>
     where
         Args: ToolParams + 'static,
-        F: Fn(Args) -> Answer + Send + Sync + 'static,
-        Answer: ToolAnswer<When>,
+        F: Fn(Args) -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
     {
         let call = move |args: Args, _: &ToolContext| closure(args).into_call();
-        Self::make(name, description.into(), Answer::IS_ASYNC, call)
+        Self::make(name, description.into(), Return::IS_ASYNC, call)
     }
 
-    /// Like [`new`](Self::new), for a closure that wants to know about the call.
+    /// Creates a tool from a closure that also takes the [`ToolContext`].
     ///
     /// ```
     /// use toolkit::{ClosureTool, Tool, ToolContext};
@@ -75,24 +74,24 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or `Args` is not written as an object.
+    /// [`BuildError`] if the name is not legal, or `Args` is not serialized as an object.
     #[track_caller]
-    pub fn with_context<Args, F, Answer, When>(
+    pub fn with_context<Args, F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         closure: F,
     ) -> Result<Self, BuildError>
     where
         Args: ToolParams + 'static,
-        F: Fn(Args, ToolContext) -> Answer + Send + Sync + 'static,
-        Answer: ToolAnswer<When>,
+        F: Fn(Args, ToolContext) -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
     {
         let call = move |args: Args, context: &ToolContext| closure(args, context.clone()).into_call();
-        Self::make(name, description.into(), Answer::IS_ASYNC, call)
+        Self::make(name, description.into(), Return::IS_ASYNC, call)
     }
 }
 
-/// The tool that a closure becomes; [`ClosureTool::new`] makes it. Clones are cheap.
+/// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
 #[derive(Clone)]
 pub struct ClosureTool {
     made: Arc<Made>,
@@ -102,7 +101,7 @@ pub struct ClosureTool {
 #[derive(Debug, Clone)]
 struct Made {
     definition: ToolDefinition,
-    /// The schema that arguments are compared with, if the published one does not say all.
+    /// The schema for checks, if it says more than the published one.
     checked: Option<Value>,
     shape: ObjectInfo,
 }
@@ -146,6 +145,7 @@ impl ClosureTool {
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
+        definition.add_aliases_of(checked.as_ref());
         let call = move |text: &str, context: &ToolContext, made: &Made| match decode_struct::<Args>(
             text,
             &made.shape,
@@ -159,21 +159,21 @@ impl ClosureTool {
         Ok(Self { made: Arc::new(made), call: Arc::new(call) })
     }
 
-    /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
+    /// Sets the time limit of a call, which precedes those of dispatcher and registry.
     #[must_use]
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with_metadata(|metadata| metadata.with_timeout(limit))
     }
 
-    /// Gives the tool another name.
+    /// Sets the name.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         Arc::make_mut(&mut self.made).definition.name = name;
         self
     }
 
-    /// Says what type the closure's output is written from: a closure alone cannot tell whether its
-    /// type is described. Its schema becomes the [output schema](ToolDefinition::output_schema).
+    /// Sets the type of the closure's output, whose schema becomes the
+    /// [output schema](ToolDefinition::output_schema).
     ///
     /// ```
     /// use toolkit::{ClosureTool, Json, Tool};
@@ -197,14 +197,14 @@ impl ClosureTool {
         self
     }
 
-    /// Sets the [output schema](ToolDefinition::output_schema), which is not looked at.
+    /// Sets the [output schema](ToolDefinition::output_schema), unchecked.
     #[must_use]
     pub fn with_output_schema(mut self, schema: Value) -> Self {
         Arc::make_mut(&mut self.made).definition.output = OutputSchema::known(schema);
         self
     }
 
-    /// Changes what the model does not see.
+    /// Changes the metadata.
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let made = Arc::make_mut(&mut self.made);
@@ -223,10 +223,6 @@ impl Tool for ClosureTool {
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (self.call)(arguments, context, &self.made)
     }
-
-    fn parameter_named(&self, name: &str) -> Option<&str> {
-        property_named(self.made.checked.as_ref()?, name)
-    }
 }
 
 impl fmt::Debug for ClosureTool {
@@ -235,7 +231,7 @@ impl fmt::Debug for ClosureTool {
     }
 }
 
-/// The place in the program that makes a tool.
+/// Returns the place in the program that creates a tool.
 #[track_caller]
 pub(super) fn caller() -> Option<Location> {
     let place = panic::Location::caller();

@@ -1,45 +1,54 @@
-//! What a tool says about itself.
+//! Tool definitions: name, description, schemas, metadata.
 
 use super::ToolMetadata;
+use super::lane::LaneArgument;
 use crate::call::ToolConfig;
+use crate::context::StateNeed;
 use crate::name::ToolName;
 use crate::output::SchemaFn;
-use crate::schema::written_schema;
+use crate::schema::{aliases, written_schema};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// What a tool says about itself: the model reads the name, the description and the parameters, the
-/// program the metadata.
+/// The definition of a tool.
+///
+/// The model reads the name, the description and the parameters; registry and dispatcher read the rest.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The name that the model calls.
+    /// The name under which the model calls the tool.
     pub name: ToolName,
     /// What the tool does and when to use it.
     pub description: String,
-    /// The JSON Schema (draft 2020-12) of the arguments; nearly always that of an object.
+    /// The JSON Schema (draft 2020-12) of the arguments, usually of an object.
     pub parameters: Value,
-    /// How providers that know more kinds of tools than functions take it.
+    /// The kind of the tool, for providers with more kinds than functions.
     pub kind: ToolKind,
-    /// What the model does not see.
+    /// The settings that the model does not see.
     pub metadata: ToolMetadata,
     pub(super) output: OutputSchema,
+    /// Other names of parameters, each with the parameter's own name.
+    pub(super) aliases: BTreeMap<String, String>,
+    /// Boxed, because only adapted tools with a lane have it.
+    pub(super) lane: Option<Box<LaneArgument>>,
+    pub(super) state_needs: Vec<StateNeed>,
 }
 
-/// How a tool is offered to providers that know more kinds of tools than functions.
+/// The kind of a tool, for providers with more kinds than functions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ToolKind {
     /// A function: its arguments are JSON.
     #[default]
     Function,
-    /// A tool that the model hands one free text. Its parameters are an object with the one text
-    /// `input`, which is how all other providers offer it and how it is called in the end.
+    /// A tool that takes one free text. Its parameters are an object with the one string `input`, which other
+    /// providers see and the tool receives.
     Custom(TextFormat),
 }
 
-/// What the free text of a custom tool looks like.
+/// The format of a custom tool's text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TextFormat {
     /// Any text.
@@ -52,7 +61,7 @@ pub enum TextFormat {
 }
 
 impl ToolDefinition {
-    /// A definition with the default metadata and without an output schema.
+    /// Creates a definition with default metadata and without an output schema.
     #[must_use]
     pub fn new(name: ToolName, description: impl Into<String>, parameters: Value) -> Self {
         Self {
@@ -62,11 +71,13 @@ impl ToolDefinition {
             kind: ToolKind::Function,
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
+            aliases: BTreeMap::new(),
+            lane: None,
+            state_needs: Vec::new(),
         }
     }
 
-    /// The definition of a custom tool: the model hands it one free text, which arrives as the argument
-    /// `input`.
+    /// Creates the definition of a custom tool, which receives the model's free text as the argument `input`.
     #[must_use]
     pub fn custom(name: ToolName, description: impl Into<String>, format: TextFormat) -> Self {
         let parameters = json!({
@@ -85,7 +96,49 @@ impl ToolDefinition {
         self
     }
 
-    /// Sets the [output schema](Self::output_schema). It is not looked at.
+    /// Adds another name for a parameter. Lanes, permissions, caches and duplicate detection treat both alike.
+    ///
+    /// Accepting the alias is up to the tool; generated tools add theirs.
+    #[must_use]
+    pub fn with_alias(mut self, alias: impl Into<String>, parameter: impl Into<String>) -> Self {
+        self.aliases.insert(alias.into(), parameter.into());
+        self
+    }
+
+    /// Returns the parameter that an alias stands for; `None` if the name is no alias.
+    #[must_use]
+    pub fn parameter_named(&self, alias: &str) -> Option<&str> {
+        self.aliases.get(alias).map(String::as_str)
+    }
+
+    /// Adds a type of [state](crate::ToolRegistry::with_state) that the tool requires.
+    ///
+    /// [`Dispatcher::new`](crate::Dispatcher::new) refuses a registry that lacks it.
+    #[must_use]
+    pub fn with_state_need<T: ?Sized + 'static>(mut self) -> Self {
+        self.state_needs.push(StateNeed::of::<T>());
+        self
+    }
+
+    /// Returns the types of state that the tool requires.
+    #[must_use]
+    pub fn state_needs(&self) -> &[StateNeed] {
+        &self.state_needs
+    }
+
+    /// Removes the state needs, for a tool whose state lives elsewhere.
+    pub(crate) fn without_state_needs(mut self) -> Self {
+        self.state_needs.clear();
+        self
+    }
+
+    /// Adds the aliases that a schema keeps for its checks.
+    pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
+        let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
+        self.aliases.extend(aliases);
+    }
+
+    /// Sets the [output schema](Self::output_schema), unchecked.
     ///
     /// ```
     /// use serde_json::json;
@@ -102,18 +155,17 @@ impl ToolDefinition {
         self
     }
 
-    /// The JSON Schema (draft 2020-12) of what the tool returns when it does not fail, if it returns JSON and
-    /// its type says how that looks. Text, media and nothing have none, nor has a type without `JsonSchema`.
+    /// Returns the JSON Schema (draft 2020-12) of the tool's output, if it is JSON of a described type.
     ///
-    /// It is made when it is first asked for. A number that JSON does not know, such as a NaN, is written as
-    /// `null`, whatever the schema says.
+    /// Text, media and `()` have none, nor has a type without `JsonSchema`. The schema is generated by the first
+    /// call. Numbers that JSON cannot express, such as NaN, are written as `null`, whatever the schema says.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
     }
 }
 
-/// A schema that is made when it is first asked for.
+/// A schema that is generated on first use.
 #[derive(Clone, Default)]
 pub(super) struct OutputSchema {
     of_type: Option<SchemaFn>,
@@ -150,7 +202,7 @@ impl fmt::Debug for OutputSchema {
 }
 
 impl ToolConfig {
-    /// Takes over from the definitions which tools take [free text](Self::custom).
+    /// Marks the tools that take [free text](Self::custom), according to their definitions.
     ///
     /// ```
     /// use toolkit::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};

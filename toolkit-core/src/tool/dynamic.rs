@@ -1,8 +1,9 @@
-//! Tools whose schema is known only at run time.
+//! Dynamic tools, with a schema known only at run time.
 
 use super::closure::{caller, legal_name};
+use super::closure_return::ClosureReturn;
 use super::definition::OutputSchema;
-use super::{Tool, ToolAnswer, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
 use crate::args::DynamicArgs;
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
@@ -16,16 +17,14 @@ use std::time::Duration;
 
 type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
-/// A tool whose schema is known only at run time: one of a remote server, of a file, of a user.
+/// A tool with a schema known only at run time: of a remote server, a file, a user.
 ///
-/// The schema is checked when the tool is made, and every call before it runs: it is accepted exactly if a
-/// JSON Schema validator accepts it. What is refused is explained with every violation at once. The draft
-/// is 2020-12 unless the schema says another one with `$schema`; nothing is ever fetched.
+/// The schema is checked when the tool is created. A call is accepted exactly if a JSON Schema validator accepts its
+/// arguments; a refusal lists every violation. The draft is 2020-12 unless `$schema` names another; nothing is fetched.
 ///
-/// The handler gets the arguments as JSON: an object of named arguments, or an array of
-/// positional ones or a single value if that is what the schema describes. Text that is not JSON never
-/// reaches it, and neither do arguments with a name that stands twice; no text at all and `null` are the
-/// empty object where the schema is that of an object.
+/// The handler receives the arguments as JSON: an object, or an array or a single value if the schema describes one. Invalid
+/// JSON and duplicate names never reach it. An empty text and `null` are the empty object where the schema describes an
+/// object.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -53,27 +52,28 @@ pub struct DynamicTool {
 }
 
 impl DynamicTool {
-    /// A tool with this JSON Schema for its arguments. The handler returns anything that is
-    /// [`IntoToolOutput`](crate::IntoToolOutput), or a future of it.
+    /// Creates a tool from a JSON Schema and a handler.
+    ///
+    /// The handler returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it.
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or with everything that is wrong with the schema.
+    /// [`BuildError`] with an illegal name or every fault of the schema.
     #[track_caller]
-    pub fn new<F, Answer, When>(
+    pub fn new<F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         schema: Value,
         handler: F,
     ) -> Result<Self, BuildError>
     where
-        F: Fn(Value) -> Answer + Send + Sync + 'static,
-        Answer: ToolAnswer<When>,
+        F: Fn(Value) -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
     {
         let handler = move |args: Value, _: &ToolContext| handler(args).into_call();
-        Self::make(name, description.into(), schema, Answer::IS_ASYNC, Arc::new(handler))
+        Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
-    /// Like [`new`](Self::new), for a handler that wants to know about the call.
+    /// Creates a tool whose handler also takes the [`ToolContext`].
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -88,20 +88,20 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or with everything that is wrong with the schema.
+    /// [`BuildError`] with an illegal name or every fault of the schema.
     #[track_caller]
-    pub fn new_with<F, Answer, When>(
+    pub fn new_with<F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         schema: Value,
         handler: F,
     ) -> Result<Self, BuildError>
     where
-        F: Fn(Value, ToolContext) -> Answer + Send + Sync + 'static,
-        Answer: ToolAnswer<When>,
+        F: Fn(Value, ToolContext) -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
     {
         let handler = move |args: Value, context: &ToolContext| handler(args, context.clone()).into_call();
-        Self::make(name, description.into(), schema, Answer::IS_ASYNC, Arc::new(handler))
+        Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
     #[track_caller]
@@ -123,11 +123,10 @@ impl DynamicTool {
         Ok(Self { definition: Arc::new(definition), args: Arc::new(args), handler })
     }
 
-    /// Sets the [output schema](ToolDefinition::output_schema). What the handler returns is not compared
-    /// with it.
+    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against it.
     ///
     /// # Errors
-    /// [`BuildError`] with everything that is wrong with the schema, as with that of the arguments.
+    /// [`BuildError`] with every fault of the schema.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = Arc::make_mut(&mut self.definition);
@@ -138,28 +137,27 @@ impl DynamicTool {
         Ok(self)
     }
 
-    /// Tries arguments that the validator refuses as what may be meant, with the rules of `#[tool]`
-    /// functions: `"5"` for 5, a list written into a string, `null` for nothing. The validator
-    /// judges the result. It is off if nothing is said.
+    /// Sets whether near misses are coerced by the rules of `#[tool]` functions: `"5"` to 5, a list in a string, `null`
+    /// for an absence. The validator checks the result. The default is off.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
         self.with_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
-    /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
+    /// Sets the time limit of a call, which precedes those of dispatcher and registry.
     #[must_use]
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with_metadata(|metadata| metadata.with_timeout(limit))
     }
 
-    /// Gives the tool another name.
+    /// Sets the name.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         Arc::make_mut(&mut self.definition).name = name;
         self
     }
 
-    /// Changes what the model does not see. What happens to unknown arguments is up to the schema.
+    /// Changes the metadata. The schema decides about unknown arguments.
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let definition = Arc::make_mut(&mut self.definition);
@@ -188,7 +186,7 @@ impl fmt::Debug for DynamicTool {
     }
 }
 
-/// Everything that is wrong with a schema; `which` says with which one, if it is not that of the arguments.
+/// Returns every fault of a schema; `which` names the schema, if it is not that of the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaFault>,

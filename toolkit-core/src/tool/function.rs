@@ -1,4 +1,4 @@
-//! The tool that a function becomes.
+//! Function tools: what `#[tool]` generates, and the tool made of it.
 
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
@@ -7,7 +7,7 @@ use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::{property_named, without_aliases};
+use crate::schema::without_aliases;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The generated function that decodes the arguments and calls the user's function.
 pub type CallFn = for<'a> fn(Invocation<'a>) -> ToolFuture<'a>;
 
-/// One call on its way into a generated function.
+/// One call of a generated function.
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation<'a> {
     arguments: &'a str,
@@ -26,10 +26,10 @@ pub struct Invocation<'a> {
 }
 
 impl<'a> Invocation<'a> {
-    /// Fills one slot for each parameter, or says what is wrong with the arguments.
+    /// Decodes the arguments into one slot for each parameter.
     ///
     /// # Errors
-    /// What is wrong with the arguments.
+    /// Every violation of the arguments.
     #[inline(never)]
     pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
         args::decode(self.arguments, &self.tool.made.params, &self.rules(), slots)
@@ -47,41 +47,41 @@ impl<'a> Invocation<'a> {
         }
     }
 
-    /// Decodes the arguments as the one type whose fields they are.
+    /// Decodes the arguments as one type, whose fields they are.
     ///
     /// # Errors
-    /// The call that says what is wrong with the arguments.
+    /// The refused call, with every violation of the arguments.
     pub fn decode_struct<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
         let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
         args::decode_struct(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
     }
 
-    /// The value whose method is called.
+    /// Returns the value whose method is called.
     #[must_use]
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Option<&'a T> {
         self.tool.receiver.as_deref()?.downcast_ref()
     }
 
-    /// What the program lends under this type.
+    /// Returns the program's state of a type.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&'a T> {
         self.context.state::<T>()
     }
 
-    /// Like [`state`](Self::state), to be shared further.
+    /// Returns the program's state of a type as an `Arc`.
     #[must_use]
     pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.context.shared_state::<T>()
     }
 
-    /// What the tool may know about the call.
+    /// Returns the context of the call.
     #[must_use]
     pub fn context(&self) -> &'a ToolContext {
         self.context
     }
 }
 
-/// What the macro writes down about one function, before anything is made of it.
+/// The macro's description of one function, from which its tool is made.
 #[derive(Debug)]
 pub struct Function {
     name: &'static str,
@@ -96,29 +96,29 @@ pub struct Function {
     state_needs: &'static [StateNeed],
     /// The type whose fields are the arguments, in the place of `params`.
     struct_args: Option<fn() -> (Value, ObjectInfo)>,
-    /// The schema of what is returned, if that is JSON.
+    /// The schema of the return type, if it is JSON.
     returned: Option<SchemaFn>,
 }
 
-/// Holds what is made of a function: once, when the tool is first asked for.
+/// The cell of a function's tool, filled on first use.
 #[derive(Debug, Default)]
 pub struct ToolCell(OnceLock<Arc<Made>>);
 
-/// What is made of a function once.
+/// The parts of a tool that are made once.
 #[derive(Debug, Clone)]
 struct Made {
     definition: ToolDefinition,
     params: Vec<Param<'static>>,
-    /// The schema that arguments are compared with, if the published one does not say all.
+    /// The schema for checks, if it says more than the published one.
     checked: Option<Value>,
-    /// For each parameter, whether its schema demands more than decoding ensures.
+    /// For each parameter, whether its schema has constraints that decoding does not ensure.
     has_constraints: Vec<bool>,
-    /// What is known of the type whose fields are the arguments.
+    /// The struct whose fields are the arguments.
     shape: Option<ObjectInfo>,
 }
 
 impl Made {
-    /// Has the schemas forbid arguments that the tool does not have, or takes that back.
+    /// Sets whether the schemas forbid unknown arguments.
     fn close(&mut self, closed: bool) {
         for schema in std::iter::once(&mut self.definition.parameters).chain(&mut self.checked) {
             match &self.shape {
@@ -130,7 +130,7 @@ impl Made {
 }
 
 impl ToolCell {
-    /// Nothing is made yet.
+    /// Creates an empty cell.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
@@ -138,9 +138,10 @@ impl ToolCell {
 }
 
 impl Function {
-    /// A synchronous function, defined where this is called, with its name, the documentation without
-    /// the sections about parameters, the parameters in the order of the signature, the function
-    /// that decodes and calls, and the schema of what it returns if that is JSON.
+    /// Describes a synchronous function, defined at the place of this call.
+    ///
+    /// `description` is the documentation without sections about parameters, `params` are in the order of the
+    /// signature, `call` decodes the arguments and calls the function, `returned` is the schema of JSON results.
     #[must_use]
     #[track_caller]
     pub fn new(
@@ -167,28 +168,28 @@ impl Function {
         }
     }
 
-    /// Sets the namespace; it is normalised.
+    /// Sets the namespace, which is normalised.
     #[must_use]
     pub fn with_namespace(mut self, namespace: &'static str) -> Self {
         self.namespace = Some(namespace);
         self
     }
 
-    /// Says that the function is `async`.
+    /// Marks the function as `async`.
     #[must_use]
     pub fn with_async(mut self) -> Self {
         self.is_async = true;
         self
     }
 
-    /// Sets how long one call may run.
+    /// Sets the time limit of a call.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Says where the function is defined.
+    /// Sets the place of the definition.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn with_location(mut self, file: &'static str, line: u32) -> Self {
@@ -196,32 +197,32 @@ impl Function {
         self
     }
 
-    /// Sets what writes all other options into the metadata.
+    /// Sets the function that adds all other options to the metadata.
     #[must_use]
     pub fn with_metadata(mut self, describe: fn(ToolMetadata) -> ToolMetadata) -> Self {
         self.describe = Some(describe);
         self
     }
 
-    /// Sets the types of state that the function cannot do without.
+    /// Sets the types of state that the function requires.
     #[must_use]
     pub fn with_state_needs(mut self, needs: &'static [StateNeed]) -> Self {
         self.state_needs = needs;
         self
     }
 
-    /// Sets the type whose fields are the arguments.
+    /// Sets the struct whose fields are the arguments.
     #[must_use]
     pub fn with_struct_args(mut self, struct_args: fn() -> (Value, ObjectInfo)) -> Self {
         self.struct_args = Some(struct_args);
         self
     }
 
-    /// The tool. Its definition is made once and shared by all that are made with the same cell.
+    /// Returns the tool. Its definition is made once and shared by all tools of the same cell.
     #[must_use]
     pub fn tool(&self, cell: &ToolCell) -> FunctionTool {
         let made = cell.0.get_or_init(|| Arc::new(self.make())).clone();
-        FunctionTool { made, call: self.call, receiver: None, state_needs: self.state_needs }
+        FunctionTool { made, call: self.call, receiver: None }
     }
 
     fn make(&self) -> Made {
@@ -250,28 +251,33 @@ impl Function {
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let mut definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
         definition.output = OutputSchema::of_type(self.returned);
+        definition.state_needs = self.state_needs.to_vec();
+        definition.add_aliases_of(checked.as_ref());
+        for param in &params {
+            let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name.to_owned()));
+            definition.aliases.extend(aliases);
+        }
         Made { definition, params, checked, has_constraints, shape }
     }
 }
 
-/// The tool that a `#[tool]` function becomes. Clones are cheap.
+/// The tool of a `#[tool]` function. Clones are cheap.
 #[derive(Clone)]
 pub struct FunctionTool {
     made: Arc<Made>,
     call: CallFn,
     /// The value whose method is called.
     receiver: Option<Arc<dyn Any + Send + Sync>>,
-    state_needs: &'static [StateNeed],
 }
 
 impl FunctionTool {
-    /// What the registry sorts tools by that it finds.
+    /// Returns the sort key of discovered tools.
     pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &str) {
         let ToolDefinition { name, metadata, .. } = &self.made.definition;
         (metadata.defined_at.map(|place| (place.file, place.line)), name.method_name())
     }
 
-    /// Limits how long one call may run. It goes before the limits of dispatcher and registry.
+    /// Sets the time limit of a call, which precedes those of dispatcher and registry.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         Arc::make_mut(&mut self.made).definition.metadata.timeout = Some(limit);
@@ -286,7 +292,7 @@ impl FunctionTool {
         self
     }
 
-    /// Puts the tool into a namespace, which is [normalised](crate::name::normalize), instead of the one it is in.
+    /// Moves the tool into a namespace, which is [normalised](crate::name::normalize).
     ///
     /// # Errors
     /// [`NameError`] if the name is then not legal.
@@ -312,21 +318,21 @@ impl FunctionTool {
         self
     }
 
-    /// Gives the tool another name.
+    /// Sets the name.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
         Arc::make_mut(&mut self.made).definition.name = name;
         self
     }
 
-    /// Replaces the [output schema](ToolDefinition::output_schema), which is not looked at.
+    /// Sets the [output schema](ToolDefinition::output_schema), unchecked.
     #[must_use]
     pub fn with_output_schema(mut self, schema: Value) -> Self {
         Arc::make_mut(&mut self.made).definition.output = OutputSchema::known(schema);
         self
     }
 
-    /// Replaces the description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.made).definition.description = description.into();
@@ -337,15 +343,6 @@ impl FunctionTool {
 impl Tool for FunctionTool {
     fn definition(&self) -> &ToolDefinition {
         &self.made.definition
-    }
-
-    fn parameter_named(&self, name: &str) -> Option<&str> {
-        let param = self.made.params.iter().find(|param| param.answers_to(name)).map(|param| param.name);
-        param.or_else(|| property_named(self.made.checked.as_ref()?, name))
-    }
-
-    fn state_needs(&self) -> &[StateNeed] {
-        self.state_needs
     }
 
     #[inline]

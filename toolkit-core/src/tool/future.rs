@@ -1,4 +1,4 @@
-//! What a started call is: done already, or running.
+//! The future of a started call: ready, or running.
 
 use crate::error::{ErrorKind, ToolError};
 use crate::output::ToolOutput;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 type Outcome = Result<ToolOutput, ToolError>;
 
 pin_project_lite::pin_project! {
-    /// A future and what is made of its output. An `async` block would be more to compile for each tool.
+    /// A future with the conversion of its output. An `async` block would cost more compile time for each tool.
     struct Converted<F, C> {
         #[pin]
         future: F,
@@ -21,16 +21,16 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
     type Output = Outcome;
 
     #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let this = self.project();
-        match this.future.poll(context) {
+        match this.future.poll(cx) {
             Poll::Ready(output) => Poll::Ready((this.convert)(output)),
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-/// A started call. That of a synchronous tool is done when it is made, and needs no allocation.
+/// A started call. A synchronous tool's is ready at once, without an allocation.
 pub struct ToolFuture<'a>(State<'a>);
 
 enum State<'a> {
@@ -39,14 +39,14 @@ enum State<'a> {
 }
 
 impl<'a> ToolFuture<'a> {
-    /// A call that is done.
+    /// Creates the future of an ended call.
     #[inline]
     #[must_use]
     pub fn ready(outcome: Outcome) -> Self {
         Self(State::Done(Some(outcome)))
     }
 
-    /// A call that runs, and what is made of its output.
+    /// Creates the future of a running call, with the conversion of its output.
     #[inline]
     #[must_use]
     pub fn running<F: Future + Send + 'a>(
@@ -56,7 +56,7 @@ impl<'a> ToolFuture<'a> {
         Self(State::Running(Box::pin(Converted { future, convert })))
     }
 
-    /// A call that cannot be made because the program lends no value of this type.
+    /// Creates the failure of a call whose state the program does not lend.
     #[cold]
     #[must_use]
     pub fn stateless(type_name: &str) -> Self {
@@ -64,15 +64,14 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::failed(reason)))
     }
 
-    /// A call whose arguments were refused.
+    /// Creates the failure of a call whose arguments were refused.
     #[cold]
     #[must_use]
     pub fn refused(error: ToolError) -> Self {
         Self::ready(Err(error))
     }
 
-    /// A call that generated code could not make because something is missing that is always there,
-    /// such as a value in a slot after a successful decode.
+    /// Creates the failure of a call whose generated code misses a value that decoding ensures.
     #[cold]
     #[must_use]
     pub fn incomplete() -> Self {
@@ -82,12 +81,12 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
-    /// A call whose outcome was taken.
+    /// Creates a future that never ends, in the place of one whose outcome was taken.
     pub(crate) fn spent() -> Self {
         Self(State::Done(None))
     }
 
-    /// The outcome if the call is done, else the call.
+    /// Returns the outcome of an ended call.
     ///
     /// # Errors
     /// The running call itself.
@@ -103,10 +102,10 @@ impl<'a> ToolFuture<'a> {
 impl Future for ToolFuture<'_> {
     type Output = Outcome;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         match &mut self.0 {
             State::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
-            State::Running(future) => future.as_mut().poll(context),
+            State::Running(future) => future.as_mut().poll(cx),
         }
     }
 }

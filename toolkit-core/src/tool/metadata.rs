@@ -1,4 +1,4 @@
-//! What the program knows about a tool and the model does not see.
+//! Tool metadata: the settings of a tool that the model does not see.
 
 use crate::error::Location;
 use serde_json::{Map, Value};
@@ -8,10 +8,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the program knows about a tool and the model does not see.
+/// The settings of a tool that the model does not see.
 ///
-/// Every option of `#[tool(…)]` has a builder method here of the same meaning. Hints (`read_only` and
-/// the like) have three states: yes, no, and not said.
+/// Every option of `#[tool(…)]` has a builder method of the same meaning. Hints (`read_only` and the like) have three
+/// states: yes, no, and unknown.
 ///
 /// ```
 /// use toolkit::{ToolMetadata, ToolTag};
@@ -24,62 +24,64 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolMetadata {
-    /// The name that people read.
+    /// The display name.
     pub title: Option<String>,
-    /// What sets of tools are chosen by.
+    /// The tags, by which sets of tools are selected.
     pub tags: BTreeSet<ToolTag>,
     /// Whether the function is `async`.
     pub is_async: bool,
-    /// Whether the function blocks its thread: the dispatcher then runs it on the blocking pool.
+    /// Whether the function blocks its thread. The dispatcher runs it on the blocking pool.
     pub blocking: bool,
-    /// Whether no two calls of the tool may run at the same time. Those of one batch run in their order.
+    /// Whether calls of the tool run one after another, within a batch in their order.
     pub exclusive: bool,
-    /// How many calls of the tool may run at the same time; `None` is any number.
+    /// The number of calls that may run at once; `None` for no limit.
     pub max_concurrency: Option<usize>,
-    /// The parameter that says what a call works on. Calls with the same value, also of other tools that name a
-    /// parameter of the same name, run one after another, those of one batch in their order.
+    /// The parameter that names the resource of a call.
+    ///
+    /// Calls with the same value, also of other tools with the same lane, run one after another, within a batch in their
+    /// order.
     pub lane: Option<String>,
-    /// How long one call may run; `None` leaves it to the dispatcher and the registry, and
-    /// [`Duration::MAX`] says that there is no limit but the hard one.
+    /// The time limit of a call; `None` for that of the dispatcher or the registry, [`Duration::MAX`] for no limit but the
+    /// hard one.
     pub timeout: Option<Duration>,
-    /// How often a call that failed may be tried again. The middleware that does it decides on which failures.
+    /// The number of retries of a failed call. The middleware that retries decides which failures qualify.
     pub retries: u32,
-    /// How many characters of a result the model gets.
+    /// The number of characters of a result that the model reads.
     pub max_result_size: Option<usize>,
-    /// Whether the tool changes nothing.
+    /// Whether the tool only reads.
     pub read_only: Option<bool>,
-    /// Whether the tool may destroy something.
+    /// Whether the tool may destroy data.
     pub destructive: Option<bool>,
-    /// Whether a second call with the same arguments changes nothing more.
+    /// Whether repeating a call has no further effect.
     pub idempotent: Option<bool>,
-    /// Whether the tool reaches things that the program does not control.
+    /// Whether the tool reaches systems outside of the program's control.
     pub open_world: Option<bool>,
     /// Where the tool may run.
     pub locality: Locality,
-    /// Whether the model learns of the tool only when it searches for it.
+    /// Whether the tool is deferred: published only through the tool search.
     pub defer: bool,
-    /// Words under which a search finds the tool.
+    /// Words for the tool search.
     pub search_hint: String,
-    /// Arguments that show the model how to call the tool.
+    /// Example arguments for the model.
     pub input_examples: Vec<Value>,
-    /// Whether the provider should hold the model to the schema.
+    /// Whether the provider should enforce the schema.
     pub strict: Option<bool>,
-    /// Who may call the tool, in the words of the provider, as in `direct` and `programmatic`; empty
-    /// leaves it to the provider.
+    /// The allowed callers, in the provider's words, such as `direct` and `programmatic`; empty for the provider's
+    /// default.
     pub allowed_callers: Vec<String>,
-    /// Whether the model should say why it calls the tool.
+    /// Whether the model is asked for the reason of each call.
     pub call_reason: Option<bool>,
-    /// What happens to arguments that the tool does not have.
+    /// The treatment of unknown arguments.
     pub unknown: UnknownArguments,
-    /// Whether a value that does not fit is tried as what may be meant, as in `"5"` for 5.
+    /// Whether near misses are coerced, such as `"5"` to 5.
     pub coerce: bool,
-    /// Where the tool comes from.
+    /// The source of the tool.
     pub source: ToolSource,
-    /// More about where it comes from, for instance an address.
+    /// Details of the source, for instance an address.
     pub source_detail: String,
-    /// Where the tool is defined, if that is known.
+    /// The place of the definition, if known.
     pub defined_at: Option<Location>,
-    /// Whatever else the program wants to know.
+    /// The program's own metadata.
     pub meta: Map<String, Value>,
 }
 
@@ -117,7 +119,7 @@ impl Default for ToolMetadata {
     }
 }
 
-/// Builder methods; each takes the value that its field then has.
+/// Builder methods, each for the field of its parameter's name.
 macro_rules! setters {
     ($($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
         impl ToolMetadata {
@@ -130,68 +132,68 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Sets the name that people read.
+    /// Sets the display name.
     with_title(title: impl Into<String>) = Some(title.into());
-    /// Says that the function blocks its thread.
+    /// Sets whether the function blocks its thread.
     with_blocking(blocking: bool) = blocking;
-    /// Says that no two calls of the tool may run at the same time.
+    /// Sets whether calls of the tool run one after another.
     with_exclusive(exclusive: bool) = exclusive;
-    /// Sets how many calls of the tool may run at the same time, at least one.
+    /// Sets the number of calls that may run at once, at least one.
     with_max_concurrency(max_concurrency: usize) = Some(max_concurrency);
-    /// Names the parameter whose value calls must have in common to keep their order.
+    /// Sets the lane: the parameter whose equal values keep calls in order.
     with_lane(lane: impl Into<String>) = Some(lane.into());
-    /// Sets how long one call may run.
+    /// Sets the time limit of a call.
     with_timeout(timeout: Duration) = Some(timeout);
-    /// Sets how often a call that failed may be tried again.
+    /// Sets the number of retries of a failed call.
     with_retries(retries: u32) = retries;
-    /// Sets how many characters of a result the model gets.
+    /// Sets the number of characters of a result that the model reads.
     with_max_result_size(max_result_size: usize) = Some(max_result_size);
-    /// Says whether the tool changes nothing.
+    /// Sets whether the tool only reads.
     with_read_only(read_only: bool) = Some(read_only);
-    /// Says whether the tool may destroy something.
+    /// Sets whether the tool may destroy data.
     with_destructive(destructive: bool) = Some(destructive);
-    /// Says whether a second call with the same arguments changes nothing more.
+    /// Sets whether repeating a call has no further effect.
     with_idempotent(idempotent: bool) = Some(idempotent);
-    /// Says whether the tool reaches things that the program does not control.
+    /// Sets whether the tool reaches systems outside of the program's control.
     with_open_world(open_world: bool) = Some(open_world);
-    /// Says where the tool may run.
+    /// Sets where the tool may run.
     with_locality(locality: Locality) = locality;
-    /// Says that the model learns of the tool only when it searches for it.
+    /// Sets whether the tool is published only through the tool search.
     with_defer(defer: bool) = defer;
-    /// Sets words under which a search finds the tool.
+    /// Sets words for the tool search.
     with_search_hint(search_hint: impl Into<String>) = search_hint.into();
-    /// Sets arguments that show the model how to call the tool.
+    /// Sets example arguments for the model.
     with_input_examples(input_examples: impl IntoIterator<Item = Value>) = input_examples.into_iter().collect();
-    /// Says whether the provider should hold the model to the schema.
+    /// Sets whether the provider should enforce the schema.
     with_strict(strict: bool) = Some(strict);
-    /// Says whether the model should say why it calls the tool.
+    /// Sets whether the model is asked for the reason of each call.
     with_call_reason(call_reason: bool) = Some(call_reason);
-    /// Says what happens to arguments that the tool does not have.
+    /// Sets the treatment of unknown arguments.
     with_unknown(unknown: UnknownArguments) = unknown;
-    /// Says whether a value that does not fit is tried as what may be meant.
+    /// Sets whether near misses are coerced.
     with_coerce(coerce: bool) = coerce;
-    /// Says where the tool comes from.
+    /// Sets the source of the tool.
     with_source(source: ToolSource) = source;
-    /// Says more about where it comes from.
+    /// Sets details of the source.
     with_source_detail(source_detail: impl Into<String>) = source_detail.into();
 }
 
 impl ToolMetadata {
-    /// Adds tags. Those of [`ToolTag`] are known by their names, all others are custom.
+    /// Adds tags. Names of [`ToolTag`] variants become these, all others custom tags.
     #[must_use]
     pub fn with_tags<T: AsRef<str>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags.extend(tags.into_iter().map(|tag| ToolTag::from(tag.as_ref())));
         self
     }
 
-    /// Says who may call the tool, in the words of the provider.
+    /// Adds allowed callers, in the provider's words.
     #[must_use]
     pub fn with_allowed_callers<T: Into<String>>(mut self, callers: impl IntoIterator<Item = T>) -> Self {
         self.allowed_callers.extend(callers.into_iter().map(Into::into));
         self
     }
 
-    /// Adds something that only the program knows the meaning of.
+    /// Adds metadata of the program's own.
     #[must_use]
     pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.meta.insert(key.into(), value.into());
@@ -199,13 +201,13 @@ impl ToolMetadata {
     }
 }
 
-/// What sets of tools are chosen by. The named ones are those of toolregistry.
+/// A tag, by which sets of tools are selected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ToolTag {
-    /// Changes nothing.
+    /// Only reads.
     ReadOnly,
-    /// May destroy something.
+    /// May destroy data.
     Destructive,
     /// Reaches the network.
     Network,
@@ -213,7 +215,7 @@ pub enum ToolTag {
     FileSystem,
     /// Takes long.
     Slow,
-    /// Needs rights that not everybody has.
+    /// Needs special rights.
     Privileged,
     /// A tag of the program's own.
     Custom(String),
@@ -229,7 +231,7 @@ impl ToolTag {
         ("privileged", Self::Privileged),
     ];
 
-    /// The tag as text, as in `read_only`.
+    /// Returns the tag as text, as in `read_only`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -238,7 +240,7 @@ impl ToolTag {
         }
     }
 
-    /// Whether the tag is the program's own.
+    /// Returns whether the tag is the program's own.
     #[must_use]
     pub const fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
@@ -266,7 +268,7 @@ impl fmt::Display for ToolTag {
     }
 }
 
-/// Where a tool may run.
+/// The places where a tool may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Locality {
@@ -279,14 +281,14 @@ pub enum Locality {
     Remote,
 }
 
-/// Where a tool comes from.
+/// The source of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ToolSource {
     /// A function of the program.
     #[default]
     Native,
-    /// A schema and a handler that were made at run time.
+    /// A schema and a handler created at run time.
     Dynamic,
     /// A server of the Model Context Protocol.
     Mcp,
@@ -294,11 +296,11 @@ pub enum ToolSource {
     OpenApi,
 }
 
-/// What happens to arguments that a tool does not have.
+/// The treatment of unknown arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum UnknownArguments {
-    /// The call is refused with the nearest name; the schema says `additionalProperties: false`.
+    /// The call is refused with the nearest name; the schema has `additionalProperties: false`.
     #[default]
     Refuse,
     /// They are ignored, and the schema does not forbid them.

@@ -1,4 +1,4 @@
-//! Tools that something else has: a server, another process, a collection of the program's own.
+//! Tool providers: servers, processes, collections with tools of their own.
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::call::ToolCall;
@@ -6,14 +6,11 @@ use crate::context::ToolContext;
 use std::fmt;
 use std::sync::Arc;
 
-/// Something that has tools of its own and answers calls of them: a server, a worker on another machine, a
-/// collection of the program's own, a [`Dispatcher`](crate::Dispatcher).
+/// A source of tools known at run time: a server, a remote worker, a [`Dispatcher`](crate::Dispatcher).
 ///
-/// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) puts its tools beside all others; they
-/// can then be renamed, filtered, switched off and limited like those.
-///
-/// It is called a provider, because a [`Toolset`](super::Toolset) is a value of this program whose methods are tools,
-/// decoded one by one; here one function answers for all tools, and what they are is known only at run time.
+/// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) adds its tools to a registry, where they
+/// can be renamed, filtered, disabled and limited like all others. One function handles the calls of all tools; the
+/// tools of a [`Toolset`](super::Toolset), in contrast, are typed methods.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,7 +24,7 @@ use std::sync::Arc;
 /// impl ToolProvider for Echo {
 ///     fn tools(&self) -> Vec<ToolDefinition> {
 ///         let name = ToolName::new("echo").into_iter();
-///         name.map(|name| ToolDefinition::new(name, "Says it again.", json!({"type": "object"}))).collect()
+///         name.map(|name| ToolDefinition::new(name, "Repeats its arguments.", json!({"type": "object"}))).collect()
 ///     }
 ///
 ///     fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
@@ -43,14 +40,16 @@ use std::sync::Arc;
 /// # }).unwrap();
 /// ```
 pub trait ToolProvider: Send + Sync + 'static {
-    /// The tools that there are now.
+    /// Returns the current tools.
     fn tools(&self) -> Vec<ToolDefinition>;
 
-    /// Starts a call of one of the tools, under the name that its definition has here. The id is the provider's of
-    /// the model, or empty if the program makes the call itself.
+    /// Starts a call of one of the tools, by the name of its definition.
     ///
-    /// It must not block: what takes time belongs into the future, which is dropped when the call is given up. All
-    /// that goes wrong is part of the outcome; a panic, here or in the future, becomes an error of the call.
+    /// The id is empty if the program makes the call itself. `context` holds everything else about the call: session,
+    /// run, state, deadline, cancellation, call reason, and the name under which the model knows the tool.
+    ///
+    /// The function must not block; timeouts and cancellation drop the future. A panic, here or in the future, becomes
+    /// the error of the call.
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a>;
 }
 
@@ -64,7 +63,7 @@ impl<T: ToolProvider + ?Sized> ToolProvider for Arc<T> {
     }
 }
 
-/// One tool of a [`ToolProvider`].
+/// A tool of a [`ToolProvider`].
 #[derive(Clone)]
 pub struct ProvidedTool {
     definition: ToolDefinition,
@@ -72,7 +71,7 @@ pub struct ProvidedTool {
 }
 
 impl ProvidedTool {
-    /// The tools that a provider has now.
+    /// Returns the current tools of a provider.
     #[must_use]
     pub fn all(provider: impl ToolProvider) -> Vec<Self> {
         let provider: Arc<dyn ToolProvider> = Arc::new(provider);

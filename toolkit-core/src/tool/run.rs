@@ -1,7 +1,7 @@
-//! Running one call: the panic guard, the time limit, cancellation.
+//! Running one call: panic guard, time limit, cancellation.
 
 use super::{Tool, ToolFuture};
-use crate::context::ToolContext;
+use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::any::Any;
@@ -10,13 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// Starts one call. Whatever the tool does, there is an outcome: now or when the future is done.
+/// Starts one call. Whatever the tool does, there is an outcome: now, or from the future.
 ///
-/// The limit counts from here. A synchronous tool cannot be stopped: it is done when it returns.
+/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns.
 #[inline]
 pub(crate) fn start<'a>(
     tool: &'a dyn Tool,
@@ -24,13 +24,13 @@ pub(crate) fn start<'a>(
     context: &'a ToolContext,
     limit: Option<Duration>,
 ) -> Result<Outcome, Running<'a>> {
-    context.begin(None);
-    go_on(tool, arguments, context, limit)
+    context.begin();
+    start_attempt(tool, arguments, context, limit)
 }
 
-/// Like [`start`], for an attempt that the context knows has begun.
+/// Starts an attempt that has begun in the context.
 #[inline]
-pub(crate) fn go_on<'a>(
+pub(crate) fn start_attempt<'a>(
     tool: &'a dyn Tool,
     arguments: &'a str,
     context: &'a ToolContext,
@@ -39,47 +39,57 @@ pub(crate) fn go_on<'a>(
     if context.is_cancelled() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
-    if let Some(teller) = context.teller() {
-        teller.started();
+    if let Some(emitter) = context.emitter() {
+        emitter.started();
     }
-    let limit = limit.map(Limit::from_now);
-    context.limit_to(limit.and_then(|limit| limit.end));
+    let limit = limit.and_then(Limit::from_now);
+    if let Some(limit) = limit {
+        context.limit_to(limit);
+    }
     match guarded(context, || tool.call(arguments, context)) {
-        Ok(call) => call.try_ready().map_err(|call| Running::started(call, context, limit)),
+        Ok(call) => call.try_ready().map_err(|call| Running {
+            call,
+            context,
+            is_limited: limit.is_some(),
+            stop: None,
+        }),
         Err(panicked) => Ok(Err(panicked)),
     }
 }
 
-/// A started call that is not done.
+/// The future of the error that stops a call.
+type Stop<'a> = Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>;
+
+/// A started call that has not ended.
 pub(crate) struct Running<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
-    limit: Option<Limit>,
-    /// Boxed, and made only when the tool waits: most calls end without it.
-    stop: Option<Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>>,
+    /// Whether the context's time limit is that of this call.
+    is_limited: bool,
+    /// Created when the tool first waits: most calls end without it.
+    stop: Option<Stop<'a>>,
 }
 
 impl<'a> Running<'a> {
-    fn started(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
-        Self { call, context, limit, stop: None }
-    }
-
-    /// The limit counts from here.
+    /// Watches over a started call. The limit counts from here.
     pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
-        Self::started(call, context, limit.map(Limit::from_now))
+        let limit = limit.and_then(Limit::from_now);
+        let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
+        Self { call, context, is_limited: false, stop }
     }
 }
 
 impl Future for Running<'_> {
     type Output = Outcome;
 
-    fn poll(self: Pin<&mut Self>, waker: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { call, context, limit, stop } = self.get_mut();
-        let ended = match guarded(context, || Pin::new(&mut *call).poll(waker)) {
-            Ok(Poll::Pending) if limit.is_some() || context.can_be_cancelled() => {
-                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, *limit)));
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { call, context, is_limited, stop } = self.get_mut();
+        let ended = match guarded(context, || Pin::new(&mut *call).poll(cx)) {
+            Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
+                let limit = || context.limit().filter(|_| *is_limited);
+                let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
                 // A runtime without a timer panics here.
-                match guarded(context, || stop.as_mut().poll(waker)) {
+                match guarded(context, || stop.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => return Poll::Pending,
                     Ok(Poll::Ready(error)) | Err(error) => error,
                 }
@@ -92,35 +102,22 @@ impl Future for Running<'_> {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Limit {
-    length: Duration,
-    /// `None` if the clock does not reach that far.
-    end: Option<Instant>,
-}
-
-impl Limit {
-    fn from_now(length: Duration) -> Self {
-        Self { length, end: Instant::now().checked_add(length) }
-    }
-}
-
-/// Waits until the call is cancelled or its time is over.
+/// Waits for the cancellation or the end of the time limit.
 async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     let name = context.known_name();
     let mut cancelled = pin!(context.cancelled());
     let mut timed_out = pin!(async {
         match limit {
-            Some(Limit { length, end: Some(end) }) => {
+            Some(Limit { length, end }) => {
                 sleep_until(end).await;
                 ToolError::timed_out(name, length)
             }
-            _ => pending().await,
+            None => pending().await,
         }
     });
-    poll_fn(|waker| match cancelled.as_mut().poll(waker) {
+    poll_fn(|cx| match cancelled.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(ToolError::cancelled(name)),
-        Poll::Pending => timed_out.as_mut().poll(waker),
+        Poll::Pending => timed_out.as_mut().poll(cx),
     })
     .await
 }
@@ -134,14 +131,14 @@ fn guarded<T>(context: &ToolContext, work: impl FnOnce() -> T) -> Result<T, Tool
     })
 }
 
-/// Drops a value of the tool's, which may panic once more. What that panic carries is not touched again.
+/// Drops a value of the tool, which may panic again. The payload of that panic is leaked, as its drop may panic, too.
 fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(payload);
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")

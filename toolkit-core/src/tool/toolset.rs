@@ -1,14 +1,21 @@
-//! A value whose methods are tools.
+//! Toolsets: values whose methods are tools.
 
-use super::FunctionTool;
+use super::{FunctionTool, Tool};
 use std::sync::Arc;
 
 /// A value whose methods are tools. `#[toolset]` on an `impl` block implements it.
 pub trait Toolset: Send + Sync + 'static {
-    /// What the tools have in common: the documentation of the `impl` block.
+    /// Returns what the tools have in common: the documentation of the `impl` block.
     fn description(&self) -> &'static str;
 
-    /// The tools, each bound to this value.
+    /// Returns the tools, each bound to this value.
     #[must_use]
-    fn tools(self: Arc<Self>) -> Vec<FunctionTool>;
+    fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
+}
+
+/// Shares generated tools, for generated code.
+#[doc(hidden)]
+#[must_use]
+pub fn shared(tools: Vec<FunctionTool>) -> Vec<Arc<dyn Tool>> {
+    tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }

@@ -1,59 +1,65 @@
 //! The `tool_choice` of a request, which also says how many calls there may be at once.
 
-use super::Fields;
+use super::Anthropic;
 use crate::WireError;
+use crate::call::Fields;
+use crate::codec::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 
-pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-    let (kind, name) = match &wanted.choice {
-        ToolChoice::Auto => ("auto", None),
-        ToolChoice::None => ("none", None),
-        ToolChoice::Required => ("any", None),
-        ToolChoice::Tool(name) => ("tool", Some(name)),
-        ToolChoice::Allowed { names, required } => match (names.as_slice(), required) {
-            ([], false) => ("none", None),
-            ([only], true) => ("tool", Some(only)),
-            (_, false) => ("auto", None),
-            (_, true) => ("any", None),
-        },
-    };
-    let mut choice = Fields::new();
-    choice.insert("type".to_owned(), kind.into());
-    if let Some(name) = name {
-        choice.insert("name".to_owned(), names.spell(name).into());
+impl ChoiceCodec for Anthropic {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        let (kind, name) = match &wanted.choice {
+            ToolChoice::Auto => ("auto", None),
+            ToolChoice::None => ("none", None),
+            ToolChoice::Required => ("any", None),
+            ToolChoice::Tool(name) => ("tool", Some(name)),
+            ToolChoice::Allowed { names, required } => match (names.as_slice(), required) {
+                ([], false) => ("none", None),
+                ([only], true) => ("tool", Some(only)),
+                (_, false) => ("auto", None),
+                (_, true) => ("any", None),
+            },
+        };
+        let mut choice = Fields::new();
+        choice.insert("type".to_owned(), kind.into());
+        if let Some(name) = name {
+            choice.insert("name".to_owned(), names.spell(name).into());
+        }
+        // `none` has no such field: the service refuses it there.
+        if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
+            choice.insert("disable_parallel_tool_use".to_owned(), (!parallel).into());
+        }
+        let mut encoded = EncodedToolConfig::new(Map::from_iter([("tool_choice".to_owned(), choice.into())]));
+        if matches!(wanted.choice, ToolChoice::Allowed { .. }) && matches!(kind, "auto" | "any") {
+            encoded
+                .lose_allowed("the API takes no set of tools, so the model may call all that it is told of");
+        }
+        encoded
     }
-    // `none` has no such field: the service refuses it there.
-    if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
-        choice.insert("disable_parallel_tool_use".to_owned(), (!parallel).into());
-    }
-    let mut encoded = EncodedToolConfig::new(Map::from_iter([("tool_choice".to_owned(), choice.into())]));
-    if matches!(wanted.choice, ToolChoice::Allowed { .. }) && matches!(kind, "auto" | "any") {
-        encoded.lose_allowed("the API takes no set of tools, so the model may call all that it is told of");
-    }
-    encoded
-}
 
-pub(super) fn parse_tool_config(
-    request: &Map<String, Value>,
-    names: &WireNames,
-) -> Result<ToolConfig, WireError> {
-    let choice = match request.get("tool_choice") {
-        // What a request without the field means as soon as it has tools.
-        None | Some(Value::Null) => return Ok(ToolConfig::default()),
-        Some(Value::Object(choice)) => choice,
-        Some(_) => return Err(WireError::new("tool_choice", "an object with a `type`")),
-    };
-    let parallel = match choice.get("disable_parallel_tool_use") {
-        None | Some(Value::Null) => None,
-        Some(Value::Bool(disabled)) => Some(!disabled),
-        Some(_) => return Err(WireError::new("tool_choice.disable_parallel_tool_use", "true or false")),
-    };
-    let mut wanted = ToolConfig::from(parse_choice(choice, names)?);
-    wanted.parallel = parallel;
-    Ok(wanted)
+    fn parse_tool_config(
+        &self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
+        let choice = match request.get("tool_choice") {
+            // The default of a request that has tools.
+            None | Some(Value::Null) => return Ok(ToolConfig::default()),
+            Some(Value::Object(choice)) => choice,
+            Some(_) => return Err(WireError::new("tool_choice", "an object with a `type`")),
+        };
+        let parallel = match choice.get("disable_parallel_tool_use") {
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(disabled)) => Some(!disabled),
+            Some(_) => return Err(WireError::new("tool_choice.disable_parallel_tool_use", "true or false")),
+        };
+        let mut wanted = ToolConfig::from(parse_choice(choice, names)?);
+        wanted.parallel = parallel;
+        Ok(wanted)
+    }
 }
 
 fn parse_choice(choice: &Fields, names: &WireNames) -> Result<ToolChoice, WireError> {
@@ -77,7 +83,7 @@ mod tests {
 
     fn encode(wanted: &ToolConfig) -> Value {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
-        encode_tool_config(wanted, &names).fields.into()
+        Anthropic.encode_tool_config(wanted, &names).fields.into()
     }
 
     #[track_caller]
@@ -85,13 +91,13 @@ mod tests {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
         let request = json!({"tool_choice": choice});
         assert_eq!(encode(wanted), request);
-        assert_eq!(parse_tool_config(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));
+        assert_eq!(Anthropic.parse_tool_config(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));
     }
 
     #[track_caller]
     fn refuse(choice: Value, path: &str, expected: &str) {
         let request = Map::from_iter([("tool_choice".to_owned(), choice)]);
-        let error = parse_tool_config(&request, &WireNames::default()).unwrap_err();
+        let error = Anthropic.parse_tool_config(&request, &WireNames::default()).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -131,7 +137,7 @@ mod tests {
             let names = names.into_iter().map(ToOwned::to_owned).collect();
             let allowed = ToolConfig::from(ToolChoice::Allowed { names, required });
             assert_eq!(encode(&allowed), json!({"tool_choice": choice}));
-            let losses = encode_tool_config(&allowed, &WireNames::default()).losses;
+            let losses = Anthropic.encode_tool_config(&allowed, &WireNames::default()).losses;
             assert_eq!(losses.iter().any(|loss| loss.path == "/choice/allowed/names"), is_lost);
         }
     }
@@ -139,7 +145,7 @@ mod tests {
     #[test]
     fn no_choice_is_auto() {
         for request in [json!({}), json!({"tool_choice": null})] {
-            let parsed = parse_tool_config(request.as_object().unwrap(), &WireNames::default());
+            let parsed = Anthropic.parse_tool_config(request.as_object().unwrap(), &WireNames::default());
             assert_eq!(parsed, Ok(ToolConfig::default()));
         }
     }

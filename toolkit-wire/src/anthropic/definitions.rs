@@ -1,15 +1,18 @@
 //! The `tools` of a request.
 
-use super::{FORMAT, Fields};
+use super::Anthropic;
+use super::FORMAT;
 use crate::WireError;
+use crate::call::Fields;
+use crate::codec::DefinitionCodec;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Map, Value};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
-use toolkit_schema::SchemaLoss;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The fields that have a place in our definition. All others (`cache_control` and whatever comes
-/// next) are kept in the metadata, as `meta` of this format's name, and written from there.
+/// The fields that have a place in our definition. All others (`cache_control` and future
+/// ones) are kept in the metadata, as `meta` of this format's name, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
     "name",
@@ -21,45 +24,70 @@ const KNOWN: [&str; 8] = [
     "allowed_callers",
 ];
 
-pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-    let (schema, mut losses) = how.parameters(definition);
-    let metadata = &definition.metadata;
-    let mut tool = Fields::new();
-    tool.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-    tool.insert("description".to_owned(), definition.description.as_str().into());
-    tool.insert("input_schema".to_owned(), schema);
-    if how.strict {
-        tool.insert("strict".to_owned(), true.into());
+impl DefinitionCodec for Anthropic {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
+        if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }
-    if metadata.defer {
-        tool.insert("defer_loading".to_owned(), true.into());
+
+    fn own_fields(&self) -> Option<&'static str> {
+        Some(FORMAT)
     }
-    let examples = input_examples(&metadata.input_examples, &mut losses);
-    if !examples.is_empty() {
-        tool.insert("input_examples".to_owned(), examples.into());
-    }
-    let callers = allowed_callers(&metadata.allowed_callers, &mut losses);
-    if !callers.is_empty() {
-        tool.insert("allowed_callers".to_owned(), callers.into());
-    }
-    if let Some(Value::Object(others)) = metadata.meta.get(FORMAT) {
-        for (name, value) in others.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
-            tool.insert(name.clone(), value.clone());
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let (schema, mut losses) = how.parameters(definition);
+        let metadata = &definition.metadata;
+        let mut tool = Fields::new();
+        tool.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
+        tool.insert("description".to_owned(), definition.description.as_str().into());
+        tool.insert("input_schema".to_owned(), schema);
+        if how.strict {
+            tool.insert("strict".to_owned(), true.into());
         }
+        if metadata.defer {
+            tool.insert("defer_loading".to_owned(), true.into());
+        }
+        let examples = input_examples(&metadata.input_examples, &mut losses);
+        if !examples.is_empty() {
+            tool.insert("input_examples".to_owned(), examples.into());
+        }
+        let callers = allowed_callers(&metadata.allowed_callers, &mut losses);
+        if !callers.is_empty() {
+            tool.insert("allowed_callers".to_owned(), callers.into());
+        }
+        if let Some(Value::Object(others)) = metadata.meta.get(FORMAT) {
+            for (name, value) in others.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
+                tool.insert(name.clone(), value.clone());
+            }
+        }
+        if how.output(definition).is_some() {
+            losses.push(SchemaLoss::new(
+                "/output_schema",
+                "output",
+                "the API has no schema of what a tool gives back",
+            ));
+        }
+        if let ToolKind::Custom(_) = definition.kind {
+            let reason =
+                "the API has no tools of free text: the text is the argument `input`, and no grammar holds";
+            losses.push(SchemaLoss::new("/kind", "custom", reason));
+        }
+        EncodedDefinition { json: tool.into(), losses }
     }
-    if how.output(definition).is_some() {
-        losses.push(SchemaLoss::new(
-            "/output_schema",
-            "output",
-            "the API has no schema of what a tool gives back",
-        ));
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        let tools = listed_tools(payload, is_tool, "messages")?;
+        tools.into_iter().filter_map(|(path, tool)| parse_tool(tool, &path).transpose()).collect()
     }
-    if let ToolKind::Custom(_) = definition.kind {
-        let reason =
-            "the API has no tools of free text: the text is the argument `input`, and no grammar holds";
-        losses.push(SchemaLoss::new("/kind", "custom", reason));
+
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        let tools = listed_tools(payload, is_tool, "messages")?;
+        let hosted = tools.into_iter().filter_map(|(path, tool)| match is_hosted(tool, &path) {
+            Ok(true) => Some(Ok(tool.clone())),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        });
+        hosted.collect()
     }
-    EncodedDefinition { json: tool.into(), losses }
 }
 
 /// The service refuses examples that are not objects.
@@ -84,21 +112,6 @@ fn allowed_callers(callers: &[String], losses: &mut Vec<SchemaLoss>) -> Vec<Valu
         SchemaLoss::new(format!("/allowed_callers/{index}"), "allowed_callers", reason)
     }));
     sent.into_iter().map(|(_, caller)| caller.as_str().into()).collect()
-}
-
-pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-    let tools = listed_tools(payload, is_tool, "messages")?;
-    tools.into_iter().filter_map(|(path, tool)| parse_tool(tool, &path).transpose()).collect()
-}
-
-pub(super) fn hosted_tools(payload: &Value) -> Result<Vec<Value>, WireError> {
-    let tools = listed_tools(payload, is_tool, "messages")?;
-    let hosted = tools.into_iter().filter_map(|(path, tool)| match is_hosted(tool, &path) {
-        Ok(true) => Some(Ok(tool.clone())),
-        Ok(false) => None,
-        Err(error) => Some(Err(error)),
-    });
-    hosted.collect()
 }
 
 fn is_tool(fields: &Map<String, Value>) -> bool {
@@ -177,7 +190,7 @@ mod tests {
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames, strict: bool) -> EncodedDefinition {
-        encode_definition(
+        Anthropic.encode_definition(
             definition,
             &Spelling { names, strict, outputs: true, dialect: SchemaDialect::Anthropic },
         )
@@ -197,15 +210,15 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &Value, names: &[&str], hosted: &[Value]) {
-        let parsed = parse_definitions(payload).unwrap();
+        let parsed = Anthropic.parse_definitions(payload).unwrap();
         let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
         assert_eq!(parsed, names);
-        assert_eq!(hosted_tools(payload).unwrap(), hosted);
+        assert_eq!(Anthropic.hosted_tools(payload).unwrap(), hosted);
     }
 
     #[track_caller]
     fn refuse(payload: &Value, path: &str, expected: &str) {
-        let error = parse_definitions(payload).unwrap_err();
+        let error = Anthropic.parse_definitions(payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -219,7 +232,7 @@ mod tests {
         full["cache_control"] = json!({"type": "ephemeral"});
         full["eager_input_streaming"] = true.into();
         for tool in [weather(), full] {
-            let parsed = parse_definitions(&tool).unwrap();
+            let parsed = Anthropic.parse_definitions(&tool).unwrap();
             let strict = parsed[0].metadata.strict == Some(true);
             let encoded = encode(&parsed[0], &WireNames::default(), strict);
             assert_eq!(encoded.json, tool);
@@ -291,7 +304,7 @@ mod tests {
     #[test]
     fn a_missing_schema_is_one_without_parameters() {
         for tool in [json!({"name": "now"}), json!({"name": "now", "input_schema": null, "strict": null})] {
-            let parsed = parse_definitions(&json!([tool])).unwrap();
+            let parsed = Anthropic.parse_definitions(&json!([tool])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!((parsed[0].description.as_str(), parsed[0].metadata.strict), ("", None));
         }

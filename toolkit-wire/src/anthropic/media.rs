@@ -1,11 +1,12 @@
 //! Contents of results as content blocks, and back.
 
-use super::Fields;
-use super::calls::is_blank;
+use super::history::is_blank;
+use crate::call::Fields;
 use crate::media::base64;
+use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use toolkit_core::output::{Content, JsonText, Media, MediaData};
+use toolkit_core::output::{Content, Media, MediaData};
 
 /// The kinds of pictures that the service takes.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -23,22 +24,10 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
         Content::Image(media) => match picture(media) {
             Some(picture) if media.name.is_some() => vec![text_block(&content.to_text()), picture],
             Some(picture) => vec![picture],
-            None => vec![unsendable(content, media)],
+            None => vec![text_block(&unsendable(content))],
         },
-        Content::File(media) => vec![document(media).unwrap_or_else(|| unsendable(content, media))],
-        Content::Audio(media) => vec![unsendable(content, media)],
-        _ => vec![text_block(&content.to_text())],
-    }
-}
-
-/// An address is in the text already, and there is no other way to hand it on.
-fn unsendable(content: &Content, media: &Media) -> Value {
-    let name = content.to_text();
-    match media.data {
-        MediaData::Url(_) => text_block(&name),
-        MediaData::Base64(_) => {
-            text_block(&format!("{name} cannot be shown: this API has no way to send it"))
-        }
+        Content::File(media) => vec![document(media).unwrap_or_else(|| text_block(&unsendable(content)))],
+        _ => vec![text_block(&unsendable(content))],
     }
 }
 
@@ -148,10 +137,7 @@ pub(super) fn content(block: &Value) -> Content {
         },
         _ => None,
     };
-    known.unwrap_or_else(|| match JsonText::new(block) {
-        Ok(json) => Content::Json(json),
-        Err(_) => Content::Text(block.to_string()),
-    })
+    known.unwrap_or_else(|| json_content(block))
 }
 
 fn plain_text(block: &Value) -> Option<&str> {

@@ -1,25 +1,59 @@
-//! The message that answers the calls.
+//! Results as content blocks.
 
-use super::calls::{is_blank, request_ids};
-use super::media::{blocks, text_block};
-use super::{FORMAT, Fields};
-use serde_json::{Value, json};
-use toolkit_core::ToolError;
-use toolkit_core::ToolResult;
+use super::Anthropic;
+use super::history::is_blank;
+use super::media::{self, blocks, text_block};
+use super::response::is_block;
+use super::{FORMAT, call};
+use crate::WireError;
+use crate::call::{Fields, text};
+use crate::codec::ResultCodec;
+use crate::pairing::{parts, user_message};
+use crate::path::{element, field};
+use crate::results::listed;
+use serde_json::Value;
+use std::collections::HashMap;
+use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
+use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
-/// One message of the user with all answers: the service refuses calls that the very next message
-/// does not answer. Nothing else stands in it, as answers to calls from code execution require.
-pub(super) fn encode_results(results: &[ToolResult]) -> Vec<Value> {
-    if results.is_empty() {
-        return Vec::new();
+impl ResultCodec for Anthropic {
+    /// One message with all results: the service refuses calls that the very next message does not answer.
+    /// Nothing else stands in it, as results of calls from code execution require.
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
+        let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
+        user_message("content", blocks.collect())
     }
-    let ids = request_ids(results.iter().map(|result| result.call_id.as_str()));
-    let answers: Vec<Value> = results.iter().zip(ids).map(|(result, id)| answer(result, id)).collect();
-    vec![json!({"role": "user", "content": answers})]
+
+    /// Parses the results of a message, of one block, or of a list of either. Their names are those of the
+    /// calls before them.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let items = listed(payload, "a message with results, a result, or a list of them")?;
+        let mut results = Vec::new();
+        let mut names = HashMap::new();
+        for (path, item) in items {
+            for (path, block) in listed_blocks(item, path)? {
+                match text(block, "type") {
+                    "tool_use" => {
+                        let call = call::read(block, false);
+                        names.extend(call.id.map(|id| (id.into_owned(), call.name)));
+                    }
+                    "tool_result" => {
+                        let mut result = parse_result(block, &path)?;
+                        result.position = results.len();
+                        let name = names.get(result.call_id.as_str()).copied();
+                        result.name = name.unwrap_or_default().to_owned();
+                        results.push(result);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(results)
+    }
 }
 
-fn answer(result: &ToolResult, id: String) -> Value {
+pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut block = Fields::new();
     block.insert("type".to_owned(), "tool_result".into());
     block.insert("tool_use_id".to_owned(), id.into());
@@ -58,4 +92,37 @@ fn content(output: &ToolOutput) -> Value {
 
 fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
+}
+
+/// The blocks of a message, or the block itself.
+fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
+    if is_block(item) {
+        return Ok(vec![(path, item)]);
+    }
+    match item.get("role").and_then(Value::as_str) {
+        Some("user" | "assistant" | "system") => {}
+        // Those of other APIs hold results that would be lost here.
+        _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
+    }
+    let path = field(&path, "content");
+    let blocks = parts(item, "content").iter().enumerate();
+    Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
+}
+
+fn parse_result(block: &Value, path: &str) -> Result<ToolResult, WireError> {
+    let Some(id) = block.get("tool_use_id").and_then(Value::as_str) else {
+        return Err(WireError::new(field(path, "tool_use_id"), "the id of a call"));
+    };
+    let output = match block.get("content") {
+        None | Some(Value::Null) => ToolOutput::default(),
+        Some(Value::String(text)) => ToolOutput::text(text.as_str()),
+        Some(Value::Array(blocks)) => ToolOutput::new(blocks.iter().map(media::content).collect()),
+        Some(_) => return Err(WireError::new(field(path, "content"), "a text or a list of content blocks")),
+    };
+    let outcome = match block.get("is_error") {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(output),
+        Some(Value::Bool(true)) => Err(ToolError::new(ErrorKind::Failed, output.to_text())),
+        Some(_) => return Err(WireError::new(field(path, "is_error"), "true or false")),
+    };
+    Ok(ToolResult::new(id.into(), "", outcome))
 }

@@ -1,28 +1,42 @@
 //! The `toolConfig` of a request.
 
+use super::Gemini;
 use super::spelling::{Fields, get};
 use crate::WireError;
+use crate::codec::ChoiceCodec;
 use crate::path::{element, field};
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 
-pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-    let (mode, allowed) = mode_and_names(&wanted.choice);
-    let mut config = Fields::new();
-    config.insert("mode".to_owned(), mode.into());
-    if !allowed.is_empty() {
-        let allowed: Vec<&str> = allowed.iter().map(|name| names.spell(name)).collect();
-        config.insert("allowedFunctionNames".to_owned(), json!(allowed));
+impl ChoiceCodec for Gemini {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        let (mode, allowed) = mode_and_names(&wanted.choice);
+        let mut config = Fields::new();
+        config.insert("mode".to_owned(), mode.into());
+        if !allowed.is_empty() {
+            let allowed: Vec<&str> = allowed.iter().map(|name| names.spell(name)).collect();
+            config.insert("allowedFunctionNames".to_owned(), json!(allowed));
+        }
+        let mut fields = Fields::new();
+        fields.insert("toolConfig".to_owned(), json!({"functionCallingConfig": config}));
+        let mut encoded = EncodedToolConfig::new(fields);
+        if wanted.parallel == Some(false) && mode != "NONE" {
+            encoded.lose_parallel("the API has no word for calls one at a time, so there may be several");
+        }
+        encoded
     }
-    let mut fields = Fields::new();
-    fields.insert("toolConfig".to_owned(), json!({"functionCallingConfig": config}));
-    let mut encoded = EncodedToolConfig::new(fields);
-    if wanted.parallel == Some(false) && mode != "NONE" {
-        encoded.lose_parallel("the API has no word for calls one at a time, so there may be several");
+
+    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
+        let path = "toolConfig";
+        let Some(config) = get(request, path) else { return Ok(ToolConfig::default()) };
+        let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
+        let path = field(path, "functionCallingConfig");
+        let Some(config) = get(config, "functionCallingConfig") else { return Ok(ToolConfig::default()) };
+        let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
+        parse_choice(config, &path, names).map(ToolConfig::from)
     }
-    encoded
 }
 
 fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
@@ -38,16 +52,6 @@ fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
         // well, takes names, and besides holds the model to the schemas.
         ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
     }
-}
-
-pub(super) fn parse_tool_config(request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-    let path = "toolConfig";
-    let Some(config) = get(request, path) else { return Ok(ToolConfig::default()) };
-    let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
-    let path = field(path, "functionCallingConfig");
-    let Some(config) = get(config, "functionCallingConfig") else { return Ok(ToolConfig::default()) };
-    let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
-    parse_choice(config, &path, names).map(ToolConfig::from)
 }
 
 fn parse_choice(config: &Fields, path: &str, names: &WireNames) -> Result<ToolChoice, WireError> {
@@ -107,12 +111,12 @@ mod tests {
 
     #[track_caller]
     fn writes(choice: ToolChoice, config: &Value) {
-        assert_eq!(encode_tool_config(&choice.into(), &names()).fields, request(config));
+        assert_eq!(Gemini.encode_tool_config(&choice.into(), &names()).fields, request(config));
     }
 
     #[track_caller]
     fn reads(config: &Value, choice: ToolChoice) {
-        assert_eq!(parse_tool_config(&request(config), &names()), Ok(choice.into()), "{config}");
+        assert_eq!(Gemini.parse_tool_config(&request(config), &names()), Ok(choice.into()), "{config}");
     }
 
     #[track_caller]
@@ -151,14 +155,14 @@ mod tests {
     #[test]
     fn calls_one_at_a_time_cannot_be_said() {
         let one = ToolConfig::default().with_parallel(false);
-        let encoded = encode_tool_config(&one, &names());
+        let encoded = Gemini.encode_tool_config(&one, &names());
         assert_eq!(encoded.fields, request(&json!({"mode": "AUTO"})));
         assert_eq!(encoded.losses[0].path, "/parallel");
         for said in [
             ToolConfig::default().with_parallel(true),
             ToolConfig::from(ToolChoice::None).with_parallel(false),
         ] {
-            assert!(encode_tool_config(&said, &names()).losses.is_empty());
+            assert!(Gemini.encode_tool_config(&said, &names()).losses.is_empty());
         }
     }
 
@@ -174,11 +178,14 @@ mod tests {
             json!({"tool_config": {"function_calling_config": {"mode": "NONE"}}}),
             json!({"toolConfig": {"function_calling_config": {"mode": "none"}}}),
         ] {
-            let parsed = parse_tool_config(request.as_object().unwrap(), &names());
+            let parsed = Gemini.parse_tool_config(request.as_object().unwrap(), &names());
             assert_eq!(parsed, Ok(ToolChoice::None.into()));
         }
         for request in [json!({}), json!({"toolConfig": null}), json!({"toolConfig": {}})] {
-            assert_eq!(parse_tool_config(request.as_object().unwrap(), &names()), Ok(ToolConfig::default()));
+            assert_eq!(
+                Gemini.parse_tool_config(request.as_object().unwrap(), &names()),
+                Ok(ToolConfig::default())
+            );
         }
     }
 
@@ -202,7 +209,7 @@ mod tests {
                 "the name of a function",
             ),
         ] {
-            let error = parse_tool_config(request.as_object().unwrap(), &names()).unwrap_err();
+            let error = Gemini.parse_tool_config(request.as_object().unwrap(), &names()).unwrap_err();
             assert_eq!((error.path(), error.expected()), (path.as_str(), expected));
         }
     }

@@ -1,8 +1,10 @@
 //! The `tools` of a request.
 
+use super::Gemini;
 use super::schema::to_json_schema;
 use super::spelling::{Fields, camel, get, key};
 use crate::WireError;
+use crate::codec::DefinitionCodec;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Value, json};
@@ -30,7 +32,82 @@ const HOSTED: [&str; 12] = [
 /// Where the output schema stands in a definition.
 const OUTPUT: &str = "/output_schema";
 
-/// A dialect makes an object of every root, because arguments are one. What a tool gives back may be
+impl DefinitionCodec for Gemini {
+    fn frame(&self) -> (&'static str, &'static str) {
+        (r#"[{"function_declarations":["#, "]}]")
+    }
+
+    fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
+        if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
+    }
+
+    /// One element of `function_declarations`; the list around all of them is the format's frame.
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let json_schema = how.dialect == SchemaDialect::JsonSchema;
+        let (parameters_key, output_key) = if json_schema {
+            ("parametersJsonSchema", "responseJsonSchema")
+        } else {
+            ("parameters", "response")
+        };
+        let mut declaration = Fields::new();
+        declaration.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
+        declaration.insert("description".to_owned(), definition.description.clone().into());
+
+        let (parameters, mut losses) = how.parameters(definition);
+        if !has_no_properties(&parameters) {
+            declaration.insert(parameters_key.to_owned(), parameters);
+        }
+        if let Some(output) = how.output(definition) {
+            let (schema, lost) = output_schema(how.dialect, output);
+            losses.extend(lost);
+            if json_schema || is_typed(&schema) {
+                declaration.insert(output_key.to_owned(), schema);
+            } else {
+                losses.push(SchemaLoss::new(
+                    OUTPUT,
+                    output_key,
+                    "the API takes a type, and of an object its properties; the output is not described",
+                ));
+            }
+        }
+        losses.extend(unsaid(definition));
+        EncodedDefinition { json: declaration.into(), losses }
+    }
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        let mut definitions = Vec::new();
+        for (path, tool) in tools(payload)? {
+            if is_declaration(tool) {
+                definitions.push(parse_declaration(tool, &path)?);
+                continue;
+            }
+            for (path, declaration) in declarations(tool, &path)? {
+                definitions.push(parse_declaration(declaration, &path)?);
+            }
+        }
+        Ok(definitions)
+    }
+
+    /// A tool may hold functions and run at the service at once; then all but the functions is returned.
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        let mut hosted = Vec::new();
+        for (_, tool) in tools(payload)? {
+            if is_declaration(tool) {
+                continue;
+            }
+            let mut rest = tool.clone();
+            if let Some(key) = key(tool, DECLARATIONS) {
+                rest.shift_remove(key);
+            }
+            if !rest.is_empty() {
+                hosted.push(Value::Object(rest));
+            }
+        }
+        Ok(hosted)
+    }
+}
+
+/// Encodes an output schema. A dialect makes an object of every root, because arguments are one; an output may be
 /// anything, so it is converted as a property.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
@@ -46,36 +123,6 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
         SchemaLoss::new(format!("{OUTPUT}{path}"), loss.keyword, loss.reason)
     });
     (schema, lost.collect())
-}
-
-/// One element of `function_declarations`; the list around all of them is the format's frame.
-pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-    let json_schema = how.dialect == SchemaDialect::JsonSchema;
-    let (parameters_key, output_key) =
-        if json_schema { ("parametersJsonSchema", "responseJsonSchema") } else { ("parameters", "response") };
-    let mut declaration = Fields::new();
-    declaration.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-    declaration.insert("description".to_owned(), definition.description.clone().into());
-
-    let (parameters, mut losses) = how.parameters(definition);
-    if !has_no_properties(&parameters) {
-        declaration.insert(parameters_key.to_owned(), parameters);
-    }
-    if let Some(output) = how.output(definition) {
-        let (schema, lost) = output_schema(how.dialect, output);
-        losses.extend(lost);
-        if json_schema || is_typed(&schema) {
-            declaration.insert(output_key.to_owned(), schema);
-        } else {
-            losses.push(SchemaLoss::new(
-                OUTPUT,
-                output_key,
-                "the API takes a type, and of an object its properties; the output is not described",
-            ));
-        }
-    }
-    losses.extend(unsaid(definition));
-    EncodedDefinition { json: declaration.into(), losses }
 }
 
 /// Whether the schema is that of a function without parameters, for which the service wants none: it
@@ -96,7 +143,7 @@ fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
 }
 
-/// What the definition has and a declaration has no field for.
+/// The settings of a definition that a declaration has no field for.
 fn unsaid(definition: &ToolDefinition) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_custom = definition.kind != ToolKind::Function;
@@ -109,38 +156,6 @@ fn unsaid(definition: &ToolDefinition) -> impl Iterator<Item = SchemaLoss> {
     .into_iter()
     .filter(|(is_there, ..)| *is_there)
     .map(|(_, name, reason)| SchemaLoss::new(format!("/{name}"), name, reason))
-}
-
-pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-    let mut definitions = Vec::new();
-    for (path, tool) in tools(payload)? {
-        if is_declaration(tool) {
-            definitions.push(parse_declaration(tool, &path)?);
-            continue;
-        }
-        for (path, declaration) in declarations(tool, &path)? {
-            definitions.push(parse_declaration(declaration, &path)?);
-        }
-    }
-    Ok(definitions)
-}
-
-/// A tool may hold functions and run at the service at once; then all but the functions is returned.
-pub(super) fn hosted_tools(payload: &Value) -> Result<Vec<Value>, WireError> {
-    let mut hosted = Vec::new();
-    for (_, tool) in tools(payload)? {
-        if is_declaration(tool) {
-            continue;
-        }
-        let mut rest = tool.clone();
-        if let Some(key) = key(tool, DECLARATIONS) {
-            rest.shift_remove(key);
-        }
-        if !rest.is_empty() {
-            hosted.push(Value::Object(rest));
-        }
-    }
-    Ok(hosted)
 }
 
 fn tools(payload: &Value) -> Result<Vec<(String, &Fields)>, WireError> {

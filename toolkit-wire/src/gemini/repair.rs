@@ -1,116 +1,106 @@
-//! Histories made sendable again.
+//! Histories in which the content after one with calls answers all of them, in their order.
 
-use super::answers::WireAnswer;
-use super::part::WireCall;
+use super::Gemini;
+use super::call::read as read_call;
+use super::results::WireResult;
 use super::spelling::Fields;
+use crate::call::text;
+use crate::codec::RepairCodec;
+use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair, parts, user_message, without_results};
 use serde_json::{Value, json};
 
-/// The service wants the content after one with calls to answer all of them, in their order.
-pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
-    let mut repaired = Vec::with_capacity(history.len());
-    let mut history = history.into_iter().peekable();
-    while let Some(content) = history.next() {
-        if calls(&content).next().is_none() {
-            repaired.extend(without_answers(content).0);
-            continue;
+impl RepairCodec for Gemini {
+    /// Moves results to the content after their calls, adds missing ones, and removes those without a call.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let turns: Vec<Turn> = pair(&history, entries).into_iter().map(Turn::new).collect();
+        let mut repaired = Vec::with_capacity(history.len());
+        let mut contents = history.into_iter().zip(turns).peekable();
+        while let Some((content, turn)) = contents.next() {
+            let mut replies = Vec::new();
+            match is_models(&content) {
+                true if turn.0.is_empty() => repaired.extend(without_results(content, "parts", is_result).0),
+                true => repaired.push(content),
+                false => replies.push(content),
+            }
+            while let Some((reply, _)) = contents.next_if(|(next, _)| !is_models(next)) {
+                replies.push(reply);
+            }
+            match turn.is_answered(&replies) {
+                true => repaired.extend(replies),
+                false => repaired.extend(turn.answer(replies)),
+            }
         }
-        let mut turn = Vec::new();
-        while let Some(next) = history.next_if(|next| !is_models(next)) {
-            turn.push(next);
-        }
-        let turn = if is_answered(&content, &turn) { turn } else { answer(&content, turn) };
-        repaired.push(content);
-        repaired.extend(turn);
+        repaired
     }
-    repaired
+}
+
+/// The results of a content's calls, in their order.
+struct Turn(Vec<Value>);
+
+impl Turn {
+    fn new(pairs: Vec<Pair<'_>>) -> Self {
+        let results = pairs.into_iter().map(|pair| match pair.result {
+            Some((_, result)) => result.clone(),
+            None => no_output(&pair.key),
+        });
+        Self(results.collect())
+    }
+
+    fn is_answered(&self, replies: &[Value]) -> bool {
+        let results = |content| parts(content, "parts").iter().filter(|part| is_result(part));
+        match replies.split_first() {
+            None => self.0.is_empty(),
+            Some((first, later)) => {
+                results(first).eq(&self.0) && later.iter().all(|content| results(content).next().is_none())
+            }
+        }
+    }
+
+    /// The replies with the results at their beginning and nowhere else. What else stood beside them stays
+    /// beside them.
+    fn answer(mut self, replies: Vec<Value>) -> Vec<Value> {
+        let mut rest = Vec::with_capacity(replies.len());
+        for (index, content) in replies.into_iter().enumerate() {
+            match without_results(content, "parts", is_result) {
+                (Some(mut content), true) if index == 0 && !self.0.is_empty() => {
+                    if let Some(Value::Array(parts)) = content.get_mut("parts") {
+                        self.0.append(parts);
+                    }
+                }
+                (content, _) => rest.extend(content),
+            }
+        }
+        user_message("parts", self.0).into_iter().chain(rest).collect()
+    }
+}
+
+fn no_output(call: &Key<'_>) -> Value {
+    let mut result = Fields::new();
+    if let Some(id) = &call.id {
+        result.insert("id".to_owned(), id.as_ref().into());
+    }
+    result.insert("name".to_owned(), call.name.into());
+    result.insert("response".to_owned(), json!({"output": NO_OUTPUT}));
+    json!({"functionResponse": result})
 }
 
 fn is_models(content: &Value) -> bool {
-    content.get("role").is_some_and(|role| role == "model")
+    text(content, "role") == "model"
 }
 
-fn parts(content: &Value) -> &[Value] {
-    content.get("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+fn is_result(part: &Value) -> bool {
+    WireResult::of(part).is_some()
 }
 
-fn calls(content: &Value) -> impl Iterator<Item = WireCall<'_>> {
-    let parts = if is_models(content) { parts(content) } else { &[] };
-    parts.iter().filter_map(WireCall::of)
-}
-
-fn answers(content: &Value) -> impl Iterator<Item = WireAnswer<'_>> {
-    parts(content).iter().filter_map(WireAnswer::of)
-}
-
-fn belongs(answer: WireAnswer<'_>, call: WireCall<'_>) -> bool {
-    match (answer.id(), call.id()) {
-        (Some(answered), Some(asked)) => answered == asked,
-        _ => answer.name() == call.name(),
-    }
-}
-
-fn is_answered(content: &Value, turn: &[Value]) -> bool {
-    let Some((first, later)) = turn.split_first() else { return false };
-    let mut answers_here = answers(first);
-    calls(content).all(|call| answers_here.next().is_some_and(|answer| belongs(answer, call)))
-        && answers_here.next().is_none()
-        && later.iter().all(|content| answers(content).next().is_none())
-}
-
-/// The contents of the turn, with one answer for each call at its beginning and none elsewhere.
-fn answer(content: &Value, turn: Vec<Value>) -> Vec<Value> {
-    let calls: Vec<WireCall<'_>> = calls(content).collect();
-    let mut found: Vec<Option<Value>> = vec![None; calls.len()];
-    let answers_first = turn.first().is_some_and(|first| answers(first).next().is_some());
-    let mut rest = Vec::new();
-    for (index, content) in turn.into_iter().enumerate() {
-        let (content, answers) = without_answers(content);
-        for part in answers {
-            let place = WireAnswer::of(&part).and_then(|answer| {
-                let mut open = calls.iter().zip(&found).map(|(call, found)| (call, found.is_none()));
-                open.position(|(call, open)| open && belongs(answer, *call))
-            });
-            if let Some(place) = place.and_then(|place| found.get_mut(place)) {
-                *place = Some(part);
-            }
-        }
-        rest.extend(content.map(|content| (index, content)));
-    }
-    let mut answers: Vec<Value> =
-        found.into_iter().zip(&calls).map(|(found, call)| found.unwrap_or_else(|| missing(*call))).collect();
-
-    // What else stood beside the answers stays beside them.
-    if answers_first && rest.first().is_some_and(|(index, _)| *index == 0) {
-        answers.extend(parts(&rest.remove(0).1).iter().cloned());
-    }
-    let mut repaired = vec![json!({"role": "user", "parts": answers})];
-    repaired.extend(rest.into_iter().map(|(_, content)| content));
-    repaired
-}
-
-fn missing(call: WireCall<'_>) -> Value {
-    let mut answer = Fields::new();
-    if let Some(id) = call.id() {
-        answer.insert("id".to_owned(), id.into());
-    }
-    answer.insert("name".to_owned(), call.name().into());
-    answer.insert("response".to_owned(), json!({"output": "[No output available yet]"}));
-    json!({"functionResponse": answer})
-}
-
-/// The content without its answers, and these. A content that held nothing else is `None`.
-fn without_answers(mut content: Value) -> (Option<Value>, Vec<Value>) {
-    if answers(&content).next().is_none() {
-        return (Some(content), Vec::new());
-    }
-    let Some(parts) = content.get_mut("parts").and_then(Value::as_array_mut) else {
-        return (Some(content), Vec::new());
-    };
-    let (answers, others): (Vec<Value>, Vec<Value>) =
-        std::mem::take(parts).into_iter().partition(|part| WireAnswer::of(part).is_some());
-    if others.is_empty() {
-        return (None, answers);
-    }
-    *parts = others;
-    (Some(content), answers)
+fn entries(content: &Value) -> Vec<Entry<'_>> {
+    let is_models = is_models(content);
+    let calls = parts(content, "parts").iter().filter(|_| is_models).filter_map(|part| {
+        let call = read_call(part, false)?;
+        Some(Entry::Call(Key { id: call.id, name: Some(call.name) }, part))
+    });
+    let results = parts(content, "parts")
+        .iter()
+        .filter(|_| !is_models)
+        .filter_map(|part| Some(Entry::Result(WireResult::of(part)?.key(), part)));
+    calls.chain(results).collect()
 }

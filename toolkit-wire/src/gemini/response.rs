@@ -1,82 +1,92 @@
-//! Where a payload holds contents of the model, and why it may hold none.
+//! The contents of a response, and why it may hold none.
 
-use super::part::{WireCall, says_something};
+use super::Gemini;
+use super::call::{read as read_call, says_something};
 use super::spelling::{Fields, get, list};
 use super::stream::Stream;
 use crate::WireError;
+use crate::call::text;
+use crate::codec::ResponseCodec;
+use crate::error::{check_role, error_text};
 use crate::path::{element, field};
-use crate::stream::Accumulate;
+use crate::reading::{Message, Part, Reading};
+use crate::response::{FinishReason, Response, Usage};
+use crate::stream::decode::StreamDecoder;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// One content of the model.
-pub(super) struct Content<'a> {
-    /// What came; `None` for parts that came without a content.
-    pub(super) fields: Option<&'a Fields>,
-    pub(super) parts: &'a [Value],
-    /// Whether the model was stopped before it had said all.
-    is_cut: bool,
-}
-
-impl<'a> Content<'a> {
-    fn whole(fields: Option<&'a Fields>, parts: &'a [Value]) -> Self {
-        Self { fields, parts, is_cut: false }
+impl ResponseCodec for Gemini {
+    /// Joins the bodies of a streamed response: without `alt=sse` the service sends a stream as one list.
+    fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+        let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
+            return Ok(Cow::Borrowed(payload));
+        };
+        let mut stream = Stream::default();
+        let mut events = Vec::new();
+        for body in bodies {
+            stream.push(body, &mut events)?;
+        }
+        Ok(Cow::Owned(stream.finish(&mut events)))
     }
 
-    pub(super) fn calls(&self) -> impl Iterator<Item = WireCall<'a>> + use<'a> {
-        let last_words = self.last_words();
-        self.parts.iter().enumerate().filter_map(move |(at, part)| {
-            let call = WireCall::of(part)?;
-            Some(if Some(at) == last_words { call.stopped() } else { call })
-        })
+    /// Finds contents in a response body (one for each candidate), one candidate, one content, or parts
+    /// without one.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let messages = match payload {
+            Value::Array(parts) => bare_parts(parts)?,
+            Value::Object(body) if body.contains_key("candidates") => candidates(body)?,
+            Value::Object(content) if content.contains_key("parts") => vec![lone_content(content)?],
+            Value::Object(content) if text(payload, "role") == "model" => vec![lone_content(content)?],
+            Value::Object(_) if read_call(payload, false).is_some() => {
+                vec![message(None, std::slice::from_ref(payload), false)]
+            }
+            Value::Object(one) if is_candidate(one) => vec![candidate(one, "")?],
+            Value::Object(body) => return Err(no_content("candidates[0].content", reported_error(body))),
+            _ => return Err(WireError::new("", "a response, a content or a part")),
+        };
+        Ok(Reading::new(payload, messages))
     }
 
-    /// The part in which, or after which, the model was stopped.
-    pub(super) fn last_words(&self) -> Option<usize> {
-        self.parts.iter().rposition(says_something).filter(|_| self.is_cut)
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        for part in reading.other_parts() {
+            let is_thought = part.get("thought").is_some_and(|thought| thought == true);
+            let said = if is_thought { &mut response.reasoning } else { &mut response.text };
+            said.push_str(text(part, "text"));
+        }
+        let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
+        response.finish = candidate.map(finish).unwrap_or_default();
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usageMetadata/promptTokenCount",
+                "/usageMetadata/candidatesTokenCount",
+                "/usageMetadata/cachedContentTokenCount",
+                "/usageMetadata/thoughtsTokenCount",
+            ],
+        );
+        // Thoughts are counted apart from the answer.
+        response.usage.output_tokens += response.usage.reasoning_tokens;
     }
-}
 
-/// The payload, with the bodies of a streamed response put together to one: without `alt=sse` the
-/// service sends a stream as one list.
-pub(super) fn joined(payload: &Value) -> Result<Cow<'_, Value>, WireError> {
-    let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
-        return Ok(Cow::Borrowed(payload));
-    };
-    let mut stream = Stream::default();
-    let mut events = Vec::new();
-    for body in bodies {
-        stream.push(body, &mut events)?;
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
     }
-    Ok(Cow::Owned(stream.finish(&mut events)))
 }
 
 fn is_body(value: &Value) -> bool {
-    let fields = value.as_object();
-    fields.is_some_and(|body| {
-        ["candidates", "promptFeedback", "usageMetadata", "error"]
-            .iter()
-            .any(|name| get(body, name).is_some())
-    })
+    let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
+    value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
 }
 
-/// The contents of a whole response body (one for each candidate), of one candidate, one content, or
-/// the content that bare parts would have come in.
-pub(super) fn contents(payload: &Value) -> Result<Vec<Content<'_>>, WireError> {
-    match payload {
-        Value::Array(parts) => bare_parts(parts),
-        Value::Object(body) if body.contains_key("candidates") => candidates(body),
-        Value::Object(content) if content.contains_key("parts") => lone_content(content),
-        Value::Object(content) if content.get("role").is_some_and(|role| role == "model") => {
-            lone_content(content)
-        }
-        Value::Object(_) if WireCall::of(payload).is_some() => {
-            Ok(vec![Content::whole(None, std::slice::from_ref(payload))])
-        }
-        Value::Object(one) if is_candidate(one) => Ok(vec![candidate(one, "")?]),
-        Value::Object(body) => Err(no_content("candidates[0].content", reported_error(body))),
-        _ => Err(WireError::new("", "a response, a content or a part")),
-    }
+/// The last part that says something is the one at which a cut model was stopped.
+fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
+    let says_something = |part: &Value| part.as_object().is_some_and(says_something);
+    let last = parts.iter().rposition(says_something).filter(|_| is_cut);
+    let parts = parts.iter().enumerate().map(|(at, part)| match read_call(part, Some(at) == last) {
+        Some(call) => Part::Call(call),
+        None => Part::Other(part),
+    });
+    Message { fields, parts: parts.collect(), is_whole: true }
 }
 
 /// Messages of other APIs have a `content`, too, but it is no object.
@@ -84,20 +94,20 @@ fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
 
-fn bare_parts(parts: &[Value]) -> Result<Vec<Content<'_>>, WireError> {
+fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
     match parts {
         [] => Ok(Vec::new()),
         // One call that can be recognised vouches for what stands beside it.
-        _ if parts.iter().any(|part| WireCall::of(part).is_some()) || parts.iter().all(is_text) => {
-            Ok(vec![Content::whole(None, parts)])
+        _ if parts.iter().any(|part| read_call(part, false).is_some()) || parts.iter().all(is_text) => {
+            Ok(vec![message(None, parts, false)])
         }
         _ => Err(WireError::new("[0]", "a part with `functionCall`")),
     }
 }
 
 /// A candidate that failed is of no interest beside one that did not.
-fn candidates(body: &Fields) -> Result<Vec<Content<'_>>, WireError> {
+fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let mut contents = Vec::new();
     let mut failure = None;
     for (index, one) in list(body, "candidates").iter().enumerate() {
@@ -120,26 +130,22 @@ fn candidates(body: &Fields) -> Result<Vec<Content<'_>>, WireError> {
     Ok(contents)
 }
 
-/// A content that was given alone. Those of the user look the same; to find no calls in them would
-/// hide a mistake.
-fn lone_content(content: &Fields) -> Result<Vec<Content<'_>>, WireError> {
-    match content.get("role") {
-        None | Some(Value::Null) => {}
-        Some(role) if role == "model" => {}
-        Some(_) => return Err(WireError::new("role", "`model`, which marks contents of the model")),
-    }
-    Ok(vec![Content::whole(Some(content), parts(content, "")?)])
+/// Reads a content that was given alone. Those of the user look the same.
+fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
+    check_role(content, "model", "contents")?;
+    Ok(message(Some(content), parts(content, "")?, false))
 }
 
-fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<Content<'a>, WireError> {
+fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<Message<'a>, WireError> {
     let path = field(path, "content");
     let fields = get(candidate, "content").and_then(Value::as_object);
     let parts = fields.map_or(Ok(&[][..]), |content| parts(content, &path))?;
-    let content = Content { fields, parts, is_cut: is_cut(candidate) };
-    match failure(candidate, !parts.is_empty(), content.calls().next().is_some()) {
+    let message = message(fields, parts, is_cut(candidate));
+    let has_calls = message.calls().next().is_some();
+    match failure(candidate, !parts.is_empty(), has_calls) {
         Some(reason) => Err(no_content(&path, Some(reason))),
         None if fields.is_none() && get(candidate, "finishReason").is_none() => Err(no_content(&path, None)),
-        None => Ok(content),
+        None => Ok(message),
     }
 }
 
@@ -151,9 +157,13 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
     }
 }
 
-/// Whether the model was stopped before it had said all.
+/// Why the model of a candidate stopped.
+fn finish(candidate: &Fields) -> FinishReason {
+    FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
+}
+
 pub(super) fn is_cut(candidate: &Fields) -> bool {
-    get(candidate, "finishReason").is_some_and(|reason| reason == "MAX_TOKENS")
+    finish(candidate).is_cut()
 }
 
 /// Why a candidate is no answer. A model that failed to write a call must not look as if it had asked
@@ -169,14 +179,10 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     failed.then(|| with_message(format!("the model stopped: {reason}"), message))
 }
 
-/// What the service says went wrong: an `error`, or that it blocked the prompt.
+/// The error that the service reported, or why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<String> {
     if let Some(error) = get(body, "error") {
-        let text = match error.get("message").unwrap_or(error) {
-            Value::String(message) => message.clone(),
-            _ => error.to_string(),
-        };
-        return Some(format!("the service reported an error: {text}"));
+        return Some(format!("the service reported an error: {}", error_text(error)));
     }
     let feedback = get(body, "promptFeedback")?.as_object()?;
     let reason = get(feedback, "blockReason")?.as_str()?;

@@ -1,23 +1,34 @@
-//! The content that answers the calls.
+//! Results as parts of a content.
 
-use super::part::{legal_name, sendable_id};
+use super::Gemini;
+use super::call::{legal_name, sendable_id};
 use super::spelling::Fields;
+use crate::WireError;
+use crate::codec::ResultCodec;
+use crate::pairing::user_message;
+use crate::results::output_text;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 
-/// One content of the user for all results: the service wants as many as there were calls, in their
-/// order, and finds the call of a result without an id by its position.
-pub(super) fn encode_results(results: &[ToolResult], names: &WireNames) -> Vec<Value> {
-    if results.is_empty() {
-        return Vec::new();
+pub(super) use parse::WireResult;
+
+mod parse;
+
+impl ResultCodec for Gemini {
+    /// One content for all results: the service wants as many as there were calls, in their order, and
+    /// finds the call of a result without an id by its position.
+    fn encode_results(&self, results: &[ToolResult], _ids: &[String], names: &WireNames) -> Vec<Value> {
+        user_message("parts", results.iter().map(|result| encode_result(result, names)).collect())
     }
-    let parts: Vec<Value> = results.iter().map(|result| part(result, names)).collect();
-    vec![json!({"role": "user", "parts": parts})]
+
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        parse::parse_results(payload)
+    }
 }
 
-fn part(result: &ToolResult, names: &WireNames) -> Value {
+pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     let mut answer = Fields::new();
     if let Some(id) = sendable_id(result.call_id.as_str()) {
         answer.insert("id".to_owned(), id.into());
@@ -38,14 +49,9 @@ fn part(result: &ToolResult, names: &WireNames) -> Value {
 
 /// A single value as it is, anything else as text in which media are named.
 fn output_value(output: &ToolOutput) -> Value {
-    if let ([Content::Json(json)], "") = (output.content(), output.message()) {
-        return json_value(json);
-    }
-    let text = output.to_text();
-    match (text.is_empty(), output.message()) {
-        (_, "") => text.into(),
-        (true, message) => message.into(),
-        (false, message) => format!("{text}\n{message}").into(),
+    match (output.content(), output.message()) {
+        ([Content::Json(json)], "") => json_value(json),
+        _ => output_text(output, Content::to_text).into(),
     }
 }
 

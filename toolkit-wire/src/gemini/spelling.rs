@@ -1,9 +1,9 @@
 //! Field names in both spellings: `functionCall` and `function_call` are the same field.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 
-pub(super) type Fields = Map<String, Value>;
+pub(super) use crate::call::Fields;
 
 /// The value of the field that the reference spells `name`. `null` is the same as no field.
 pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {

@@ -1,135 +1,59 @@
 //! Streamed responses: each event is a response with the next parts.
 
-use super::part::{WireCall, says_something};
-use super::partial::PartialArgs;
+mod arguments;
+mod part;
+
+use self::part::StreamedPart;
+use super::call::{function, read, says_something};
 use super::response::{failure, is_cut, no_content, reported_error};
-use super::spelling::{Fields, get, key, list};
+use super::spelling::{Fields, get, list};
 use crate::WireError;
-use crate::ids::Generated;
+use crate::call::WireCall;
 use crate::path::{element, field};
-use crate::stream::{Accumulate, StreamEvent};
+use crate::stream::assembler::Assembler;
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use toolkit_core::call::CallId;
+use std::collections::{BTreeMap, HashMap};
 
 #[derive(Default)]
 pub(super) struct Stream {
-    /// What came beside the candidates; of each field the newest value.
+    /// The fields beside the candidates, each with its newest value.
     body: Fields,
     candidates: BTreeMap<u64, Candidate>,
-    ids: Ids,
-    /// What an event brought before the fault that ended it.
-    held: Vec<StreamEvent>,
 }
 
 #[derive(Default)]
 struct Candidate {
     fields: Fields,
     content: Fields,
-    slots: Vec<Slot>,
+    parts: Assembler<StreamedPart>,
     has_calls: bool,
-    open: Open,
-    /// The last part, if it is a call without arguments. It may have been cut off, so it is held back until
-    /// the model goes on or says why it stopped.
-    held: Option<(usize, CallId)>,
+    open: OpenCalls,
 }
 
-enum Slot {
-    Part(Value),
-    Call(Box<OpenCall>),
-}
-
-/// A call whose arguments come in pieces, as Vertex AI sends them on demand: a first part with the name,
-/// then parts with `partialArgs`, and an empty one at the end.
-struct OpenCall {
-    id: CallId,
-    name: String,
-    beside: Fields,
-    args: PartialArgs,
-}
-
-/// Where in the list of parts the open calls are. Of those that were closed since, the places may
+/// The numbers of calls whose arguments come in pieces, as Vertex AI sends them on demand: a first part
+/// with the name, then parts with `partialArgs`, and an empty one at the end. Those of closed calls may
 /// still be here.
 #[derive(Default)]
-struct Open {
+struct OpenCalls {
     by_id: HashMap<String, usize>,
     by_name: HashMap<String, usize>,
     stack: Vec<usize>,
 }
 
-#[derive(Default)]
-struct Ids {
-    taken: HashSet<String>,
-    generated: Option<Generated>,
-}
-
-impl Ids {
-    /// The provider's id, or one that no call so far has.
-    fn id(&mut self, given: Option<Cow<'_, str>>, seed: &Value) -> CallId {
-        if let Some(given) = given {
-            self.taken.insert(given.clone().into_owned());
-            return CallId::from(&*given);
-        }
-        let generated = self.generated.get_or_insert_with(|| Generated::new(seed));
-        loop {
-            let id = generated.next(&HashSet::new());
-            if !self.taken.contains(id.as_str()) {
-                return id;
-            }
-        }
-    }
-}
-
-impl Accumulate for Stream {
-    fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let mut brought = std::mem::take(&mut self.held);
-        let pushed = match event {
-            Value::Array(bodies) => bodies.iter().try_for_each(|body| self.push_body(body, &mut brought)),
-            body => self.push_body(body, &mut brought),
-        };
-        // The caller of a push that failed sees no events.
-        if pushed.is_ok() {
-            events.append(&mut brought);
-        } else {
-            self.held = brought;
-        }
-        pushed
-    }
-
-    fn is_complete(&self) -> bool {
-        // A prompt that is refused has no candidate at all.
-        self.body.contains_key("promptFeedback") && self.candidates.is_empty()
-            || self.candidates.values().any(|candidate| get(&candidate.fields, "finishReason").is_some())
-    }
-
-    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        events.append(&mut self.held);
-        let mut body = std::mem::take(&mut self.body);
-        let candidates = std::mem::take(&mut self.candidates).into_values();
-        let candidates: Vec<Value> = candidates.map(|candidate| candidate.finish(events)).collect();
-        if !candidates.is_empty() {
-            body.insert("candidates".to_owned(), candidates.into());
-        }
-        Value::Object(body)
-    }
-}
-
-impl Stream {
-    fn push_body(&mut self, body: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+impl StreamDecoder for Stream {
+    fn push(&mut self, body: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let Some(fields) = body.as_object() else {
             return Err(WireError::new("", "a response or a list of responses"));
         };
-        for (name, value) in fields.iter().filter(|(name, value)| *name != "candidates" && !value.is_null()) {
-            self.body.insert(name.clone(), value.clone());
-        }
+        overlay(&mut self.body, fields, "candidates");
         let mut fault = None;
         for (position, candidate) in list(fields, "candidates").iter().enumerate() {
             let Some(candidate) = candidate.as_object() else { continue };
             let index = get(candidate, "index").and_then(Value::as_u64).unwrap_or(position as u64);
-            let pushed =
-                self.candidates.entry(index).or_default().push(candidate, body, &mut self.ids, events);
-            if let Err(error) = pushed {
+            let known = self.candidates.entry(index).or_default();
+            known.parts.seed(|| json!([index, body]));
+            if let Err(error) = known.push(candidate, events) {
                 let path = field(&element("candidates", position), "content");
                 fault.get_or_insert_with(|| match error {
                     Fault::Parts => WireError::new(field(&path, "parts"), "a list of parts"),
@@ -140,146 +64,110 @@ impl Stream {
         let reported = reported_error(fields).map(|reason| no_content("candidates[0].content", Some(reason)));
         reported.or(fault).map_or(Ok(()), Err)
     }
+
+    fn is_complete(&self) -> bool {
+        // A prompt that is refused has no candidate at all.
+        self.body.contains_key("promptFeedback") && self.candidates.is_empty()
+            || self.candidates.values().any(|candidate| get(&candidate.fields, "finishReason").is_some())
+    }
+
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
+        let mut body = std::mem::take(&mut self.body);
+        let candidates = std::mem::take(&mut self.candidates).into_values();
+        let candidates: Vec<Value> = candidates.map(|candidate| candidate.finish(events)).collect();
+        if !candidates.is_empty() {
+            body.insert("candidates".to_owned(), candidates.into());
+        }
+        Value::Object(body)
+    }
 }
 
-/// What is wrong with a candidate of an event.
+/// The fault of a candidate in an event.
 enum Fault {
     Parts,
     Stopped(String),
 }
 
 impl Candidate {
-    fn push(
-        &mut self,
-        fields: &Fields,
-        body: &Value,
-        ids: &mut Ids,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), Fault> {
-        for (name, value) in fields.iter().filter(|(name, value)| *name != "content" && !value.is_null()) {
-            self.fields.insert(name.clone(), value.clone());
-        }
+    fn push(&mut self, fields: &Fields, events: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+        overlay(&mut self.fields, fields, "content");
         if let Some(content) = get(fields, "content").and_then(Value::as_object) {
-            for (name, value) in content.iter().filter(|(name, value)| *name != "parts" && !value.is_null()) {
-                self.content.insert(name.clone(), value.clone());
-            }
+            overlay(&mut self.content, content, "parts");
             match content.get("parts") {
                 None | Some(Value::Null) => {}
-                Some(Value::Array(parts)) => {
-                    parts.iter().for_each(|part| self.push_part(part, body, ids, events));
-                }
+                Some(Value::Array(parts)) => parts.iter().for_each(|part| self.push_part(part, events)),
                 Some(_) => return Err(Fault::Parts),
             }
         }
         if get(fields, "finishReason").is_none() {
             return Ok(());
         }
-        self.release(is_cut(fields), events);
-        match failure(fields, !self.slots.is_empty(), self.has_calls) {
+        self.parts.release(is_cut(fields), events);
+        match failure(fields, self.parts.len() > 0, self.has_calls) {
             Some(reason) => Err(Fault::Stopped(reason)),
             None => Ok(()),
         }
     }
 
-    fn push_part(&mut self, part: &Value, body: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
-        if says_something(part) {
-            self.release(false, events);
+    fn push_part(&mut self, part: &Value, events: &mut Vec<StreamEvent>) {
+        if let Some(call) = read(part, false) {
+            return self.push_call(part, &call, events);
         }
-        if let Some(call) = WireCall::of(part) {
-            return self.push_call(part, call, body, ids, events);
+        if let Some(text) = part.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            let is_thought = part.get("thought").is_some_and(|thought| thought == true);
+            let event = if is_thought { StreamEvent::Reasoning } else { StreamEvent::Text };
+            events.push(event(text.to_owned()));
         }
-        match part.get("text").and_then(Value::as_str) {
-            Some(text) => self.push_text(part, text, events),
-            None => self.slots.push(Slot::Part(part.clone())),
+        let last = self.parts.len().checked_sub(1).and_then(|last| self.parts.get_mut(last));
+        let is_continued = last.is_some_and(|last| last.append(part));
+        if !is_continued && part.as_object().is_some_and(says_something) {
+            self.begin(part.clone(), events);
         }
     }
 
-    /// Text goes on where text stands, but a part with a signature stays the part that it is.
-    fn push_text(&mut self, part: &Value, text: &str, events: &mut Vec<StreamEvent>) {
-        let thought = is_thought(part);
-        if !text.is_empty() {
-            let text = text.to_owned();
-            events.push(if thought { StreamEvent::Reasoning(text) } else { StreamEvent::Text(text) });
-        }
-        if is_plain(part) {
-            if let Some(Slot::Part(last)) = self.slots.last_mut()
-                && is_plain(last)
-                && is_thought(last) == thought
-                && let Some(Value::String(before)) = last.get_mut("text")
-            {
-                before.push_str(text);
-                return;
-            }
-            if text.is_empty() {
-                return;
-            }
-        }
-        self.slots.push(Slot::Part(part.clone()));
+    fn begin(&mut self, part: Value, events: &mut Vec<StreamEvent>) -> usize {
+        let number = self.parts.begin(StreamedPart::new(part, self.parts.len() as u64));
+        self.parts.release_passed(events);
+        number
     }
 
-    fn push_call(
-        &mut self,
-        part: &Value,
-        call: WireCall<'_>,
-        body: &Value,
-        ids: &mut Ids,
-        events: &mut Vec<StreamEvent>,
-    ) {
+    fn push_call(&mut self, part: &Value, call: &WireCall<'_>, events: &mut Vec<StreamEvent>) {
         self.has_calls = true;
-        let fields = call.call.as_object();
+        let fields = function(part).and_then(Value::as_object);
         let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
         let args = fields.and_then(|fields| get(fields, "args"));
         let goes_on =
             fields.and_then(|fields| get(fields, "willContinue")).is_some_and(|value| value == true);
         let is_whole = args.is_some() && pieces.is_empty() && !goes_on;
-        let place = match self.open_place(call, is_whole) {
-            Some(place) => place,
+        let number = match self.open_call(call, is_whole) {
+            Some(number) => number,
             None => {
-                let id = ids.id(call.id(), body);
-                events.push(StreamEvent::CallStarted {
-                    id: id.as_str().to_owned(),
-                    name: call.name().to_owned(),
-                });
+                let number = self.begin(part.clone(), events);
+                self.parts.announce(number, events);
                 if pieces.is_empty() && !goes_on {
-                    self.slots.push(Slot::Part(with_id(part, &id)));
-                    if call.is_blank() {
-                        self.held = Some((self.slots.len() - 1, id));
-                    } else {
-                        events.push(StreamEvent::Call(call.to_call(id)));
-                    }
-                    return;
+                    return self.parts.end(number, events);
                 }
-                self.open(call, id)
+                self.open.insert(call, number);
+                number
             }
         };
-        let Some(Slot::Call(open)) = self.slots.get_mut(place) else { return };
-        open.beside.extend(call.beside());
-        if let Some(args) = args {
-            open.args.merge(args);
-        }
-        pieces.iter().for_each(|piece| open.args.add(piece));
-        if !goes_on {
-            self.close(place, true, events);
+        if let Some(open) = self.parts.get_mut(number) {
+            open.extend(part, args, pieces);
+            if !goes_on {
+                open.close(true);
+                self.parts.yield_call(number, events);
+            }
         }
     }
 
-    /// Yields the call that was held back.
-    fn release(&mut self, is_cut: bool, events: &mut Vec<StreamEvent>) {
-        let Some((place, id)) = self.held.take() else { return };
-        let Some(Slot::Part(part)) = self.slots.get_mut(place) else { return };
-        if is_cut {
-            set_args(part, "{");
-        }
-        events.extend(WireCall::of(part).map(|call| StreamEvent::Call(call.to_call(id))));
-    }
-
-    /// The open call that a part goes on with: that of its id, or of its name, or else the last.
-    fn open_place(&mut self, call: WireCall<'_>, is_whole: bool) -> Option<usize> {
-        while self.open.stack.last().is_some_and(|&place| !self.is_open(place)) {
+    /// Finds the open call that a part continues: that of its id, or of its name, or else the last.
+    fn open_call(&mut self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
+        let is_open = |number: &usize| self.parts.get(*number).is_some_and(StreamedPart::is_open);
+        while self.open.stack.last().is_some_and(|number| !is_open(number)) {
             self.open.stack.pop();
         }
-        let place = match (call.id(), call.name()) {
-            (Some(id), name) => match self.open.by_id.get(&*id) {
+        let number = match (&call.id, call.name) {
+            (Some(id), name) => match self.open.by_id.get(&**id) {
                 None if name.is_empty() => self.open.stack.last(),
                 found => found,
             },
@@ -288,59 +176,22 @@ impl Candidate {
             (None, name) if !is_whole => self.open.by_name.get(name),
             (None, _) => None,
         };
-        place.copied().filter(|&place| self.is_open(place))
-    }
-
-    fn is_open(&self, place: usize) -> bool {
-        matches!(self.slots.get(place), Some(Slot::Call(_)))
-    }
-
-    fn open(&mut self, call: WireCall<'_>, id: CallId) -> usize {
-        let place = self.slots.len();
-        if let Some(given) = call.id() {
-            self.open.by_id.insert(given.into_owned(), place);
-        }
-        let name = call.name().to_owned();
-        self.open.by_name.insert(name.clone(), place);
-        self.open.stack.push(place);
-        let call = OpenCall { id, name, beside: Fields::new(), args: PartialArgs::default() };
-        self.slots.push(Slot::Call(Box::new(call)));
-        place
-    }
-
-    fn close(&mut self, place: usize, complete: bool, events: &mut Vec<StreamEvent>) {
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let Slot::Call(open) = std::mem::replace(slot, Slot::Part(Value::Null)) else { return };
-        let OpenCall { id, name, beside: mut part, args } = *open;
-        let call = json!({"id": id.as_str(), "name": name, "args": args.finish(complete)});
-        part.insert("functionCall".to_owned(), call);
-        let part = Value::Object(part);
-        events.extend(WireCall::of(&part).map(|call| StreamEvent::Call(call.to_call(id))));
-        *slot = Slot::Part(part);
+        number.copied().filter(is_open)
     }
 
     fn finish(mut self, events: &mut Vec<StreamEvent>) -> Value {
-        self.release(false, events);
+        self.parts.release(false, events);
         // A model that stopped of itself has said all, even if the mark at the end of a call is missing.
-        let complete = get(&self.fields, "finishReason").is_some_and(|reason| reason == "STOP");
-        for place in 0..self.slots.len() {
-            if self.is_open(place) {
-                self.close(place, complete, events);
+        let is_complete = get(&self.fields, "finishReason").is_some_and(|reason| reason == "STOP");
+        for number in 0..self.parts.len() {
+            if let Some(part) = self.parts.get_mut(number) {
+                part.close(is_complete);
             }
+            self.parts.yield_call(number, events);
         }
-        let parts = self.slots.into_iter().filter_map(|slot| match slot {
-            Slot::Part(part) => Some(part),
-            Slot::Call(_) => None,
-        });
-        let mut parts: Vec<Value> = parts.collect();
-        // A call whose end was told has no arguments; it must not look as if it had been cut off.
-        if is_cut(&self.fields)
-            && let Some(last) = parts.last_mut()
-            && WireCall::of(last).is_some_and(WireCall::is_blank)
-        {
-            set_args(last, "{}");
-        }
+        let parts = self.parts.into_parts(is_cut(&self.fields));
         if !parts.is_empty() {
+            let parts: Vec<Value> = parts.into_iter().map(StreamedPart::into_json).collect();
             self.content.entry("role").or_insert_with(|| "model".into());
             self.content.insert("parts".to_owned(), parts.into());
         }
@@ -349,36 +200,19 @@ impl Candidate {
     }
 }
 
-fn is_thought(part: &Value) -> bool {
-    part.get("thought").is_some_and(|thought| thought == true)
-}
-
-/// Whether a part is nothing but text.
-fn is_plain(part: &Value) -> bool {
-    let mut fields = part.as_object().into_iter().flatten();
-    part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())
-}
-
-fn set_args(part: &mut Value, text: &str) {
-    let key = part.as_object().and_then(|fields| key(fields, "functionCall")).map(ToOwned::to_owned);
-    if let Some(call) = key.and_then(|key| part.get_mut(key)).and_then(Value::as_object_mut) {
-        call.insert("args".to_owned(), text.into());
-    }
-}
-
-/// The part with the id in the call, so that the whole response gives the calls the same ids.
-fn with_id(part: &Value, id: &CallId) -> Value {
-    let mut part = part.clone();
-    if let Some(fields) = part.as_object_mut()
-        && let Some(key) = key(fields, "functionCall").map(ToOwned::to_owned)
-    {
-        let call = fields.entry(key).or_insert(Value::Null);
-        match call {
-            Value::Object(call) => {
-                call.insert("id".to_owned(), id.as_str().into());
-            }
-            _ => *call = json!({"id": id.as_str()}),
+impl OpenCalls {
+    fn insert(&mut self, call: &WireCall<'_>, number: usize) {
+        if let Some(id) = &call.id {
+            self.by_id.insert(id.clone().into_owned(), number);
         }
+        self.by_name.insert(call.name.to_owned(), number);
+        self.stack.push(number);
     }
-    part
+}
+
+/// Takes over the newest values of all fields but one.
+fn overlay(known: &mut Fields, fields: &Fields, except: &str) {
+    for (name, value) in fields.iter().filter(|(name, value)| *name != except && !value.is_null()) {
+        known.insert(name.clone(), value.clone());
+    }
 }

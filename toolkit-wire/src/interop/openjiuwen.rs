@@ -20,7 +20,6 @@ use crate::WireError;
 use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 use toolkit_core::call;
 use toolkit_core::name::ToolName;
 use toolkit_core::tool::ToolDefinition;
@@ -54,7 +53,7 @@ pub struct Parameters {
     pub properties: Map<String, Value>,
     /// The names of the parameters that a call must have.
     pub required: Vec<String>,
-    /// What else the schema says, for instance `$defs` or `additionalProperties`.
+    /// The other keywords of the schema, for instance `$defs` or `additionalProperties`.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -68,7 +67,7 @@ pub struct ToolInfo {
     pub kind: ToolType,
     /// The name that the model calls.
     pub name: String,
-    /// What the tool is for.
+    /// The purpose of the tool.
     pub description: String,
     /// The parameters; `None` if there are none.
     pub parameters: Option<Parameters>,
@@ -98,7 +97,7 @@ pub struct ToolInfo {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What the result refers to; `None` if the model gave none.
+    /// The id of the call; `None` if the model gave none.
     #[serde(default)]
     pub id: Option<String>,
     /// The type of the tool, nearly always `function`.
@@ -137,7 +136,7 @@ pub fn to_calls(calls: &[ToolCall]) -> Vec<call::ToolCall> {
         calls.sort_by_key(|call| call.index);
     }
     let values: Vec<Value> = calls.iter().map(|call| json!(call)).collect();
-    let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()).map(Cow::Borrowed));
+    let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()));
     let ids = ids::complete(values.iter().zip(given));
     let named = calls.iter().zip(ids);
     let ours = named.map(|(call, id)| {
@@ -155,7 +154,7 @@ impl From<ToolCall> for call::ToolCall {
         let index = call.index;
         let id = match &call.id {
             Some(id) if !id.is_empty() => id.as_str().into(),
-            _ => ids::Generated::new(&json!(call)).next_free(|_| false),
+            _ => ids::CallIds::new(&json!(call)).settle(None),
         };
         let ours = Self::new(id, call.name, call.arguments);
         match index {

@@ -1,21 +1,26 @@
 //! The `tool_choice` and the `parallel_tool_calls` of a request.
 
+use super::OpenAiChat;
 use crate::WireError;
+use crate::codec::ChoiceCodec;
 use crate::openai_choice::Form;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 use toolkit_core::call::ToolConfig;
 use toolkit_core::name::WireNames;
 
-pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-    EncodedToolConfig::new(Form::Nested.encode(wanted, names))
-}
+impl ChoiceCodec for OpenAiChat {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        EncodedToolConfig::new(Form::Nested.encode(wanted, names))
+    }
 
-pub(super) fn parse_tool_config(
-    request: &Map<String, Value>,
-    names: &WireNames,
-) -> Result<ToolConfig, WireError> {
-    Form::Nested.parse(request, names)
+    fn parse_tool_config(
+        &self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
+        Form::Nested.parse(request, names)
+    }
 }
 
 #[cfg(test)]
@@ -28,14 +33,14 @@ mod tests {
     #[track_caller]
     fn parse(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         let request = json!({"tool_choice": choice});
-        parse_tool_config(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
+        OpenAiChat.parse_tool_config(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
     }
 
     #[track_caller]
     fn check(choice: &ToolChoice, wire: &Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
         assert_eq!(
-            encode_tool_config(&ToolConfig::from(choice.clone()), &names).fields["tool_choice"],
+            OpenAiChat.encode_tool_config(&ToolConfig::from(choice.clone()), &names).fields["tool_choice"],
             *wire
         );
         assert_eq!(parse(wire, &names).as_ref(), Ok(choice));
@@ -60,9 +65,9 @@ mod tests {
             ToolChoice::Allowed { names: vec!["add".to_owned(), "fs.read".to_owned()], required: false };
         for (choice, wire) in [(ToolChoice::Tool("fs.read".to_owned()), read), (both, allowed)] {
             let wanted = ToolConfig::from(choice).with_custom(["fs.read", "not in the choice"]);
-            let request = encode_tool_config(&wanted, &names).fields;
+            let request = OpenAiChat.encode_tool_config(&wanted, &names).fields;
             assert_eq!(request["tool_choice"], wire);
-            assert_eq!(parse_tool_config(&request, &names), Ok(wanted));
+            assert_eq!(OpenAiChat.parse_tool_config(&request, &names), Ok(wanted));
         }
     }
 

@@ -1,36 +1,55 @@
 //! The `tools` of a request.
 
+use super::OpenAiChat;
 use crate::WireError;
+use crate::codec::DefinitionCodec;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::field;
 use serde_json::{Map, Value, json};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
-use toolkit_schema::SchemaLoss;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-    fields.insert("description".to_owned(), definition.description.as_str().into());
-    let (kind, mut losses) = match &definition.kind {
-        ToolKind::Custom(format) => {
-            fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
-            ("custom", Vec::new())
-        }
-        _ => {
-            let (parameters, losses) = how.parameters(definition);
-            fields.insert("parameters".to_owned(), parameters);
-            // `false` is what leaving it out means; some servers do not know the field.
-            if how.strict || definition.metadata.strict == Some(false) {
-                fields.insert("strict".to_owned(), how.strict.into());
+impl DefinitionCodec for OpenAiChat {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
+        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
+    }
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
+        fields.insert("description".to_owned(), definition.description.as_str().into());
+        let (kind, mut losses) = match &definition.kind {
+            ToolKind::Custom(format) => {
+                fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
+                ("custom", Vec::new())
             }
-            ("function", losses)
-        }
-    };
-    losses.extend(unsaid(definition, how));
-    EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
+            _ => {
+                let (parameters, losses) = how.parameters(definition);
+                fields.insert("parameters".to_owned(), parameters);
+                // `false` is what leaving it out means; some servers do not know the field.
+                if how.strict || definition.metadata.strict == Some(false) {
+                    fields.insert("strict".to_owned(), how.strict.into());
+                }
+                ("function", losses)
+            }
+        };
+        losses.extend(unsaid(definition, how));
+        EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
+    }
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        let tools = listed_tools(payload, is_tool, "messages")?;
+        let tools = tools.into_iter().filter(|(_, tool)| !is_hosted(tool));
+        tools.map(|(path, tool)| parse_tool(tool, &path)).collect()
+    }
+
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        let tools = listed_tools(payload, is_tool, "messages")?;
+        Ok(tools.into_iter().filter(|(_, tool)| is_hosted(tool)).map(|(_, tool)| tool.clone()).collect())
+    }
 }
 
-/// The format of a custom tool's text; any text is what leaving it out means.
+/// Encodes the format of a custom tool's text; without one, any text is accepted.
 fn encode_format(format: &TextFormat) -> Option<Value> {
     let (syntax, grammar) = match format {
         TextFormat::Text => return None,
@@ -40,7 +59,7 @@ fn encode_format(format: &TextFormat) -> Option<Value> {
     Some(json!({"type": "grammar", "grammar": {"syntax": syntax, "definition": grammar}}))
 }
 
-/// What a definition says and this API has no words for.
+/// Reports settings that this API has no fields for.
 fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
     let metadata = &definition.metadata;
     let fields = [
@@ -53,17 +72,6 @@ fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
     said.map(|(_, field, reason)| SchemaLoss::new(format!("/{field}"), field, reason)).collect()
 }
 
-pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-    let tools = listed_tools(payload, is_tool, "messages")?;
-    let tools = tools.into_iter().filter(|(_, tool)| !is_hosted(tool));
-    tools.map(|(path, tool)| parse_tool(tool, &path)).collect()
-}
-
-pub(super) fn hosted_tools(payload: &Value) -> Result<Vec<Value>, WireError> {
-    let tools = listed_tools(payload, is_tool, "messages")?;
-    Ok(tools.into_iter().filter(|(_, tool)| is_hosted(tool)).map(|(_, tool)| tool.clone()).collect())
-}
-
 fn is_tool(fields: &Map<String, Value>) -> bool {
     fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
 }
@@ -72,7 +80,7 @@ fn kind(tool: &Value) -> &str {
     tool.get("type").and_then(Value::as_str).unwrap_or("function")
 }
 
-/// Whether the service runs the tool itself: its type is neither of the two that call us.
+/// Returns whether the service runs the tool itself: its type is neither of the two that call us.
 fn is_hosted(tool: &Value) -> bool {
     !matches!(kind(tool), "function" | "custom")
 }
@@ -103,7 +111,7 @@ fn parse_custom(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     Ok(ToolDefinition::custom(named.name, named.description, format))
 }
 
-/// The grammar stands within `grammar`; in the Responses API it does not, which is read as well.
+/// Parses the format of free text. The flat form of the Responses API is read as well.
 fn parse_format(format: Option<&Value>, path: &str) -> Result<TextFormat, WireError> {
     let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(TextFormat::Text) };
     if format.get("type").is_some_and(|kind| kind == "text") {
@@ -130,11 +138,12 @@ mod tests {
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
-        encode_definition(
-            definition,
-            &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
-        )
-        .json
+        OpenAiChat
+            .encode_definition(
+                definition,
+                &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
+            )
+            .json
     }
 
     fn weather() -> Value {
@@ -147,20 +156,20 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &Value, names: &[&str]) {
-        let parsed = parse_definitions(payload).unwrap();
+        let parsed = OpenAiChat.parse_definitions(payload).unwrap();
         let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
         assert_eq!(parsed, names);
     }
 
     #[track_caller]
     fn refuse(payload: &Value, path: &str, expected: &str) {
-        let error = parse_definitions(payload).unwrap_err();
+        let error = OpenAiChat.parse_definitions(payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
     #[test]
     fn definitions_come_back_as_they_went() {
-        let parsed = parse_definitions(&weather()).unwrap();
+        let parsed = OpenAiChat.parse_definitions(&weather()).unwrap();
         let names = WireNames::default();
         let encoded: Vec<Value> = parsed.iter().map(|tool| encode(tool, &names)).collect();
         assert_eq!(encoded, [weather()]);
@@ -170,10 +179,10 @@ mod tests {
     fn tools_of_the_service_are_not_ours() {
         let search = json!({"type": "web_search", "user_location": {"type": "approximate"}});
         let tools = json!({"tools": [weather(), search, {"type": "custom", "custom": {"name": "x"}}]});
-        assert_eq!(hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
-        assert_eq!(hosted_tools(&search).unwrap(), [search]);
-        assert!(hosted_tools(&json!({"messages": []})).unwrap().is_empty());
-        assert_eq!(hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
+        assert_eq!(OpenAiChat.hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
+        assert_eq!(OpenAiChat.hosted_tools(&search).unwrap(), [search]);
+        assert!(OpenAiChat.hosted_tools(&json!({"messages": []})).unwrap().is_empty());
+        assert_eq!(OpenAiChat.hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
     }
 
     /// The definition goes out as `wire` and comes back as it was.
@@ -181,23 +190,23 @@ mod tests {
     fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
         let names = WireNames::default();
         let how = Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi };
-        let encoded = encode_definition(definition, &how);
+        let encoded = OpenAiChat.encode_definition(definition, &how);
         assert_eq!((&encoded.json, encoded.losses.as_slice()), (wire, &[][..]));
-        assert_eq!(parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
+        assert_eq!(OpenAiChat.parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
     }
 
     #[test]
     fn strictness_goes_both_ways() {
         let mut wire = weather();
         wire["function"]["strict"] = json!(true);
-        let strict = parse_definitions(&wire).unwrap().remove(0);
+        let strict = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
         assert_eq!(strict.metadata.strict, Some(true));
         both_ways(&strict, true, &wire);
         wire["function"]["strict"] = json!(false);
-        let lax = parse_definitions(&wire).unwrap().remove(0);
+        let lax = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
         both_ways(&lax, false, &wire);
         wire["function"]["strict"] = Value::Null;
-        assert_eq!(parse_definitions(&wire).unwrap()[0].metadata.strict, None);
+        assert_eq!(OpenAiChat.parse_definitions(&wire).unwrap()[0].metadata.strict, None);
     }
 
     #[test]
@@ -225,11 +234,11 @@ mod tests {
             .with_input_examples([json!({"city": "Paris"})])
             .with_allowed_callers(["direct"])
             .with_defer(true);
-        let definition = parse_definitions(&weather()).unwrap().remove(0);
+        let definition = OpenAiChat.parse_definitions(&weather()).unwrap().remove(0);
         let definition = definition.with_metadata(metadata).with_output_schema(json!({"type": "string"}));
         let names = WireNames::default();
         let how = Spelling { names: &names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi };
-        let encoded = encode_definition(&definition, &how);
+        let encoded = OpenAiChat.encode_definition(&definition, &how);
         assert_eq!(encoded.json, weather());
         let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
         assert_eq!(paths, ["/output_schema", "/input_examples", "/allowed_callers", "/defer"]);
@@ -262,7 +271,8 @@ mod tests {
     #[test]
     fn missing_parameters_are_none() {
         for function in [json!({"name": "now"}), json!({"name": "now", "parameters": null})] {
-            let parsed = parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
+            let parsed =
+                OpenAiChat.parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!(parsed[0].description, "");
         }

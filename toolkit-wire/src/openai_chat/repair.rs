@@ -1,107 +1,71 @@
-//! A history in which every call has its answer, directly after it.
+//! Histories in which every call has its result, directly after it.
 
+use super::OpenAiChat;
+use crate::call::text;
+use crate::codec::RepairCodec;
+use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::borrow::Cow;
 
-/// Answers a call that nobody answered.
-const NO_OUTPUT: &str = "[No output available yet]";
-
-/// What a call and its answer have in common.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Key {
-    /// The id. Servers that give none have calls and answers without one, which belong together.
-    Id(String),
-    /// The name of the function, in the form before `tool_calls`, where a message asks for one call.
-    Function(String),
-}
-
-/// The answers to the calls of one message.
-#[derive(Default)]
-struct Answers {
-    /// What is not answered yet, in the order of the calls.
-    open: Vec<Key>,
-    messages: Vec<Value>,
-}
-
-/// An answer belongs to the nearest call before it that has its id and no answer. The service takes
-/// answers directly after the calls only, so one that comes later moves up.
-pub(super) fn repair_history(history: Vec<Value>) -> Vec<Value> {
-    let mut answers: HashMap<usize, Answers> = HashMap::new();
-    let mut askers: HashMap<Key, Vec<usize>> = HashMap::new();
-    let mut kept = Vec::with_capacity(history.len());
-    for message in history {
-        if let Some(key) = answered(&message) {
-            let asker = askers.get_mut(&key).and_then(Vec::pop);
-            if let Some(answers) = asker.and_then(|asker| answers.get_mut(&asker)) {
-                answers.take(&key, message);
+impl RepairCodec for OpenAiChat {
+    /// Moves results directly after their calls, where the service wants them, and adds those that are missing.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
+        let mut repaired = Vec::with_capacity(history.len());
+        for (message, results) in history.into_iter().zip(results) {
+            if !is_result(&message) {
+                repaired.push(message);
             }
-            continue;
+            repaired.extend(results);
         }
-        let calls = calls(&message);
-        if !calls.is_empty() {
-            for key in &calls {
-                askers.entry(key.clone()).or_default().push(kept.len());
-            }
-            answers.insert(kept.len(), Answers { open: calls, messages: Vec::new() });
-        }
-        kept.push(message);
-    }
-    let mut repaired = Vec::with_capacity(kept.len());
-    for (at, message) in kept.into_iter().enumerate() {
-        repaired.push(message);
-        if let Some(answers) = answers.remove(&at) {
-            repaired.extend(answers.into_messages());
-        }
-    }
-    repaired
-}
-
-impl Answers {
-    fn take(&mut self, key: &Key, message: Value) {
-        if let Some(at) = self.open.iter().position(|open| open == key) {
-            self.open.remove(at);
-        }
-        self.messages.push(message);
-    }
-
-    fn into_messages(self) -> impl Iterator<Item = Value> {
-        let missing = self.open.into_iter().map(|key| match key {
-            Key::Id(id) => json!({"role": "tool", "tool_call_id": id, "content": NO_OUTPUT}),
-            Key::Function(name) => json!({"role": "function", "name": name, "content": NO_OUTPUT}),
-        });
-        missing.chain(self.messages)
+        repaired
     }
 }
 
-/// The calls that a message asks for. Beside `tool_calls`, the older `function_call` says the same.
-fn calls(message: &Value) -> Vec<Key> {
-    if message.get("role").is_none_or(|role| role != "assistant") {
-        return Vec::new();
-    }
-    let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
-    let calls: Vec<Key> = calls.map(|call| Key::Id(text(call.get("id")))).collect();
-    let older = || message.get("function_call").and_then(Value::as_object).filter(|call| !call.is_empty());
-    match calls.is_empty() {
-        true => older().map(|call| Key::Function(text(call.get("name")))).into_iter().collect(),
-        false => calls,
+/// The results of one message's calls: those that are missing, then the others in their order.
+fn results(mut pairs: Vec<Pair<'_>>) -> Vec<Value> {
+    pairs.sort_by_key(|pair| pair.result.map(|(index, _)| index));
+    let results = pairs.into_iter().map(|pair| match (pair.result, pair.key) {
+        (Some((_, result)), _) => result.clone(),
+        (None, Key { id: Some(id), .. }) => json!({"role": "tool", "tool_call_id": id, "content": NO_OUTPUT}),
+        (None, Key { name, .. }) => json!({"role": "function", "name": name, "content": NO_OUTPUT}),
+    });
+    results.collect()
+}
+
+fn is_result(message: &Value) -> bool {
+    matches!(text(message, "role"), "tool" | "function")
+}
+
+fn entries(message: &Value) -> Vec<Entry<'_>> {
+    match text(message, "role") {
+        "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
+        "function" => vec![Entry::Result(by_name(message), message)],
+        "assistant" => {
+            let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+            let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
+            // Beside `tool_calls`, the older `function_call` says the same.
+            let older = message.get("function_call").filter(|_| calls.is_empty());
+            let older = older.filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
+            calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
-/// The call that a message answers, if it is an answer.
-fn answered(message: &Value) -> Option<Key> {
-    match message.get("role")?.as_str()? {
-        "tool" => Some(Key::Id(text(message.get("tool_call_id")))),
-        "function" => Some(Key::Function(text(message.get("name")))),
-        _ => None,
-    }
+/// Servers that give no ids have calls and results without one, which belong together.
+fn by_id(id: Option<&Value>) -> Key<'_> {
+    let id = match id {
+        Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+        None | Some(Value::Null) => Cow::Borrowed(""),
+        Some(other) => Cow::Owned(other.to_string()),
+    };
+    Key { id: Some(id), name: None }
 }
 
-fn text(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        None | Some(Value::Null) => String::new(),
-        Some(other) => other.to_string(),
-    }
+/// The form before `tool_calls`, where a message asks for one call.
+fn by_name(named: &Value) -> Key<'_> {
+    Key { id: None, name: Some(text(named, "name")) }
 }
 
 #[cfg(test)]
@@ -124,8 +88,8 @@ mod tests {
 
     #[track_caller]
     fn check(history: &[Value], repaired: &[Value]) {
-        assert_eq!(repair_history(history.to_vec()), repaired);
-        assert_eq!(repair_history(repaired.to_vec()), repaired, "repairing twice");
+        assert_eq!(OpenAiChat.repair_history(history.to_vec()), repaired);
+        assert_eq!(OpenAiChat.repair_history(repaired.to_vec()), repaired, "repairing twice");
     }
 
     #[test]

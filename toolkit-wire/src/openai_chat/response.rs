@@ -1,34 +1,60 @@
-//! Where a payload holds messages of the model, and the calls in them.
+//! The messages of a response, and what stands beside their calls.
 
-use super::call::WireCall;
+use super::OpenAiChat;
+use super::call;
+use super::stream::Stream;
 use crate::WireError;
+use crate::call::{Fields, WireCall, text};
+use crate::codec::ResponseCodec;
+use crate::error::{check_role, error_text};
 use crate::path::{element, field};
-use serde_json::{Map, Value};
+use crate::reading::{Message, Part, Reading};
+use crate::response::{FinishReason, Response, Usage};
+use crate::stream::decode::StreamDecoder;
+use serde_json::Value;
 
-pub(super) type Fields = Map<String, Value>;
+impl ResponseCodec for OpenAiChat {
+    /// Finds messages in a response body (one for each choice), one choice, one message, or calls without one.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let messages = match payload {
+            Value::Array(calls) => bare_calls(calls)?,
+            Value::Object(fields) if fields.contains_key("choices") => body(fields)?,
+            Value::Object(fields) if is_message(fields) => vec![lone_message(fields)?],
+            Value::Object(_) if call::is_call(payload) => vec![of_calls(std::slice::from_ref(payload))],
+            Value::Object(choice) => match choice.get("message") {
+                Some(Value::Object(fields)) => vec![message(fields, is_cut(payload), "message")?],
+                _ => return Err(no_message(choice)),
+            },
+            _ => return Err(WireError::new("", "a response, a message or a call")),
+        };
+        Ok(Reading::new(payload, messages))
+    }
 
-/// One message of the model.
-pub(super) struct Message<'a> {
-    /// What came; `None` for calls that came without a message.
-    pub(super) fields: Option<&'a Fields>,
-    pub(super) calls: Vec<WireCall<'a>>,
-}
-
-/// The messages of a whole response body (one for each choice that holds one), of one choice, of one
-/// message, or the message that bare calls would have come in.
-pub(super) fn messages(payload: &Value) -> Result<Vec<Message<'_>>, WireError> {
-    match payload {
-        Value::Array(calls) => bare_calls(calls),
-        Value::Object(fields) if fields.contains_key("choices") => body(fields),
-        Value::Object(fields) if Message::is(fields) => message(fields),
-        Value::Object(_) if WireCall::is(payload) => {
-            Ok(vec![Message::of_calls(std::slice::from_ref(payload))])
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
+            for piece in text_pieces(fields) {
+                match piece {
+                    TextPiece::Text(text) => response.text.push_str(text),
+                    TextPiece::Reasoning(text) => response.reasoning.push_str(text),
+                }
+            }
+            response.refusal = fields.get("refusal").and_then(Value::as_str).unwrap_or_default().to_owned();
         }
-        Value::Object(choice) => match choice.get("message") {
-            Some(Value::Object(fields)) => Ok(vec![Message::read(fields, "message")?.of_choice(payload)]),
-            _ => Err(no_message(choice)),
-        },
-        _ => Err(WireError::new("", "a response, a message or a call")),
+        let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
+        response.finish = FinishReason::parse(text(choice, "finish_reason"));
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usage/prompt_tokens",
+                "/usage/completion_tokens",
+                "/usage/prompt_tokens_details/cached_tokens",
+                "/usage/completion_tokens_details/reasoning_tokens",
+            ],
+        );
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
     }
 }
 
@@ -36,7 +62,7 @@ fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     match calls {
         [] => Ok(Vec::new()),
         // One call that can be recognised vouches for the broken ones beside it.
-        calls if calls.iter().any(WireCall::is) => Ok(vec![Message::of_calls(calls)]),
+        calls if calls.iter().any(call::is_call) => Ok(vec![of_calls(calls)]),
         _ => Err(WireError::new("[0]", "a call with `function`")),
     }
 }
@@ -48,16 +74,18 @@ fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let mut broken = None;
     let mut is_vouched_for = false;
     for (index, choice) in choices.iter().enumerate() {
-        let Some(message) = choice.get("message").and_then(Value::as_object) else { continue };
+        let Some(fields) = choice.get("message").and_then(Value::as_object) else { continue };
         let path = field(&element("choices", index), "message");
-        match Message::read(message, &path) {
+        match message(fields, is_cut(choice), &path) {
             Ok(message) => {
                 is_vouched_for = true;
-                messages.push(message.of_choice(choice));
+                messages.push(message);
             }
             Err(error) => {
                 broken.get_or_insert(error);
-                messages.push(Message::of_broken_calls(message));
+                // A value in the place of the list is one call, which nothing can run.
+                let call = fields.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
+                messages.push(Message { fields: Some(fields), ..of_calls(call) });
             }
         }
     }
@@ -68,73 +96,50 @@ fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// A message that was given alone. Those of other roles and other APIs look much like one of the
-/// model's; to find no calls in them would hide a mistake.
-fn message(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
+fn is_message(fields: &Fields) -> bool {
+    ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
+}
+
+/// Reads a message that was given alone. Those of other roles and other APIs look much alike.
+fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
     }
-    match fields.get("role") {
-        None | Some(Value::Null) => {}
-        Some(role) if role == "assistant" => {}
-        Some(_) => return Err(WireError::new("role", "`assistant`, which marks messages of the model")),
-    }
-    Ok(vec![Message::read(fields, "")?])
+    check_role(fields, "assistant", "messages")?;
+    message(fields, false, "")
 }
 
-impl<'a> Message<'a> {
-    fn is(fields: &Fields) -> bool {
-        ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
-    }
-
-    fn of_calls(calls: &'a [Value]) -> Self {
-        Self { fields: None, calls: calls.iter().map(WireCall::new).collect() }
-    }
-
-    /// Whatever stands in the place of a list of calls is one call, which nothing can run.
-    fn of_broken_calls(fields: &'a Fields) -> Self {
-        Self {
-            fields: Some(fields),
-            calls: fields.get("tool_calls").map(WireCall::new).into_iter().collect(),
-        }
-    }
-
-    /// Takes note of why the model stopped.
-    fn of_choice(mut self, choice: &Value) -> Self {
-        let reason = choice.get("finish_reason").and_then(Value::as_str);
-        if reason.is_some_and(is_cut)
-            && let Some(last) = self.calls.last_mut()
-        {
-            *last = last.stopped();
-        }
-        self
-    }
-
-    fn read(fields: &'a Fields, path: &str) -> Result<Self, WireError> {
-        let mut calls: Vec<WireCall<'a>> = match fields.get("tool_calls") {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(calls)) => calls.iter().map(WireCall::new).collect(),
-            Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
-        };
-        if let Some(legacy) = legacy_call(fields)
-            && !calls.iter().any(|call| call.asks_the_same(&legacy))
-        {
-            calls.push(legacy);
-        }
-        Ok(Self { fields: Some(fields), calls })
-    }
+fn of_calls(calls: &[Value]) -> Message<'_> {
+    let parts = calls.iter().map(|json| Part::Call(call::read(json, false))).collect();
+    Message { fields: None, parts, is_whole: false }
 }
 
-/// The `function_call` that `tool_calls` replaced in November 2023. Some servers still write it, and
-/// some write it beside `tool_calls`, for the same call.
-fn legacy_call(fields: &Fields) -> Option<WireCall<'_>> {
-    let call = fields.get("function_call")?;
-    call.as_object().is_some_and(|fields| !fields.is_empty()).then(|| WireCall::new(call))
+fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'a>, WireError> {
+    let calls = match fields.get("tool_calls") {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(calls)) => calls,
+        Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
+    };
+    // The `function_call` that `tool_calls` replaced in November 2023. Some servers still write it, and
+    // some write it beside `tool_calls`, for the same call.
+    let legacy =
+        fields.get("function_call").filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
+    let legacy = legacy.filter(|legacy| {
+        let legacy = call::read(legacy, false);
+        !calls.iter().any(|json| asks_the_same(&call::read(json, false), &legacy))
+    });
+    let count = calls.len() + usize::from(legacy.is_some());
+    let calls = calls.iter().chain(legacy).enumerate();
+    let parts = calls.map(|(at, json)| Part::Call(call::read(json, is_cut && at + 1 == count))).collect();
+    Ok(Message { fields: Some(fields), parts, is_whole: true })
 }
 
-/// Whether the model was stopped before it had said all. `model_length` is Mistral's.
-pub(super) fn is_cut(finish_reason: &str) -> bool {
-    matches!(finish_reason, "length" | "max_tokens" | "model_length" | "content_filter")
+fn asks_the_same(one: &WireCall<'_>, other: &WireCall<'_>) -> bool {
+    one.name == other.name && one.arguments == other.arguments
+}
+
+fn is_cut(choice: &Value) -> bool {
+    FinishReason::parse(text(choice, "finish_reason")).is_cut()
 }
 
 fn no_message(fields: &Fields) -> WireError {
@@ -145,21 +150,46 @@ fn no_message(fields: &Fields) -> WireError {
     WireError::new("choices[0].message", expected)
 }
 
-/// What the service says went wrong: `{"error": {"message"}}` of OpenAI, a text as some servers have
-/// it, an `error` within a choice (OpenRouter), or the `{"object": "error", "message"}` of older vLLM.
+/// The error of a body, or of a choice within it (OpenRouter).
 pub(super) fn reported_error(fields: &Fields) -> Option<String> {
-    let in_choice = || {
-        fields
-            .get("choices")?
-            .as_array()?
-            .iter()
-            .find_map(|choice| choice.get("error").filter(|error| !error.is_null()))
-    };
-    let is_error = fields.get("object").is_some_and(|object| object == "error");
-    let in_body = fields.get("error").filter(|error| !error.is_null());
-    let error = in_body.or_else(in_choice).or_else(|| fields.get("message").filter(|_| is_error))?;
-    match error.get("message").unwrap_or(error) {
-        Value::String(message) => Some(message.clone()),
-        _ => Some(error.to_string()),
+    let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
+    crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
+}
+
+/// A piece of what a message, or a delta of one, says.
+pub(super) enum TextPiece<'a> {
+    Text(&'a str),
+    Reasoning(&'a str),
+}
+
+/// The reasoning and the text of a message or a delta. Reasoning has two names; servers that use both
+/// mean the same.
+pub(super) fn text_pieces(message: &Fields) -> Vec<TextPiece<'_>> {
+    let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
+    let mut pieces: Vec<TextPiece<'_>> = reasoning.map(TextPiece::Reasoning).into_iter().collect();
+    match message.get("content") {
+        Some(Value::String(text)) if !text.is_empty() => pieces.push(TextPiece::Text(text)),
+        Some(Value::Array(parts)) => parts.iter().for_each(|part| part_pieces(part, &mut pieces)),
+        _ => {}
+    }
+    pieces
+}
+
+/// Parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
+/// [{type: text, text}]}`.
+fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<TextPiece<'a>>) {
+    let text = |part: &'a Value, name: &str| part.get(name).and_then(Value::as_str);
+    match part.get("thinking") {
+        Some(Value::Array(thoughts)) => {
+            pieces.extend(
+                thoughts.iter().filter_map(|thought| text(thought, "text")).map(TextPiece::Reasoning),
+            );
+        }
+        _ => {
+            let thought = text(part, "thinking").map(TextPiece::Reasoning);
+            pieces.extend(text(part, "text").map(TextPiece::Text).or(thought));
+        }
     }
 }

@@ -1,41 +1,40 @@
-//! A response that comes in chunks, put together again.
+//! Streamed responses, assembled chunk by chunk.
 
 mod call;
 mod calls;
 
-use super::response::{Fields, is_cut, reported_error};
+use super::response::{TextPiece, reported_error, text_pieces};
 use crate::WireError;
+use crate::call::Fields;
 use crate::path::{element, field};
+use crate::response::FinishReason;
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use crate::stream::merge::{join, overlay};
-use crate::stream::{Accumulate, StreamEvent};
-use calls::{Calls, Ids};
-use serde_json::Value;
+use calls::Calls;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The chunks of one response so far.
 #[derive(Default)]
 pub(super) struct Stream {
-    /// What stands beside the choices: id, model, usage.
+    /// The fields beside the choices: id, model, usage.
     envelope: Fields,
     choices: BTreeMap<u64, Choice>,
-    ids: Ids,
-    /// Whether the server said that it has said all.
+    /// Whether the server announced the end.
     is_over: bool,
 }
 
-/// One of the answers that were asked for; nearly always the only one.
-#[derive(Default)]
+/// One choice; nearly always the only one.
 struct Choice {
     fields: Fields,
     message: Fields,
     calls: Calls,
 }
 
-impl Accumulate for Stream {
+impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         match event {
-            Value::Array(chunks) => chunks.iter().try_for_each(|chunk| self.chunk(chunk, events)),
-            // The line that ends the stream; no JSON, but some clients hand it on.
+            // The line that ends the stream is no JSON, but some clients hand it on.
             Value::String(text) if text.trim() == "[DONE]" => {
                 self.done();
                 Ok(())
@@ -59,7 +58,7 @@ impl Accumulate for Stream {
             if !self.is_over && !choice.is_finished() {
                 choice.calls.cut();
             }
-            choice.calls.close(true, &mut self.ids, events);
+            choice.calls.close(true, events);
             choice.into_whole(index)
         });
         let choices: Vec<Value> = choices.collect();
@@ -81,7 +80,6 @@ impl Stream {
         if is_of_another_api(fields) {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
         }
-        self.ids.begin(fields);
         // `obfuscation` is random text that hides the length of what is sent.
         let beside = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "choices" | "obfuscation"));
         let beside: Fields = beside.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -103,38 +101,42 @@ impl Stream {
         };
         let index = fields.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
         let is_first = self.choices.keys().next().is_none_or(|first| index <= *first);
-        let choice = self.choices.entry(index).or_default();
+        let seed = || json!([self.envelope.get("id"), self.envelope.get("created"), index]);
+        let choice = self.choices.entry(index).or_insert_with(|| Choice::new(seed()));
         let said = if let Some(delta) = fields.get("delta").filter(|delta| !delta.is_null()) {
-            choice.delta(delta, &field(&path, "delta"), &mut self.ids, events)?
+            choice.delta(delta, &field(&path, "delta"), events)?
         } else {
-            choice.whole(fields.get("message").unwrap_or(&Value::Null), &mut self.ids, events)
+            choice.whole(fields.get("message").unwrap_or(&Value::Null), events)
         };
-        // Texts of several choices cannot be told apart, so there are those of the first.
+        // Events do not name their choice, so there are texts of the first only.
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
         let reason = fields.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
-        if is_cut(reason) {
+        if FinishReason::parse(reason).is_cut() {
             choice.calls.cut();
         }
         if !reason.is_empty() {
-            choice.calls.close(false, &mut self.ids, events);
+            choice.calls.close(false, events);
         }
         Ok(())
     }
 }
 
 impl Choice {
-    /// Whether the server said why the choice ended.
+    fn new(seed: Value) -> Self {
+        Self { fields: Fields::new(), message: Fields::new(), calls: Calls::new(seed) }
+    }
+
+    /// Returns whether the server gave the reason for the end of the choice.
     fn is_finished(&self) -> bool {
         self.fields.contains_key("finish_reason")
     }
 
-    /// Continues the message and returns what was said in it.
+    /// Continues the message and returns its texts.
     fn delta(
         &mut self,
         delta: &Value,
         path: &str,
-        ids: &mut Ids,
         events: &mut Vec<StreamEvent>,
     ) -> Result<Vec<StreamEvent>, WireError> {
         let Value::Object(delta) = delta else {
@@ -144,9 +146,9 @@ impl Choice {
         match delta.get("tool_calls") {
             None | Some(Value::Null) => {}
             Some(Value::Array(pieces)) => {
-                pieces.iter().for_each(|piece| self.calls.piece(piece, ids, events));
+                pieces.iter().for_each(|piece| self.calls.piece(piece, events));
             }
-            Some(piece @ Value::Object(_)) => self.calls.piece(piece, ids, events),
+            Some(piece @ Value::Object(_)) => self.calls.piece(piece, events),
             Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
         }
         if let Some(piece) = delta.get("function_call") {
@@ -155,16 +157,15 @@ impl Choice {
         Ok(said(delta))
     }
 
-    /// Takes the message at once, as servers send it that do not really stream. If there were deltas,
-    /// it only says again what they said.
-    fn whole(&mut self, message: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) -> Vec<StreamEvent> {
+    /// Takes a whole message, which servers send that do not really stream. After deltas, it only repeats them.
+    fn whole(&mut self, message: &Value, events: &mut Vec<StreamEvent>) -> Vec<StreamEvent> {
         let Value::Object(message) = message else { return Vec::new() };
         if !self.message.is_empty() || !self.calls.is_empty() {
             return Vec::new();
         }
         self.message = without_calls(message);
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-            self.calls.whole(call, ids, events);
+            self.calls.whole(call, events);
         }
         if let Some(call) = message.get("function_call") {
             self.calls.legacy_piece(call);
@@ -172,7 +173,7 @@ impl Choice {
         said(message)
     }
 
-    /// Takes what stands beside the message.
+    /// Takes the fields beside the message.
     fn fields(&mut self, fields: &Fields) {
         for (name, value) in fields {
             let one = Fields::from_iter([(name.clone(), value.clone())]);
@@ -185,7 +186,7 @@ impl Choice {
         }
     }
 
-    /// The choice as if it had come whole.
+    /// Returns the choice as if it had come whole.
     fn into_whole(self, index: u64) -> Value {
         let mut message = Fields::new();
         message.insert("role".to_owned(), "assistant".into());
@@ -209,33 +210,15 @@ fn without_calls(message: &Fields) -> Fields {
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The reasoning and the text of a message or a piece of one. Reasoning has two names; servers that
-/// use both mean the same.
 fn said(message: &Fields) -> Vec<StreamEvent> {
-    let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
-    let mut events: Vec<StreamEvent> =
-        reasoning.map(|text| StreamEvent::Reasoning(text.to_owned())).into_iter().collect();
-    match message.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => events.push(StreamEvent::Text(text.clone())),
-        Some(Value::Array(parts)) => events.extend(parts.iter().flat_map(said_part)),
-        _ => {}
-    }
-    events
-}
-
-/// Parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
-/// [{type: text, text}]}`.
-fn said_part(part: &Value) -> Vec<StreamEvent> {
-    let text = |part: &Value, name: &str| part.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let Some(Value::Array(thoughts)) = part.get("thinking") else {
-        let thought = text(part, "thinking").map(StreamEvent::Reasoning);
-        return text(part, "text").map(StreamEvent::Text).or(thought).into_iter().collect();
+    let event = |piece| match piece {
+        TextPiece::Text(text) => StreamEvent::Text(text.to_owned()),
+        TextPiece::Reasoning(text) => StreamEvent::Reasoning(text.to_owned()),
     };
-    thoughts.iter().filter_map(|thought| text(thought, "text")).map(StreamEvent::Reasoning).collect()
+    text_pieces(message).into_iter().map(event).collect()
 }
 
-/// To find nothing in the events of another API would hide a mistake.
+/// Returns whether a chunk is an event of another API: finding nothing in it would hide a mistake.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

@@ -1,21 +1,26 @@
 //! The `tool_choice` and the `parallel_tool_calls` of a request.
 
+use super::OpenAiResponses;
 use crate::WireError;
+use crate::codec::ChoiceCodec;
 use crate::openai_choice::Form;
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Map, Value};
 use toolkit_core::call::ToolConfig;
 use toolkit_core::name::WireNames;
 
-pub(super) fn encode_tool_config(wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-    EncodedToolConfig::new(Form::Flat.encode(wanted, names))
-}
+impl ChoiceCodec for OpenAiResponses {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        EncodedToolConfig::new(Form::Flat.encode(wanted, names))
+    }
 
-pub(super) fn parse_tool_config(
-    request: &Map<String, Value>,
-    names: &WireNames,
-) -> Result<ToolConfig, WireError> {
-    Form::Flat.parse(request, names)
+    fn parse_tool_config(
+        &self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
+        Form::Flat.parse(request, names)
+    }
 }
 
 #[cfg(test)]
@@ -28,14 +33,14 @@ mod tests {
     #[track_caller]
     fn parse(choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         let request = json!({"tool_choice": choice});
-        parse_tool_config(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
+        OpenAiResponses.parse_tool_config(request.as_object().unwrap(), names).map(|wanted| wanted.choice)
     }
 
     #[track_caller]
     fn check(choice: &ToolChoice, wire: &Value) {
         let names = WireNames::new(NAMES, ["fs.read", "add"]);
         let wanted = ToolConfig::from(choice.clone());
-        assert_eq!(encode_tool_config(&wanted, &names).fields["tool_choice"], *wire);
+        assert_eq!(OpenAiResponses.encode_tool_config(&wanted, &names).fields["tool_choice"], *wire);
         assert_eq!(parse(wire, &names).as_ref(), Ok(choice));
     }
 
@@ -55,9 +60,9 @@ mod tests {
             ToolChoice::Allowed { names: vec!["add".to_owned(), "fs.read".to_owned()], required: false };
         for (choice, wire) in [(ToolChoice::Tool("fs.read".to_owned()), read), (both, allowed)] {
             let wanted = ToolConfig::from(choice).with_custom(["fs.read", "not in the choice"]);
-            let request = encode_tool_config(&wanted, &names).fields;
+            let request = OpenAiResponses.encode_tool_config(&wanted, &names).fields;
             assert_eq!(request["tool_choice"], wire);
-            assert_eq!(parse_tool_config(&request, &names), Ok(wanted));
+            assert_eq!(OpenAiResponses.parse_tool_config(&request, &names), Ok(wanted));
         }
     }
 
@@ -86,9 +91,9 @@ mod tests {
             let mut wanted = ToolConfig::from(ToolChoice::None);
             wanted.parallel = parallel;
             let names = WireNames::default();
-            let fields = encode_tool_config(&wanted, &names).fields;
+            let fields = OpenAiResponses.encode_tool_config(&wanted, &names).fields;
             assert_eq!(fields.get("parallel_tool_calls"), parallel.map(Value::from).as_ref());
-            assert_eq!(parse_tool_config(&fields, &names), Ok(wanted));
+            assert_eq!(OpenAiResponses.parse_tool_config(&fields, &names), Ok(wanted));
         }
     }
 
@@ -98,7 +103,7 @@ mod tests {
         let add = Ok(ToolChoice::Tool("add".to_owned()));
         assert_eq!(parse(&json!({"type": "function", "function": {"name": "add"}}), &names), add);
         assert_eq!(parse(&json!({"type": "custom", "name": "add"}), &names), add);
-        assert_eq!(parse_tool_config(&Map::new(), &names), Ok(ToolConfig::default()));
+        assert_eq!(OpenAiResponses.parse_tool_config(&Map::new(), &names), Ok(ToolConfig::default()));
     }
 
     #[test]
@@ -118,7 +123,9 @@ mod tests {
             "the name of a tool",
         );
         let parallel = json!({"parallel_tool_calls": 1});
-        let error = parse_tool_config(parallel.as_object().unwrap(), &WireNames::default()).unwrap_err();
+        let error = OpenAiResponses
+            .parse_tool_config(parallel.as_object().unwrap(), &WireNames::default())
+            .unwrap_err();
         assert_eq!((error.path(), error.expected()), ("parallel_tool_calls", "true or false"));
     }
 }

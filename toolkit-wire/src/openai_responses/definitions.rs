@@ -1,55 +1,86 @@
 //! The `tools` of a request.
 
-use super::response::kind;
+use super::OpenAiResponses;
+use super::call::kind;
 use crate::WireError;
+use crate::codec::DefinitionCodec;
 use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Map, Value, json};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
-use toolkit_schema::SchemaLoss;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
+
+impl DefinitionCodec for OpenAiResponses {
+    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
+        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
+    }
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let mut tool = Fields::new();
+        let mut put = |name: &str, value: Value| tool.insert(name.to_owned(), value);
+        let mut losses = match &definition.kind {
+            ToolKind::Custom(format) => {
+                put("type", "custom".into());
+                put("name", how.names.spell(definition.name.as_str()).into());
+                put("description", definition.description.as_str().into());
+                encode_format(format).into_iter().for_each(|format| {
+                    put("format", format);
+                });
+                Vec::new()
+            }
+            _ => {
+                let (parameters, losses) = how.parameters(definition);
+                put("type", "function".into());
+                put("name", how.names.spell(definition.name.as_str()).into());
+                put("description", definition.description.as_str().into());
+                put("parameters", parameters);
+                // The service takes an absent `strict` for true if the schema allows it.
+                put("strict", how.strict.into());
+                losses
+            }
+        };
+        if definition.metadata.defer {
+            tool.insert("defer_loading".to_owned(), true.into());
+        }
+        encode_output(definition, how, &mut tool, &mut losses);
+        encode_callers(&definition.metadata, &mut tool, &mut losses);
+        if !definition.metadata.input_examples.is_empty() {
+            losses.push(SchemaLoss::new("/input_examples", "input_examples", "the API has no field for it"));
+        }
+        EncodedDefinition { json: Value::Object(tool), losses }
+    }
+
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        let mut definitions = Vec::new();
+        for (path, tool) in listed_tools(payload, is_tool, "input")? {
+            let Some(fields) = tool.as_object() else {
+                return Err(WireError::new(path, "a tool"));
+            };
+            match kind(fields) {
+                Some("namespace") => parse_namespace(fields, &path, &mut definitions)?,
+                _ => definitions.extend(parse_tool(fields, &path)?),
+            }
+        }
+        Ok(definitions)
+    }
+
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        let tools = listed_tools(payload, is_tool, "input")?.into_iter();
+        let hosted = tools.filter(|(_, tool)| {
+            let kind = tool.as_object().and_then(kind);
+            kind.is_some_and(|kind| !["function", "custom", "namespace"].contains(&kind))
+        });
+        Ok(hosted.map(|(_, tool)| tool.clone()).collect())
+    }
+}
 
 type Fields = Map<String, Value>;
 
-/// The callers that the service knows.
+/// The callers that the service accepts.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
-/// Under which key of [`ToolMetadata::meta`] the namespace of a tool is remembered.
+/// The key in [`ToolMetadata::meta`] of a tool's namespace.
 const NAMESPACE: &str = "namespace";
-
-pub(super) fn encode_definition(definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-    let mut tool = Fields::new();
-    let mut put = |name: &str, value: Value| tool.insert(name.to_owned(), value);
-    let mut losses = match &definition.kind {
-        ToolKind::Custom(format) => {
-            put("type", "custom".into());
-            put("name", how.names.spell(definition.name.as_str()).into());
-            put("description", definition.description.as_str().into());
-            encode_format(format).into_iter().for_each(|format| {
-                put("format", format);
-            });
-            Vec::new()
-        }
-        _ => {
-            let (parameters, losses) = how.parameters(definition);
-            put("type", "function".into());
-            put("name", how.names.spell(definition.name.as_str()).into());
-            put("description", definition.description.as_str().into());
-            put("parameters", parameters);
-            // The service takes an absent `strict` for true if the schema allows it.
-            put("strict", how.strict.into());
-            losses
-        }
-    };
-    if definition.metadata.defer {
-        tool.insert("defer_loading".to_owned(), true.into());
-    }
-    encode_output(definition, how, &mut tool, &mut losses);
-    encode_callers(&definition.metadata, &mut tool, &mut losses);
-    if !definition.metadata.input_examples.is_empty() {
-        losses.push(SchemaLoss::new("/input_examples", "input_examples", "the API has no field for it"));
-    }
-    EncodedDefinition { json: Value::Object(tool), losses }
-}
 
 fn encode_output(
     definition: &ToolDefinition,
@@ -89,7 +120,7 @@ fn encode_callers(metadata: &ToolMetadata, tool: &mut Fields, losses: &mut Vec<S
     }));
 }
 
-/// `None` for what the API assumes.
+/// Encodes the format of free text; `None` for the default.
 fn encode_format(format: &TextFormat) -> Option<Value> {
     let (syntax, definition) = match format {
         TextFormat::Text => return None,
@@ -99,35 +130,12 @@ fn encode_format(format: &TextFormat) -> Option<Value> {
     Some(json!({"type": "grammar", "syntax": syntax, "definition": definition}))
 }
 
-pub(super) fn parse_definitions(payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-    let mut definitions = Vec::new();
-    for (path, tool) in listed_tools(payload, is_tool, "input")? {
-        let Some(fields) = tool.as_object() else {
-            return Err(WireError::new(path, "a tool"));
-        };
-        match kind(fields) {
-            Some("namespace") => parse_namespace(fields, &path, &mut definitions)?,
-            _ => definitions.extend(parse_tool(fields, &path)?),
-        }
-    }
-    Ok(definitions)
-}
-
-pub(super) fn hosted_tools(payload: &Value) -> Result<Vec<Value>, WireError> {
-    let tools = listed_tools(payload, is_tool, "input")?.into_iter();
-    let hosted = tools.filter(|(_, tool)| {
-        let kind = tool.as_object().and_then(kind);
-        kind.is_some_and(|kind| !["function", "custom", "namespace"].contains(&kind))
-    });
-    Ok(hosted.map(|(_, tool)| tool.clone()).collect())
-}
-
-/// A tool is known by its type, or by a name, which a request does not have.
+/// Returns whether an object is a tool: it has a type, or a name, which a request does not have.
 fn is_tool(fields: &Fields) -> bool {
     kind(fields).is_some() || fields.contains_key("function") || fields.contains_key("name")
 }
 
-/// Functions keep the name that calls have, which is that within the namespace.
+/// Parses a namespace. Functions keep the name that calls have, which is that within the namespace.
 fn parse_namespace(
     namespace: &Fields,
     path: &str,
@@ -151,7 +159,7 @@ fn parse_namespace(
     Ok(())
 }
 
-/// `None` for a tool that the service runs. What Chat Completions nests is read from there, too.
+/// Parses one tool; `None` for one that the service runs. The nested form of Chat Completions is read as well.
 fn parse_tool(tool: &Fields, path: &str) -> Result<Option<ToolDefinition>, WireError> {
     let (kind, is_custom) = match kind(tool) {
         None | Some("function") => ("function", false),

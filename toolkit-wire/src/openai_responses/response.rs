@@ -1,57 +1,83 @@
-//! Where a payload holds items, and which of their fields a request refuses.
+//! The items of a response, and what stands beside its calls.
 
-use super::call::WireCall;
+use super::OpenAiResponses;
+use super::call::{self, kind};
+use super::stream::Stream;
 use crate::WireError;
-use serde_json::{Map, Value};
+use crate::call::{Fields, text};
+use crate::codec::ResponseCodec;
+use crate::error::{check_role, reported_error};
+use crate::pairing::parts;
+use crate::reading::{Message, Part, Reading};
+use crate::response::{FinishReason, Response, Usage};
+use crate::stream::decode::StreamDecoder;
+use serde_json::Value;
 
-pub(super) type Fields = Map<String, Value>;
-
-/// The items of a payload.
-pub(super) struct Items<'a> {
-    pub(super) list: &'a [Value],
-    /// Whether they are all that the model said in its turn.
-    pub(super) is_whole: bool,
-    /// Whether the model was stopped before it had said all.
-    is_cut: bool,
-}
-
-impl<'a> Items<'a> {
-    fn new(list: &'a [Value]) -> Self {
-        Self { list, is_whole: false, is_cut: false }
+impl ResponseCodec for OpenAiResponses {
+    /// Finds the items of a response body, of a list, or the one item that the payload is.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let message = match payload {
+            // One item that can be recognised vouches for the strange ones beside it.
+            Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
+            Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
+            Value::Object(fields) if is_item(payload) => {
+                check_role(fields, "assistant", "messages")?;
+                message(std::slice::from_ref(payload), false)
+            }
+            Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
+            _ => return Err(WireError::new("", "a response, an item or a list of items")),
+        };
+        Ok(Reading::new(payload, vec![message]))
     }
 
-    /// The call that an item is. The last item is the one in which the model was stopped.
-    pub(super) fn call(&self, at: usize) -> Option<WireCall<'a>> {
-        let call = WireCall::of(self.list.get(at)?)?;
-        Some(if self.is_cut && at + 1 == self.list.len() { call.stopped() } else { call })
-    }
-
-    pub(super) fn calls(&self) -> impl Iterator<Item = WireCall<'a>> {
-        (0..self.list.len()).filter_map(|at| self.call(at))
-    }
-}
-
-/// The items of a whole response body, a list of items, or the one item that the payload is.
-pub(super) fn items(payload: &Value) -> Result<Items<'_>, WireError> {
-    match payload {
-        // One item that can be recognised vouches for the strange ones beside it.
-        Value::Array(list) if list.is_empty() || list.iter().any(is_item) => Ok(Items::new(list)),
-        Value::Array(_) => Err(WireError::new("[0]", "an item such as `function_call`")),
-        Value::Object(fields) if is_item(payload) => {
-            only_of_the_model(fields)?;
-            Ok(Items::new(std::slice::from_ref(payload)))
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        for item in reading.other_parts() {
+            for part in parts(item, "summary").iter().chain(parts(item, "content")) {
+                let said = match text(item, "type") {
+                    "reasoning" => &mut response.reasoning,
+                    "message" => &mut response.text,
+                    _ => continue,
+                };
+                said.push_str(text(part, "text"));
+                response.refusal.push_str(text(part, "refusal"));
+            }
         }
-        Value::Object(fields) => body(fields),
-        _ => Err(WireError::new("", "a response, an item or a list of items")),
+        let status = match text(reading.payload, "status") {
+            "incomplete" => reading.payload.pointer("/incomplete_details/reason").and_then(Value::as_str),
+            status => Some(status),
+        };
+        response.finish = FinishReason::parse(status.unwrap_or_default());
+        response.usage = Usage::read(
+            reading.payload,
+            [
+                "/usage/input_tokens",
+                "/usage/output_tokens",
+                "/usage/input_tokens_details/cached_tokens",
+                "/usage/output_tokens_details/reasoning_tokens",
+            ],
+        );
+    }
+
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
     }
 }
 
-fn body(fields: &Fields) -> Result<Items<'_>, WireError> {
-    let error = reported_error(fields);
+/// An incomplete response ends with the item at which the model was stopped.
+fn message(list: &[Value], is_cut: bool) -> Message<'_> {
+    let items = list.iter().enumerate();
+    let parts = items.map(|(at, item)| match call::read(item, is_cut && at + 1 == list.len()) {
+        Some(call) => Part::Call(call),
+        None => Part::Other(item),
+    });
+    Message { fields: None, parts: parts.collect(), is_whole: false }
+}
+
+fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     let is_cut = fields.get("status").is_some_and(|status| status == "incomplete");
-    match (fields.get("output"), error) {
-        (Some(Value::Array(list)), None) => Ok(Items { list, is_whole: true, is_cut }),
-        (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(Items { list, is_whole: true, is_cut }),
+    match (fields.get("output"), reported_error(fields)) {
+        (Some(Value::Array(list)), None) => Ok(message(list, is_cut)),
+        (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(message(list, is_cut)),
         (_, Some(error)) => {
             let expected = format!("a list of items (the service reported an error: {error})");
             Err(WireError::new("output", expected))
@@ -60,56 +86,28 @@ fn body(fields: &Fields) -> Result<Items<'_>, WireError> {
     }
 }
 
-/// To find no calls in a message of somebody else would hide a mistake.
-fn only_of_the_model(item: &Fields) -> Result<(), WireError> {
-    match item.get("role") {
-        None | Some(Value::Null) => Ok(()),
-        Some(role) if role == "assistant" => Ok(()),
-        Some(_) => Err(WireError::new("role", "`assistant`, which marks messages of the model")),
-    }
-}
-
-/// What an item says that it is.
-pub(super) fn kind(item: &Fields) -> Option<&str> {
-    item.get("type").and_then(Value::as_str)
-}
-
 pub(super) fn is_kind(item: &Value, expected: &str) -> bool {
     item.get("type").is_some_and(|kind| kind == expected)
 }
 
-/// Whether a value that nothing else tells about is an item.
+/// Whether a value is an item, when nothing around it says so.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
-        Some("message") => !is_anthropic(fields),
+        // Anthropic's response is a `message` too, with its calls as content.
+        Some("message") => {
+            !fields.contains_key("stop_reason")
+                && !parts(value, "content").iter().any(|block| is_kind(block, "tool_use"))
+        }
         Some("reasoning" | "compaction" | "item_reference" | "program") => true,
         Some("mcp_list_tools" | "mcp_approval_request") => true,
         Some(kind) => kind.ends_with("_call") || kind.ends_with("_output"),
-        None => WireCall::of(value).is_some(),
+        None => call::read(value, false).is_some(),
     }
 }
 
-/// Anthropic's response is a `message` too, with its calls as content.
-fn is_anthropic(message: &Fields) -> bool {
-    let content = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    message.contains_key("stop_reason") || content.iter().any(|block| is_kind(block, "tool_use"))
-}
-
-/// What the service says went wrong: the `error` of a failed response, of a refused request
-/// (`{"error": {"message"}}`, or a text as some servers have it), or the event `error`.
-pub(super) fn reported_error(fields: &Fields) -> Option<String> {
-    let in_error = fields.get("error").filter(|error| !error.is_null());
-    let is_error = kind(fields) == Some("error") || fields.get("object").is_some_and(|kind| kind == "error");
-    let error = in_error.or_else(|| fields.get("message").filter(|_| is_error))?;
-    match error.get("message").unwrap_or(error) {
-        Value::String(message) => Some(message.clone()),
-        _ => Some(error.to_string()),
-    }
-}
-
-/// Takes out of an item what the service sends, or an SDK adds, and a request refuses ("Unknown
-/// parameter", "Invalid type").
+/// Removes fields that the service sends, or an SDK adds, and a request refuses ("Unknown parameter",
+/// "Invalid type").
 pub(super) fn strip_refused(item: &mut Fields) {
     for name in ["created_by", "parsed_arguments"] {
         item.shift_remove(name);

@@ -1,43 +1,34 @@
-//! A streamed response, put together item by item.
+//! Streamed responses, assembled item by item.
 //!
-//! Events are told apart by what they say they belong to, never by their order: items interleave, and
+//! Events belong to items by the ids and places that they state, never by their order: items interleave, and
 //! servers leave out or repeat every one of `item_id`, `output_index` and `call_id` (llama.cpp has no
 //! `output_index` and no `function_call_arguments.done`, others give an item a new id in each event).
 
 mod slot;
 
-use super::call::WireCall;
-use super::response::{Fields, kind, reported_error};
+use super::call::kind;
 use crate::WireError;
-use crate::ids::Generated;
-use crate::stream::{Accumulate, StreamEvent};
+use crate::call::Fields;
+use crate::error::reported_error;
+use crate::stream::assembler::Assembler;
+use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
 use slot::{Key, Part, Slot};
-use std::collections::{HashMap, HashSet};
-use toolkit_core::call::ToolCall;
+use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// The response as last told, its output aside.
+    /// The last response that came, without its output.
     response: Fields,
-    /// Whether the provider has said that the response is over.
+    /// Whether the provider announced the end.
     is_over: bool,
-    /// The items in the order in which they were first heard of.
-    slots: Vec<Slot>,
+    slots: Assembler<Slot>,
     by_item: HashMap<String, usize>,
     by_index: HashMap<u64, usize>,
     by_call: HashMap<String, usize>,
-    /// The ids of calls that were told.
-    taken: HashSet<String>,
-    generated: Option<Generated>,
-    /// A call without arguments that ended last. It may have been cut off, so it is held back until the
-    /// model goes on or the response ends.
-    held: Option<usize>,
-    /// The slot that no other follows.
-    hindmost: usize,
 }
 
-/// What is being looked for.
+/// The state of the item that an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sought {
     /// An item that begins.
@@ -46,35 +37,8 @@ enum Sought {
     Known,
 }
 
-impl Accumulate for Stream {
+impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        match event {
-            Value::Array(list) => list.iter().try_for_each(|event| self.push_one(event, events)),
-            _ => self.push_one(event, events),
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        // Some servers leave out the event that ends the response.
-        self.is_over || (!self.slots.is_empty() && self.slots.iter().all(Slot::is_done))
-    }
-
-    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
-        if !self.is_over {
-            let status = if self.is_complete() { "completed" } else { "incomplete" };
-            self.response.insert("status".to_owned(), status.into());
-        }
-        self.close_all(events);
-        let mut response = std::mem::take(&mut self.response);
-        response.entry("object").or_insert_with(|| "response".into());
-        let output: Vec<Value> = self.slots.drain(..).map(Slot::into_item).collect();
-        response.insert("output".to_owned(), output.into());
-        Value::Object(response)
-    }
-}
-
-impl Stream {
-    fn push_one(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let Some(fields) = event.as_object() else {
             return Err(WireError::new("", "an event: an object with a `type`"));
         };
@@ -84,12 +48,10 @@ impl Stream {
                 None => WireError::new("type", "the type of an event"),
             });
         };
-        if self.generated.is_none() {
-            self.generated = Some(Generated::new(event));
-        }
+        self.slots.seed(|| event.clone());
         let name = kind.strip_prefix("response.").unwrap_or(kind);
         match name {
-            // What comes after the end adds nothing to what it told.
+            // Events after the end add nothing.
             _ if self.is_over && name != "error" => {}
             "created" | "queued" | "in_progress" => self.set_response(fields),
             "completed" | "incomplete" => {
@@ -111,12 +73,31 @@ impl Stream {
             }
             _ => self.push_part(name, fields, events),
         }
-        if let Some(held) = self.held.take_if(|held| *held != self.hindmost) {
-            self.tell(held, events);
-        }
+        self.slots.release_passed(events);
         Ok(())
     }
 
+    fn is_complete(&self) -> bool {
+        // Some servers leave out the event that ends the response.
+        self.is_over || (self.slots.len() > 0 && self.slots.parts().all(Slot::is_done))
+    }
+
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
+        if !self.is_over {
+            let status = if self.is_complete() { "completed" } else { "incomplete" };
+            self.response.insert("status".to_owned(), status.into());
+        }
+        self.close_all(events);
+        let mut response = std::mem::take(&mut self.response);
+        response.entry("object").or_insert_with(|| "response".into());
+        let slots = std::mem::take(&mut self.slots).into_parts(false);
+        let output: Vec<Value> = slots.into_iter().map(Slot::into_item).collect();
+        response.insert("output".to_owned(), output.into());
+        Value::Object(response)
+    }
+}
+
+impl Stream {
     /// Text, reasoning and arguments, in pieces (`….delta`) or whole (`….done`).
     fn push_part(&mut self, name: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         let Some((name, is_whole)) = (match name.rsplit_once('.') {
@@ -163,7 +144,7 @@ impl Stream {
         }
     }
 
-    /// Remembers an error that the service reported, so that the response tells it, too.
+    /// Keeps an error that the service reported for the response.
     fn fail(&mut self, error: Option<String>) -> WireError {
         let failure = failed("", error.as_deref());
         self.response.insert("error".to_owned(), json!({"message": error.unwrap_or_default()}));
@@ -171,7 +152,7 @@ impl Stream {
     }
 
     /// The response that the last event carries is the authority on its items. Some servers leave items
-    /// out of it, or all of them; what was told before stays.
+    /// out of it, or all of them; items that came before stay.
     fn end(&mut self, status: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         self.set_response(event);
         let told = self.response.get("status").and_then(Value::as_str);
@@ -184,7 +165,8 @@ impl Stream {
         for (position, item) in items.iter().enumerate() {
             let Some(item) = item.as_object() else { continue };
             let index = self.slot_at(Key::of_item(item, None), position);
-            self.slots[index].position = Some(position);
+            self.slots[index].position = position as u64;
+            self.slots[index].is_listed = true;
             self.complete(index, item, events);
         }
     }
@@ -193,57 +175,29 @@ impl Stream {
         let Some(item) = event.get("item").and_then(Value::as_object) else { return };
         let index = self.slot_of(Key::of_item(item, event.get("output_index")), Sought::Begun);
         self.slots[index].begin(item);
-        self.announce(index, events);
+        if self.slots[index].can_be_announced() {
+            self.slots.announce(index, events);
+        }
     }
 
     fn end_item(&mut self, key: Key, item: &Fields, events: &mut Vec<StreamEvent>) {
         let mut index = self.find(&key, Sought::Known).or_else(|| self.last_open(&key, Sought::Known));
-        // What was told is over: under the same `call_id` alone, something else is another call.
-        index = index.filter(|&index| !self.slots[index].told_another(&key, item));
+        // A call that was yielded is over: under the same `call_id` alone, something else is another call.
+        index =
+            index.filter(|&index| !self.slots.is_yielded(index) || !self.slots[index].is_another(&key, item));
         let index = index.unwrap_or_else(|| self.open());
         self.learn(index, key);
         self.complete(index, item, events);
     }
 
     fn complete(&mut self, index: usize, item: &Fields, events: &mut Vec<StreamEvent>) {
-        events.extend(self.slots[index].unheard(item));
-        self.slots[index].complete(item);
-        if self.slots[index].is_blank_call() && index == self.hindmost {
-            self.held = Some(index);
-        } else {
-            self.tell(index, events);
-        }
+        let is_yielded = self.slots.is_yielded(index);
+        events.extend(self.slots[index].texts(item));
+        self.slots[index].complete(item, is_yielded);
+        self.slots.end(index, events);
     }
 
-    /// Says that a call has begun, as soon as its name and its final id are known.
-    fn announce(&mut self, index: usize, events: &mut Vec<StreamEvent>) {
-        let slot = &mut self.slots[index];
-        if let Some((id, name)) = slot.announcement() {
-            self.taken.insert(id.clone());
-            events.push(StreamEvent::CallStarted { id, name });
-        }
-    }
-
-    /// Yields a call that is complete.
-    fn tell(&mut self, index: usize, events: &mut Vec<StreamEvent>) {
-        if self.slots[index].needs_id() {
-            let id = self.generate_id();
-            self.slots[index].set_id(&id);
-        }
-        self.announce(index, events);
-        if let Some(call) = self.slots[index].tell() {
-            self.taken.insert(call.id.as_str().to_owned());
-            events.push(StreamEvent::Call(call));
-        }
-    }
-
-    fn generate_id(&mut self) -> String {
-        let generated = self.generated.get_or_insert_with(|| Generated::new(&Value::Null));
-        let id = generated.next_free(|id| self.taken.contains(id));
-        id.as_str().to_owned()
-    }
-
-    /// The slot of what is known by `key`; a new one if it was not heard of.
+    /// Finds or makes the slot of a key.
     fn slot_of(&mut self, key: Key, sought: Sought) -> usize {
         let index = self.find(&key, sought).or_else(|| self.last_open(&key, sought));
         let index = index.unwrap_or_else(|| self.open());
@@ -251,14 +205,14 @@ impl Stream {
         index
     }
 
-    /// The slot of an item that stands at `position` in the last response, where none is told twice.
-    /// What is not known by an id is looked for at that place.
+    /// Finds or makes the slot of an item at `position` in the last response, which lists none twice. An item
+    /// that is not known by an id is looked for at that place.
     fn slot_at(&mut self, key: Key, position: usize) -> usize {
         let is_same_call =
             |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.key.is_same_call(&key));
         let fits = |index: &usize| {
             let slot = self.slots.get(*index);
-            slot.is_some_and(|slot| slot.position.is_none() && !slot.key.contradicts(&key))
+            slot.is_some_and(|slot| !slot.is_listed && !slot.key.contradicts(&key))
         };
         let stated = self.by_index.get(&(position as u64)).copied();
         let at_place = [stated, Some(position)];
@@ -301,8 +255,7 @@ impl Stream {
     }
 
     fn open(&mut self) -> usize {
-        self.slots.push(Slot::default());
-        self.slots.len() - 1
+        self.slots.begin(Slot::at(self.slots.len()))
     }
 
     fn learn(&mut self, index: usize, key: Key) {
@@ -315,38 +268,37 @@ impl Stream {
         if let Some(id) = &key.call {
             self.by_call.insert(id.clone(), index);
         }
-        self.slots[index].key.learn(key);
-        let place = |slot: usize| self.slots.get(slot).and_then(|slot| slot.key.index);
-        let follows = match (place(index), place(self.hindmost)) {
-            (Some(own), Some(other)) => own > other,
-            _ => index > self.hindmost,
-        };
-        if follows {
-            self.hindmost = index;
+        let slot = &mut self.slots[index];
+        slot.key.learn(key);
+        if let Some(output_index) = slot.key.index.filter(|_| !slot.is_listed) {
+            slot.position = output_index;
         }
     }
 
-    /// Ends all items, tells their calls, and brings them into order: that of the last response, else
+    /// Ends all items, yields their calls, and brings them into order: that of the last response, else
     /// that of the stated indices, else that of arrival.
     fn close_all(&mut self, events: &mut Vec<StreamEvent>) {
-        let is_ordered = self.slots.iter().any(|slot| slot.position.is_some());
-        // An item that only fragments tell of stands in the last response under another id.
-        self.slots.retain(|slot| !is_ordered || slot.is_known());
-        if is_ordered {
-            self.slots.sort_by_key(|slot| slot.position.unwrap_or(usize::MAX));
-        } else if self.slots.iter().all(|slot| slot.key.index.is_some()) {
-            self.slots.sort_by_key(|slot| slot.key.index);
-        }
-        let is_complete = self.response.get("status").is_some_and(|status| status == "completed");
-        self.held = None;
-        if self.response.get("status").is_some_and(|status| status == "incomplete")
-            && let Some(last) = self.slots.last_mut()
-        {
-            last.cut();
-        }
+        let is_ordered = self.slots.parts().any(|slot| slot.is_listed);
+        let is_indexed = self.slots.parts().all(|slot| slot.key.index.is_some());
         for index in 0..self.slots.len() {
+            match &mut self.slots[index] {
+                slot if slot.is_listed => {}
+                slot if is_ordered => slot.position = u64::MAX,
+                slot if !is_indexed => slot.position = index as u64,
+                _ => {}
+            }
+        }
+        // An item of which only fragments came stands in the last response under another id.
+        self.slots.arrange(|slot| !is_ordered || slot.is_known());
+        let is_status = |status: &str| self.response.get("status").is_some_and(|known| known == status);
+        let (is_complete, is_cut) = (is_status("completed"), is_status("incomplete"));
+        let last = self.slots.len().checked_sub(1).filter(|_| is_cut);
+        for index in 0..self.slots.len() {
+            if Some(index) == last {
+                self.slots.cut(index);
+            }
             self.slots[index].close(if is_complete { "completed" } else { "incomplete" });
-            self.tell(index, events);
+            self.slots.yield_call(index, events);
         }
         for map in [&mut self.by_item, &mut self.by_call] {
             map.clear();
@@ -358,11 +310,4 @@ impl Stream {
 fn failed(path: &str, error: Option<&str>) -> WireError {
     let error = error.unwrap_or("it gave no reason");
     WireError::new(path, format!("a response (the service reported an error: {error})"))
-}
-
-/// The call that an item is, with the id that it has.
-fn call_of(item: &Value) -> Option<ToolCall> {
-    let call = WireCall::of(item)?;
-    let id = call.id()?.into_owned();
-    Some(call.to_call(id.into()))
 }

@@ -1,18 +1,18 @@
-//! Putting fields together that come in pieces, also those that nobody here knows.
+//! Merging of fields that come in pieces, unknown ones included.
 
 use serde_json::{Map, Value, json};
 
 /// Deeper than this, what comes later replaces what was there.
 const DEEPEST: usize = 32;
 
-/// How far back a list is searched for the element that a piece continues. Streams have a few parts
-/// open at a time.
+/// The number of elements at the end of a list that a piece may continue. Streams have a few parts open at a
+/// time.
 const OPEN_PARTS: usize = 64;
 
-/// Texts that are said again rather than continued.
+/// Texts that are repeated rather than continued.
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
-/// Sets each field of `piece`, also those within objects; `null` says nothing.
+/// Sets each field of `piece`, also those within objects; `null` changes nothing.
 pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
     overlay_at(fields, piece, 0);
 }
@@ -33,7 +33,7 @@ fn overlay_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth
 }
 
 /// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
-/// else replaced; `null` says nothing.
+/// else replaced; `null` changes nothing.
 pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
     join_at(fields, piece, 0);
 }
@@ -73,7 +73,7 @@ fn join_value(old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// A part of a list continues the one with its `index`. Without an index, text and thinking continue
+/// Joins a part to a list. It continues the one with its `index`. Without an index, text and thinking continue
 /// the part before, unless that was signed and thus over.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let is_same = |old: &Value| match part.get("index") {

@@ -1,9 +1,8 @@
-//! Whether the text of a JSON object is complete, found while it arrives.
+//! A scanner that finds the end of a JSON object while its text arrives.
 
 /// Follows the text of a JSON object that arrives in pieces, each character once.
 ///
-/// It counts brackets outside strings. That says where an object ends, not whether it is correct JSON;
-/// whoever decodes it will see.
+/// It counts brackets outside strings, which finds the end of an object, not whether it is correct JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ObjectScanner {
     place: Place,
@@ -14,7 +13,7 @@ enum Place {
     /// Nothing but white space so far.
     #[default]
     Before,
-    /// Within that many brackets.
+    /// Within `depth` brackets.
     Inside { depth: usize, text: Text },
     /// The object ended, and nothing but white space followed.
     After,
@@ -38,24 +37,24 @@ impl ObjectScanner {
         }
     }
 
-    /// Whether there was nothing but white space.
+    /// Returns whether there was nothing but white space.
     pub(crate) fn is_blank(self) -> bool {
         self.place == Place::Before
     }
 
-    /// Whether an object has begun and not ended.
+    /// Returns whether an object has begun and not ended.
     pub(crate) fn is_open(self) -> bool {
         matches!(self.place, Place::Inside { .. })
     }
 
-    /// Whether all of it was one object, to its end.
+    /// Returns whether all of it was one object, to its end.
     pub(crate) fn is_complete(self) -> bool {
         self.place == Place::After
     }
 }
 
 impl Place {
-    /// No byte of a character beyond ASCII looks like one of these.
+    /// Moves past a byte. No byte of a character beyond ASCII looks like a bracket or quote.
     fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Inside { depth, text }, _) => Self::inside(depth, text, byte),

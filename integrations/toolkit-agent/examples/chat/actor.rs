@@ -1,4 +1,4 @@
-//! Somebody who plays the model, so that the chat needs none.
+//! A scripted model for a chat without a provider.
 
 use futures_util::stream;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use toolkit_agent::{
 };
 use toolkit_core::{ToolCall, ToolResult};
 
-/// How long a word takes.
+/// The time of one word.
 const WORD: Duration = Duration::from_millis(25);
 
-/// A scripted model that takes its time.
+/// A scripted model with a delay for each word.
 pub(crate) struct Actor(ScriptedModel);
 
 impl Actor {
     pub(crate) fn new() -> Self {
-        Self(ScriptedModel::new().otherwise(|request| Ok(play(request))))
+        Self(ScriptedModel::new().fallback(|request| Ok(play(request))))
     }
 }
 
@@ -48,7 +48,7 @@ impl ChatModel for Actor {
     }
 }
 
-/// What a model might say.
+/// Returns the answer for a request.
 fn play(request: &ModelRequest) -> ModelResponse {
     let turn = request.messages.len();
     let call = |index: usize, tool: &str, arguments: &str| {

@@ -1,4 +1,4 @@
-//! What stands on the command line.
+//! The command line.
 
 use crate::actor::Actor;
 use toolkit_agent::{Agent, AgentBuilder};
@@ -17,7 +17,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// `None` if the user only wanted to know how to write them.
+    /// Reads the options. Returns `None` after `--help`.
     pub(crate) fn read() -> Result<Option<Self>, String> {
         let mut options = Self::default();
         let mut words = std::env::args().skip(1);
@@ -60,7 +60,7 @@ impl Options {
         self.real(self.format.as_deref().unwrap_or("chat"))
     }
 
-    /// An agent with a model of a provider, or of a server that speaks as one does.
+    /// Starts an agent with the model of a provider or a compatible server.
     fn real(&self, format: &str) -> Result<AgentBuilder, String> {
         match format {
             #[cfg(feature = "openai")]

@@ -1,4 +1,4 @@
-//! What is seen of a run.
+//! The screen of the chat.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::time::{Duration, Instant};
@@ -13,15 +13,15 @@ const CYAN: &str = "36";
 const DIM: &str = "2";
 const BOLD: &str = "1";
 
-/// One call, which is one line.
+/// The line of one call.
 struct Line {
     id: CallId,
     tool: String,
     arguments: String,
-    /// What it does, or what came of it.
-    says: String,
-    /// How long it took, in words.
-    took: String,
+    /// The progress or the result.
+    status: String,
+    /// The duration, formatted.
+    duration: String,
     mark: &'static str,
     colour: &'static str,
     is_done: bool,
@@ -29,15 +29,15 @@ struct Line {
 
 /// The terminal, or a file.
 pub(crate) struct Screen {
-    /// Whether there are colours, and lines can be written again.
+    /// Whether colours and cursor movements are available.
     is_terminal: bool,
-    /// Whether the user's words have to be written, because nobody types them.
+    /// Whether to print the user's lines, as they are not typed.
     echoes: bool,
     width: usize,
     calls: Vec<Line>,
-    /// How many lines of calls are the last ones on the screen.
+    /// The number of call lines at the bottom of the screen.
     drawn: usize,
-    /// Whether the last line goes on.
+    /// Whether the last line is unfinished.
     is_open: bool,
     /// Whether the answer has begun.
     has_spoken: bool,
@@ -108,10 +108,10 @@ impl Screen {
             RunEvent::ModelRetried { error, pause, .. } => {
                 self.close();
                 self.drawn = 0;
-                let text = format!("{error}; once more in {:.1} s", pause.as_secs_f64());
+                let text = format!("{error}; retry in {:.1} s", pause.as_secs_f64());
                 println!("{}", self.paint(YELLOW, &text));
             }
-            RunEvent::Transferred { from, to, .. } => self.note(&format!("{from} hands over to {to}")),
+            RunEvent::Transferred { from, to, .. } => self.note(&format!("{from} transfers to {to}")),
             RunEvent::Message { .. } => self.close(),
             RunEvent::Finished { output, .. } => self.usage(output),
             _ => {}
@@ -120,7 +120,7 @@ impl Screen {
 
     fn text(&mut self, text: &str, colour: Option<&str>) {
         if !self.is_open {
-            // Calls that still run get their lines below.
+            // Running calls move below the text.
             self.calls.retain(|line| !line.is_done);
             self.drawn = 0;
             let name = if self.has_spoken { "      " } else { "agent>" };
@@ -142,12 +142,12 @@ impl Screen {
                 self.update(id, tool, |line| line.arguments = arguments);
             }
             ToolEventKind::Progress { fraction, message, .. } => {
-                let says = format!("{:.0} % {message}", fraction * 100.0);
-                self.update(id, tool, |line| line.says = says);
+                let status = format!("{:.0} % {message}", fraction * 100.0);
+                self.update(id, tool, |line| line.status = status);
             }
             ToolEventKind::Retried { attempt, .. } => {
-                let says = format!("attempt {attempt} has failed");
-                self.update(id, tool, |line| line.says = says);
+                let status = format!("attempt {attempt} failed");
+                self.update(id, tool, |line| line.status = status);
             }
             _ => {}
         }
@@ -159,14 +159,14 @@ impl Screen {
             Ok(output) => ("✓", GREEN, output.to_text().into_owned()),
             Err(error) => ("✗", RED, error.message().to_owned()),
         };
-        let took = format!(" ({})", seconds(result.duration));
+        let duration = format!(" ({})", seconds(result.duration));
         self.update(&result.call_id, &result.name, |line| {
             (line.mark, line.colour, line.is_done) = (mark, colour, true);
-            (line.says, line.took) = (text, took);
+            (line.status, line.duration) = (text, duration);
         });
     }
 
-    /// Changes the line of a call, or begins one.
+    /// Changes the line of a call, or adds it.
     fn update(&mut self, id: &CallId, tool: &str, change: impl FnOnce(&mut Line)) {
         self.close();
         let at = self.calls.iter().position(|line| line.id == *id && line.tool == tool && !line.is_done);
@@ -175,8 +175,8 @@ impl Screen {
                 id: id.clone(),
                 tool: tool.to_owned(),
                 arguments: String::new(),
-                says: "…".to_owned(),
-                took: String::new(),
+                status: "…".to_owned(),
+                duration: String::new(),
                 mark: "▸",
                 colour: YELLOW,
                 is_done: false,
@@ -185,7 +185,7 @@ impl Screen {
         });
         change(&mut self.calls[at]);
         if !self.is_terminal {
-            // What cannot be written again is written when it is over.
+            // Without cursor movements, only finished calls are printed.
             if self.calls[at].is_done {
                 println!("{}", self.line(&self.calls[at]));
             }
@@ -203,14 +203,14 @@ impl Screen {
 
     fn line(&self, line: &Line) -> String {
         let head = shorten(&format!("{} {}", line.tool, line.arguments), self.width / 2);
-        let taken = head.chars().count() + line.took.len() + 7;
-        let says = shorten(&line.says, self.width.saturating_sub(taken).max(20)) + &line.took;
-        format!("  {} {head}  {}", self.paint(line.colour, line.mark), self.paint(line.colour, &says))
+        let taken = head.chars().count() + line.duration.len() + 7;
+        let status = shorten(&line.status, self.width.saturating_sub(taken).max(20)) + &line.duration;
+        format!("  {} {head}  {}", self.paint(line.colour, line.mark), self.paint(line.colour, &status))
     }
 
     fn usage(&mut self, output: &RunOutput) {
-        let mut told = format!(
-            "{} tokens in, {} out; {} questions to the model, {} calls; {}",
+        let mut summary = format!(
+            "{} tokens in, {} out; {} model calls, {} tool calls; {}",
             output.usage.input_tokens,
             output.usage.output_tokens,
             output.model_calls,
@@ -218,12 +218,12 @@ impl Screen {
             seconds(self.begun.elapsed()),
         );
         if output.cost > 0.0 {
-            told.push_str(&format!("; cost {:.4}", output.cost));
+            summary.push_str(&format!("; cost {:.4}", output.cost));
         }
-        self.note(&told);
+        self.note(&summary);
     }
 
-    /// Ends a line that goes on.
+    /// Ends an unfinished line.
     fn close(&mut self) {
         if std::mem::take(&mut self.is_open) {
             println!();
@@ -235,7 +235,7 @@ impl Screen {
     }
 }
 
-/// One line of at most so many characters.
+/// Shortens a text to one line of a maximum length.
 fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
@@ -249,6 +249,6 @@ fn seconds(duration: Duration) -> String {
 }
 
 fn flush() {
-    // A terminal that is gone shows nothing; that is no reason to stop.
+    // A closed terminal is no reason to stop.
     let _ = io::stdout().flush();
 }

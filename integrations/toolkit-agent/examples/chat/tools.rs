@@ -1,11 +1,11 @@
-//! What the model can do.
+//! The tools of the chat.
 
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit::FunctionTool;
 use toolkit::prelude::*;
 
-/// All tools of the chat.
+/// Returns all tools.
 pub(crate) fn all() -> [FunctionTool; 3] {
     tools![weather, divide, remember]
 }
@@ -33,7 +33,7 @@ fn divide(dividend: f64, divisor: f64) -> Result<f64, String> {
 
 /// Remember something about the user.
 ///
-/// :param what: What it is, in a word
+/// :param what: The kind of thing, in a word
 /// :param value: What to remember
 #[tool]
 fn remember(what: String, value: String, context: &ToolContext) -> &'static str {

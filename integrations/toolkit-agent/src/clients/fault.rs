@@ -1,4 +1,4 @@
-//! What went wrong with a request, as a model's error.
+//! Failures of requests as errors of a model.
 
 use crate::model::{ModelError, ModelErrorKind};
 use reqwest::StatusCode;
@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
-/// How much of a body that nobody expected is shown.
+/// The length up to which an unexpected body is shown.
 const SHOWN_CHARS: usize = 300;
 
-/// What a response that reports a failure says.
+/// Reads a response that reports a failure.
 pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ModelError {
     if status.is_redirection() {
-        // A key is given to nobody but the server that it is for, so redirects are not followed.
+        // A key goes to its own server only, so redirects are not followed.
         let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("another address");
         let text = format!("the API is elsewhere: {to}; the base URL must be its own");
         let mut error = ModelError::new(ModelErrorKind::InvalidRequest, text);
@@ -27,7 +27,7 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
 }
 
-/// What stands in the body of a failure, in any of the forms that are in use.
+/// Reads the error text of a body, in any of the known forms.
 fn message(status: StatusCode, body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     // Gemini's streams report a failure in a list.
@@ -42,7 +42,7 @@ fn message(status: StatusCode, body: &[u8]) -> String {
     }
 }
 
-/// The beginning of a body that nobody expected.
+/// Returns the beginning of an unexpected body.
 pub(super) fn shown(body: &[u8]) -> String {
     let head = body.get(..SHOWN_CHARS * 4).unwrap_or(body);
     let text = String::from_utf8_lossy(head);
@@ -67,7 +67,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// What the HTTP client says.
+/// Converts an error of the HTTP client.
 pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     let kind = if error.is_timeout() {
         ModelErrorKind::TimedOut

@@ -20,7 +20,7 @@ use std::fmt;
 /// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment
 /// goes to the provider that it is for: with a base URL of one's own, the key has to be given, too.
 ///
-/// What reaches the provider is what `genai` can express. The exact clients, `OpenAi`, `Anthropic` and `Google`, can
+/// `genai` limits the requests that reach the provider. The exact clients, `OpenAi`, `Anthropic` and `Gemini`, can
 /// do more. Here
 /// - results of tools are texts; pictures and files among them follow as parts of a message of the user;
 /// - whether calls may be parallel cannot be said; of tools that are allowed, only those are offered;

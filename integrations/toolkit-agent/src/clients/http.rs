@@ -85,7 +85,7 @@ fn media_type(headers: &HeaderMap) -> Option<&str> {
     said.split(';').next().map(str::trim).filter(|said| !said.is_empty())
 }
 
-/// A header; its value is shown to nobody, because it may be a key.
+/// A header. Its value is never shown, because it may be a key.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelError> {
     let illegal = |text: String| ModelError::new(ModelErrorKind::InvalidRequest, text);
     let parsed = HeaderName::from_bytes(name.as_bytes())

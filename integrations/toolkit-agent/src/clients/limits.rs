@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 /// How long a server may take, and how much it may say.
 ///
-/// What takes longer ends with [`TimedOut`](crate::ModelErrorKind::TimedOut), and may be tried again.
+/// A request that takes longer ends with [`TimedOut`](crate::ModelErrorKind::TimedOut), and may be retried.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,9 +1,9 @@
-//! What is said about a server.
+//! Settings of a client.
 
 use super::limits::HttpLimits;
 use std::fmt;
 
-/// What is said about a server.
+/// Settings of a client.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) base_url: String,
@@ -18,7 +18,7 @@ impl Settings {
     }
 
     /// The address of something below the base URL.
-    #[cfg(any(feature = "anthropic", feature = "google"))]
+    #[cfg(any(feature = "anthropic", feature = "gemini"))]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
@@ -31,7 +31,7 @@ pub(super) fn from_env(name: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// The key is nobody's business.
+/// Hides the key.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
@@ -42,7 +42,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// What can be said about every server, for a client with a field `settings`.
+/// Implements the setters of a client with a field `settings`.
 macro_rules! settings_methods {
     ($client:ident) => {
         impl $client {

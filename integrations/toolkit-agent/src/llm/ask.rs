@@ -1,26 +1,25 @@
-//! One question to a model, until it is answered.
+//! One model call of a turn, with its retries and its stream.
 
-use super::LlmAgent;
-use super::work::Work;
+use super::agent::{LlmAgent, Settings};
+use super::calls::TurnCalls;
+use crate::agent::Run;
 use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::limits::TimeLimit;
 use crate::model::{
     FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
-use crate::run::Run;
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 
-/// Why there is no answer.
+/// A failed attempt.
 enum Failure {
-    /// Another attempt may help.
+    /// May be retried.
     Model(ModelError),
     Run(AgentError),
 }
@@ -31,34 +30,40 @@ impl From<ModelError> for Failure {
     }
 }
 
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        Self::Run(error)
+    }
+}
+
 impl LlmAgent {
-    /// Asks until there is an answer. Calls run from the moment they are complete, if nobody may change them.
+    /// Calls the model until it answers. Tool calls start once complete, unless a callback may change them.
     pub(super) async fn ask(
         &self,
         conversation: &mut Conversation,
         run: &Run,
         request: ModelRequest,
-        work: &mut Work<'_>,
+        calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
+        let Settings { name, model, retry, .. } = &self.settings;
         for attempt in 1_u32.. {
-            let agent = || self.name.clone();
-            run.tell(|| RunEvent::ModelAsked { agent: agent(), model: self.model.name().to_owned() });
-            let error = match self.attempt(conversation, run, request.clone(), work).await {
+            run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
+            let error = match self.attempt(conversation, run, request.clone(), calls).await {
                 Ok(response) => return Ok(response),
                 Err(Failure::Run(error)) => return Err(error),
-                // What the calls have done is done: the model goes on from there.
-                Err(Failure::Model(error)) if !work.is_empty() => {
+                // Calls have run and cannot be undone: the model continues from their results.
+                Err(Failure::Model(error)) if !calls.started().is_empty() => {
                     return Ok(interrupted(error, conversation.turn()));
                 }
                 Err(Failure::Model(error)) => error,
             };
             conversation.drop_turn();
-            let Some(pause) = self.retry.pause_after(attempt, &error) else {
+            let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
-            run.tell(|| RunEvent::ModelRetried { agent: agent(), error: error.to_string(), pause });
-            within(run, sleep(pause)).await?;
-            conversation.begin_turn(&self.name);
+            run.emit(|| RunEvent::ModelRetried { agent: name.clone(), error: error.to_string(), pause });
+            run.until_stopped(sleep(pause)).await?;
+            conversation.begin_turn(name);
         }
         Err(AgentError::Cancelled)
     }
@@ -68,99 +73,83 @@ impl LlmAgent {
         conversation: &mut Conversation,
         run: &Run,
         request: ModelRequest,
-        work: &mut Work<'_>,
+        calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, Failure> {
-        let time = run.budget().time_left();
-        let mut time_is_over = pin!(async {
-            match time {
-                Some((left, limit)) => {
-                    sleep(left).await;
-                    limit
-                }
-                None => std::future::pending().await,
-            }
-        });
-        let mut cancelled = pin!(run.cancellation().cancelled());
-        let mut listening = pin!(self.listen(conversation, run, request, work));
-        poll_fn(|context| {
-            if let Poll::Ready(response) = listening.as_mut().poll(context) {
-                return Poll::Ready(response);
-            }
-            if cancelled.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(Failure::Run(AgentError::Cancelled)));
-            }
-            time_is_over.as_mut().poll(context).map(|limit| Err(out_of_time(run, limit)))
+        let response = self.receive(conversation, run, request, calls);
+        let Some(limit) = run.budget().limits().model_timeout else {
+            return run.until_stopped(response).await?;
+        };
+        run.until_stopped(timeout(limit, response)).await?.unwrap_or_else(|_| {
+            let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
+            Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
         })
-        .await
     }
 
-    async fn listen(
+    async fn receive(
         &self,
         conversation: &mut Conversation,
         run: &Run,
         request: ModelRequest,
-        work: &mut Work<'_>,
+        calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, Failure> {
-        if !self.streaming {
-            return Ok(self.model.respond(request).await?);
+        let Settings { name, model, callbacks, streaming, .. } = &self.settings;
+        if !streaming {
+            return Ok(model.respond(request).await?);
         }
-        let mut stream = self.model.stream(request).await?;
+        let mut stream = model.stream(request).await?;
         loop {
-            // However fast the pieces come: a run can be stopped between two.
+            // A fast stream must not starve cancellation.
             consume_budget().await;
-            match heard(&mut stream, work).await {
-                Heard::Result(result) => work.keep(result, conversation.turn()),
-                Heard::Piece(Some(piece)) => match piece? {
-                    ModelDelta::Call(call) if !self.callbacks.may_change_calls() => {
-                        conversation.turn().message.calls.push(call.clone());
-                        run.save(conversation).await.map_err(Failure::Run)?;
-                        work.start(call, conversation.turn());
-                    }
-                    ModelDelta::Done(response) => return Ok(*response),
-                    piece => self.take(piece, conversation.turn(), run),
-                },
-                Heard::Piece(None) => {
+            let delta = match next(&mut stream, calls).await {
+                Next::Result(result) => {
+                    calls.keep(result, conversation.turn());
+                    continue;
+                }
+                Next::Delta(Some(delta)) => delta?,
+                Next::Delta(None) => {
                     let text = "the answer ended before it was complete";
                     return Err(ModelError::new(ModelErrorKind::Connection, text).into());
                 }
+            };
+            let agent = || name.clone();
+            match delta {
+                ModelDelta::Text(text) => {
+                    conversation.turn().message.text.push_str(&text);
+                    run.emit(|| RunEvent::Text { agent: agent(), text });
+                }
+                ModelDelta::Reasoning(text) => run.emit(|| RunEvent::Reasoning { agent: agent(), text }),
+                ModelDelta::CallStarted { id, name: tool } => {
+                    run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
+                }
+                ModelDelta::Call(call) if !callbacks.may_change_calls() => {
+                    conversation.turn().message.calls.push(call.clone());
+                    run.save(conversation).await?;
+                    calls.start(call, conversation.turn());
+                }
+                ModelDelta::Call(_) => {}
+                ModelDelta::Done(response) => return Ok(*response),
             }
-        }
-    }
-
-    /// Takes a piece that starts no call.
-    fn take(&self, piece: ModelDelta, turn: &mut Turn, run: &Run) {
-        let agent = || self.name.clone();
-        match piece {
-            ModelDelta::Text(text) => {
-                turn.message.text.push_str(&text);
-                run.tell(|| RunEvent::Text { agent: agent(), text });
-            }
-            ModelDelta::Reasoning(text) => run.tell(|| RunEvent::Reasoning { agent: agent(), text }),
-            ModelDelta::CallStarted { id, name } => {
-                run.tell(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool: name });
-            }
-            ModelDelta::Call(_) | ModelDelta::Done(_) => {}
         }
     }
 }
 
-/// What comes next: a piece of the answer, or the result of a call.
-enum Heard {
-    Piece(Option<Result<ModelDelta, ModelError>>),
+/// The next delta of the answer, or the next result of a call.
+enum Next {
+    Delta(Option<Result<ModelDelta, ModelError>>),
     Result(ToolResult),
 }
 
-async fn heard(stream: &mut ModelStream, work: &mut Work<'_>) -> Heard {
-    let mut result = pin!(work.next());
-    let mut no_call_runs = false;
-    poll_fn(|context| {
-        if let Poll::Ready(piece) = Pin::new(&mut *stream).poll_next(context) {
-            return Poll::Ready(Heard::Piece(piece));
+async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>) -> Next {
+    let mut result = pin!(calls.next());
+    let mut is_idle = false;
+    poll_fn(|cx| {
+        if let Poll::Ready(delta) = Pin::new(&mut *stream).poll_next(cx) {
+            return Poll::Ready(Next::Delta(delta));
         }
-        if !no_call_runs {
-            match result.as_mut().poll(context) {
-                Poll::Ready(Some(result)) => return Poll::Ready(Heard::Result(result)),
-                Poll::Ready(None) => no_call_runs = true,
+        if !is_idle {
+            match result.as_mut().poll(cx) {
+                Poll::Ready(Some(result)) => return Poll::Ready(Next::Result(result)),
+                Poll::Ready(None) => is_idle = true,
                 Poll::Pending => {}
             }
         }
@@ -169,40 +158,10 @@ async fn heard(stream: &mut ModelStream, work: &mut Work<'_>) -> Heard {
     .await
 }
 
-/// What had come of an answer before it broke off.
+/// Returns the part of an answer received before an error.
 fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
     let partial = error.partial.map(|partial| *partial);
     let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message.calls.len());
-    let response = partial
-        .unwrap_or_else(|| ModelResponse { message: turn.message.clone(), ..ModelResponse::default() });
-    response.with_finish(FinishReason::Interrupted)
-}
-
-fn out_of_time(run: &Run, limit: TimeLimit) -> Failure {
-    let limits = run.budget().limits();
-    match limit {
-        TimeLimit::Run => Failure::Run(run.budget().out_of_time()),
-        TimeLimit::Model => {
-            let seconds = limits.model_timeout.unwrap_or_default().as_secs_f64();
-            let text = format!("LLM call timed out after {seconds}s");
-            Failure::Model(ModelError::new(ModelErrorKind::TimedOut, text))
-        }
-    }
-}
-
-/// Waits for something, unless the run is stopped before or its time is over.
-pub(super) async fn within<T>(run: &Run, work: impl Future<Output = T>) -> Result<T, AgentError> {
-    let mut cancelled = pin!(run.cancellation().cancelled());
-    let mut time_is_over = pin!(run.time_is_over());
-    let mut work = pin!(work);
-    poll_fn(|context| {
-        if let Poll::Ready(done) = work.as_mut().poll(context) {
-            return Poll::Ready(Ok(done));
-        }
-        if cancelled.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Err(AgentError::Cancelled));
-        }
-        time_is_over.as_mut().poll(context).map(Err)
-    })
-    .await
+    let received = || ModelResponse { message: turn.message.clone(), ..ModelResponse::default() };
+    partial.unwrap_or_else(received).with_finish(FinishReason::Interrupted)
 }

@@ -1,27 +1,28 @@
-//! What is called before and after a model.
+//! Callbacks before and after a model.
 
 use crate::model::{ModelRequest, ModelResponse};
-use std::fmt;
 use std::ops::ControlFlow;
 use std::pin::Pin;
 
-type Going = ControlFlow<ModelResponse, ModelRequest>;
-type Before = dyn Fn(ModelRequest) -> Pin<Box<dyn Future<Output = Going> + Send>> + Send + Sync;
-type After = dyn Fn(ModelResponse) -> Pin<Box<dyn Future<Output = ModelResponse> + Send>> + Send + Sync;
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Proceed = ControlFlow<ModelResponse, ModelRequest>;
+type Before = dyn Fn(ModelRequest) -> BoxFuture<Proceed> + Send + Sync;
+type After = dyn Fn(ModelResponse) -> BoxFuture<ModelResponse> + Send + Sync;
 
-/// What is called before and after a model, in this order.
+/// Callbacks before and after a model, in their order of registration.
 #[derive(Default)]
-pub(crate) struct ModelCallbacks {
-    pub(crate) before: Vec<Box<Before>>,
-    pub(crate) after: Vec<Box<After>>,
+pub(super) struct ModelCallbacks {
+    pub(super) before: Vec<Box<Before>>,
+    pub(super) after: Vec<Box<After>>,
 }
 
 impl ModelCallbacks {
-    pub(super) async fn before(&self, mut request: ModelRequest) -> Going {
+    /// Runs the callbacks up to the first with a response.
+    pub(super) async fn before(&self, mut request: ModelRequest) -> Proceed {
         for callback in &self.before {
             request = match callback(request).await {
                 ControlFlow::Continue(request) => request,
-                answer => return answer,
+                response => return response,
             };
         }
         ControlFlow::Continue(request)
@@ -34,17 +35,8 @@ impl ModelCallbacks {
         response
     }
 
-    /// Whether calls have to wait because a callback may change them.
+    /// Returns whether calls must wait for the whole answer.
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
-    }
-}
-
-impl fmt::Debug for ModelCallbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelCallbacks")
-            .field("before", &self.before.len())
-            .field("after", &self.after.len())
-            .finish()
     }
 }

@@ -1,24 +1,25 @@
-//! Calls that have failed, so that the same one is not run for ever.
+//! Repeated failures of the same call.
 
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 
-/// How often in a row each call has failed.
+/// The failures in a row of each call.
 #[derive(Debug)]
 pub(super) struct Failures {
-    most: u32,
-    of_calls: HashMap<(String, String), (u32, String)>,
+    max: u32,
+    /// By name and arguments: the number of failures and the last message.
+    by_call: HashMap<(String, String), (u32, String)>,
 }
 
 impl Failures {
-    pub(super) fn new(most: u32) -> Self {
-        Self { most, of_calls: HashMap::new() }
+    pub(super) fn new(max: u32) -> Self {
+        Self { max, by_call: HashMap::new() }
     }
 
-    /// What answers a call that has failed often enough.
+    /// Returns the error for a call with too many failures.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
-        let (times, message) = self.of_calls.get(&key(call)).filter(|(times, _)| *times >= self.most)?;
+        let (times, message) = self.by_call.get(&key(call)).filter(|(times, _)| *times >= self.max)?;
         let text = format!(
             "This very call has failed {times} times and was not run again. Do something else, or answer with what \
              you have. It failed with: {message}"
@@ -26,15 +27,16 @@ impl Failures {
         Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call failed too often"))
     }
 
-    pub(super) fn remember(&mut self, call: &ToolCall, result: &ToolResult) {
+    /// Counts a failure, or resets the count after a success.
+    pub(super) fn record(&mut self, call: &ToolCall, result: &ToolResult) {
         match &result.outcome {
             Ok(_) => {
-                self.of_calls.remove(&key(call));
+                self.by_call.remove(&key(call));
             }
-            // It is not the call's fault.
+            // A cancelled call did not fail by itself.
             Err(error) if error.kind() == ErrorKind::Cancelled => {}
             Err(error) => {
-                let (times, message) = self.of_calls.entry(key(call)).or_default();
+                let (times, message) = self.by_call.entry(key(call)).or_default();
                 *times += 1;
                 error.message().clone_into(message);
             }
@@ -42,7 +44,7 @@ impl Failures {
     }
 }
 
-/// Calls are the same if their arguments mean the same.
+/// Returns the name and the canonical arguments.
 fn key(call: &ToolCall) -> (String, String) {
     let arguments = match serde_json::from_str::<Value>(call.arguments.as_str()) {
         Ok(mut value) => {
@@ -60,7 +62,7 @@ mod tests {
 
     fn fails(failures: &mut Failures, arguments: &str) {
         let call = ToolCall::new("1", "pay", arguments);
-        failures.remember(&call, &ToolResult::of(&call, Err("no money".into())));
+        failures.record(&call, &ToolResult::of(&call, Err("no money".into())));
     }
 
     fn is_refused(failures: &Failures, arguments: &str) -> bool {
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_is_refused() {
+    fn a_call_is_refused_after_repeated_failures() {
         let mut failures = Failures::new(2);
         fails(&mut failures, r#"{"a": 1, "b": 2}"#);
         assert!(!is_refused(&failures, r#"{"a": 1, "b": 2}"#));
@@ -81,11 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn success_makes_up_for_failures() {
+    fn a_success_resets_the_count() {
         let mut failures = Failures::new(1);
         fails(&mut failures, "{}");
         let call = ToolCall::new("1", "pay", "{}");
-        failures.remember(&call, &ToolResult::of(&call, Ok("paid".into())));
+        failures.record(&call, &ToolResult::of(&call, Ok("paid".into())));
         assert!(!is_refused(&failures, "{}"));
     }
 }

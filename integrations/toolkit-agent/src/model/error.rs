@@ -1,4 +1,4 @@
-//! Why a model has not answered.
+//! Errors of models.
 
 use super::ModelResponse;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_wire::WireError;
 
-/// Why a model has not answered.
+/// The error of a model that has not answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: ModelErrorKind,
-    /// What the provider, or who spoke with it, said.
+    /// The text of the provider, or of the client.
     pub message: String,
     /// The status of the HTTP response, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// How long the provider wants to be left alone.
+    /// The wait that the provider asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
-    /// What had come before the failure.
+    /// The part of the response that came before the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<ModelResponse>>,
 }
@@ -43,22 +43,22 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// The provider refused the request.
     InvalidRequest,
-    /// The answer is not what the API says.
+    /// The response is not valid for the API.
     InvalidResponse,
-    /// The answer says nothing.
+    /// The response is empty.
     Empty,
-    /// Something else.
+    /// Another failure.
     Other,
 }
 
 impl ModelError {
-    /// A failure of this kind.
+    /// Creates an error of this kind.
     #[must_use]
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), status: None, retry_after: None, partial: None }
     }
 
-    /// What the status of an HTTP response says. `message` is the provider's.
+    /// Creates the error of an HTTP status. `message` is the provider's.
     #[must_use]
     pub fn from_status(status: u16, message: impl Into<String>) -> Self {
         let kind = match status {
@@ -72,21 +72,21 @@ impl ModelError {
         Self { status: Some(status), ..Self::new(kind, message) }
     }
 
-    /// Sets how long the provider wants to be left alone.
+    /// Sets the wait that the provider asks for.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// Sets what had come before the failure.
+    /// Sets the part of the response that came before the failure.
     #[must_use]
     pub fn with_partial(mut self, response: ModelResponse) -> Self {
         self.partial = Some(Box::new(response));
         self
     }
 
-    /// Whether the same request may succeed if it is made again.
+    /// Returns whether the same request may succeed if it is made again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};

@@ -76,7 +76,7 @@ impl ModelRetry {
     }
 }
 
-/// A number from 0 to 1 that nobody foresees; good enough to keep clients apart.
+/// Returns a random number from 0 to 1, good enough to spread clients.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0

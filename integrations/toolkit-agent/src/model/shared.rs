@@ -1,4 +1,4 @@
-//! A model whose type was forgotten.
+//! A type-erased model.
 
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ModelError>> + Send + 'a>>;
 
-/// [`ChatModel`] for any model; it is implemented for all of them.
+/// [`ChatModel`] as a trait object; implemented for every model.
 pub(crate) trait AnyModel: Send + Sync {
     fn name(&self) -> &str;
     fn respond(&self, request: ModelRequest) -> Answer<'_, ModelResponse>;
@@ -28,7 +28,7 @@ impl<M: ChatModel> AnyModel for M {
     }
 }
 
-/// A model that several agents may have.
+/// A model shared by several agents.
 #[derive(Clone)]
 pub(crate) struct SharedModel(Arc<dyn AnyModel>);
 

@@ -1,4 +1,4 @@
-//! Answers that come piece by piece.
+//! Streamed answers.
 
 use super::{ModelError, ModelResponse};
 use futures_core::Stream;
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use toolkit_core::{CallId, ToolCall};
 
-/// A piece of an answer.
+/// A piece of a streamed answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -28,13 +28,13 @@ pub enum ModelDelta {
     },
     /// A call is complete.
     Call(ToolCall),
-    /// The whole answer. It is the last piece, and holds every call that came before.
+    /// The whole answer, with every call that came before. It is the last piece.
     Done(Box<ModelResponse>),
 }
 
 type Pieces = dyn Stream<Item = Result<ModelDelta, ModelError>> + Send;
 
-/// An answer that comes piece by piece. Dropping it ends the request.
+/// A streamed answer. Dropping it ends the request.
 pub struct ModelStream(Source);
 
 enum Source {
@@ -43,19 +43,19 @@ enum Source {
 }
 
 impl ModelStream {
-    /// The pieces of a stream. The last has to be [`ModelDelta::Done`], or an error.
+    /// Creates a stream. The last piece has to be [`ModelDelta::Done`], or an error.
     #[must_use]
     pub fn new(pieces: impl Stream<Item = Result<ModelDelta, ModelError>> + Send + 'static) -> Self {
         Self(Source::Running(Box::pin(pieces)))
     }
 
-    /// Pieces that are there already.
+    /// Creates a stream of pieces that are there already.
     #[must_use]
     pub fn from_pieces(pieces: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
         Self(Source::Ready(pieces.into_iter().collect()))
     }
 
-    /// The next piece; `None` after the last.
+    /// Returns the next piece; `None` after the last.
     pub async fn next(&mut self) -> Option<Result<ModelDelta, ModelError>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
@@ -74,7 +74,7 @@ impl ModelStream {
     }
 }
 
-/// The answer as a text, its calls, and the whole.
+/// Streams the answer as its texts, its calls, and the whole.
 impl From<ModelResponse> for ModelStream {
     fn from(response: ModelResponse) -> Self {
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());

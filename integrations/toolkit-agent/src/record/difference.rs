@@ -1,65 +1,61 @@
-//! Where two requests differ.
+//! The differences between two requests.
 
 use serde_json::Value;
 
-/// How many differences are told.
-const MOST: usize = 10;
+/// The maximum number of listed differences.
+const MAX_LINES: usize = 10;
 
-/// How many characters of a value are told.
-const LONGEST: usize = 80;
+/// The maximum number of shown characters of a value.
+const MAX_CHARS: usize = 80;
 
-/// What stands where no value is.
+/// Stands for a missing value.
 const ABSENT: &str = "nothing";
 
-/// A line for each difference, with its place.
+/// Returns a line for each difference, with its path.
 pub(super) fn differences(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);
-    let more = found.len().saturating_sub(MOST);
-    found.truncate(MOST);
+    let more = found.len().saturating_sub(MAX_LINES);
+    found.truncate(MAX_LINES);
     if more > 0 {
         found.push(format!("\n- and {more} more"));
     }
     found.concat()
 }
 
-fn compare(place: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &mut Vec<String>) {
+fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &mut Vec<String>) {
     match (recorded, asked) {
         (recorded, asked) if recorded == asked => {}
         (Some(Value::Object(before)), Some(Value::Object(now))) => {
-            let dot = if place.is_empty() { "" } else { "." };
+            let dot = if path.is_empty() { "" } else { "." };
             let added = now.keys().filter(|name| !before.contains_key(*name));
             for name in before.keys().chain(added) {
-                compare(&format!("{place}{dot}{name}"), before.get(name), now.get(name), found);
+                compare(&format!("{path}{dot}{name}"), before.get(name), now.get(name), found);
             }
         }
         (Some(Value::Array(before)), Some(Value::Array(now))) => {
             for index in 0..before.len().max(now.len()) {
-                compare(&format!("{place}[{index}]"), before.get(index), now.get(index), found);
+                compare(&format!("{path}[{index}]"), before.get(index), now.get(index), found);
             }
         }
         (Some(Value::String(before)), Some(Value::String(now))) => {
-            // What both have in common is not told.
-            let same = before.chars().zip(now.chars()).take_while(|(one, other)| one == other).count();
-            let begin = same.saturating_sub(LONGEST / 4);
-            found.push(format!(
-                "\n- `{place}`: recorded {}, asked {}",
-                part(before, begin),
-                part(now, begin)
-            ));
+            // Skip the common beginning.
+            let common = before.chars().zip(now.chars()).take_while(|(one, other)| one == other).count();
+            let begin = common.saturating_sub(MAX_CHARS / 4);
+            found.push(format!("\n- `{path}`: recorded {}, asked {}", part(before, begin), part(now, begin)));
         }
         (recorded, asked) => {
-            let told = |value: Option<&Value>| match value {
+            let shown = |value: Option<&Value>| match value {
                 None => ABSENT.to_owned(),
                 Some(Value::String(text)) => part(text, 0),
                 Some(value) => shorten(&value.to_string()),
             };
-            found.push(format!("\n- `{place}`: recorded {}, asked {}", told(recorded), told(asked)));
+            found.push(format!("\n- `{path}`: recorded {}, asked {}", shown(recorded), shown(asked)));
         }
     }
 }
 
-/// A part of a text, as JSON.
+/// Returns a part of a text, as JSON.
 fn part(text: &str, begin: usize) -> String {
     let rest: String = text.chars().skip(begin).collect();
     let before = if begin > 0 { "…" } else { "" };
@@ -67,7 +63,7 @@ fn part(text: &str, begin: usize) -> String {
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
@@ -79,13 +75,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn places_are_told() {
-        let told = differences(
+    fn differences_have_paths() {
+        let lines = differences(
             &json!({"instructions": "Be brief.", "messages": [{"role": "user"}], "tools": {"add": {}}}),
             &json!({"instructions": "Be long.", "messages": [{"role": "user"}, 1], "tools": {"sub": {}}}),
         );
         assert_eq!(
-            told,
+            lines,
             "\n- `instructions`: recorded \"Be brief.\", asked \"Be long.\"\
              \n- `messages[1]`: recorded nothing, asked 1\
              \n- `tools.add`: recorded {}, asked nothing\
@@ -94,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_told_from_where_they_differ() {
+    fn long_texts_are_shown_from_their_difference_on() {
         let text = |end: &str| json!(format!("{}{end}", "ü".repeat(1_000)));
-        let told = differences(&text("one"), &text("two"));
-        assert!(told.contains("one\"") && told.contains("two\"") && told.len() < 200, "{told}");
+        let lines = differences(&text("one"), &text("two"));
+        assert!(lines.contains("one\"") && lines.contains("two\"") && lines.len() < 200, "{lines}");
         let many = |n: i32| Value::from_iter((0..n).map(|_| n));
         assert!(differences(&many(30), &many(31)).ends_with("\n- and 21 more"));
     }

@@ -1,4 +1,4 @@
-//! One question to a model and its answer, as they are written.
+//! One request to a model and its answer, as recorded.
 
 use super::secrets::Secrets;
 use crate::message::Message;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::schema_hash;
 
-/// One question to a model and its answer: a line of a recording.
+/// One request to a model and its answer: a line of a recording.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// For people who compare recordings; it is not read.
+    /// Helps to compare recordings by eye; it is not read back.
     #[serde(default)]
     pub(super) fingerprint: String,
     pub(super) model: String,
@@ -18,47 +18,47 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
 }
 
-/// What a model has answered: whole, or in pieces, and what went wrong.
+/// An answer: whole or streamed, and its error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<Box<ModelResponse>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) pieces: Option<Vec<ModelDelta>>,
+    pub(super) deltas: Option<Vec<ModelDelta>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<ModelError>,
 }
 
-/// What matters of a request: what a model reads. How long a tool took, and what only one provider reads, does not.
-pub(super) fn written(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
+/// Returns the recorded form of a request: all that the model reads, without durations and native messages.
+pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let tools: Map<String, Value> = request
         .tools
         .iter_definitions()
         .map(|tool| {
-            let said = json!({"description": tool.description, "parameters": tool.parameters});
-            (tool.name.to_string(), said)
+            let definition = json!({"description": tool.description, "parameters": tool.parameters});
+            (tool.name.to_string(), definition)
         })
         .collect();
     let mut options = serde_json::to_value(&request.options)?;
     if let Some(Value::Object(extra)) = options.get_mut("extra") {
         secrets.hide_fields(extra);
     }
-    let mut written = json!({
+    let mut request = json!({
         "instructions": request.instructions,
         "messages": messages,
         "tools": tools,
-        "tool_use": request.tool_use,
+        "tool_config": request.tool_use,
         "options": options,
     });
-    secrets.hide(&mut written);
-    Ok(written)
+    secrets.hide(&mut request);
+    Ok(request)
 }
 
 fn message(message: &Message) -> serde_json::Result<Value> {
-    let mut written = serde_json::to_value(message)?;
-    if let Value::Object(members) = &mut written {
+    let mut message = serde_json::to_value(message)?;
+    if let Value::Object(members) = &mut message {
         members.shift_remove("native");
         if let Some(Value::Array(results)) = members.get_mut("results") {
             results.iter_mut().filter_map(Value::as_object_mut).for_each(|result| {
@@ -66,10 +66,10 @@ fn message(message: &Message) -> serde_json::Result<Value> {
             });
         }
     }
-    Ok(written)
+    Ok(message)
 }
 
-/// A digest of a request, by which it is found again.
+/// Returns the digest of a request, its key in a recording.
 pub(super) fn fingerprint(request: &Value) -> String {
     schema_hash(request).chars().take(16).collect()
 }

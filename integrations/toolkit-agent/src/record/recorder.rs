@@ -1,12 +1,11 @@
-//! A model whose answers are recorded.
+//! A model with recorded answers.
 
-use super::exchange::{Answer, Exchange, fingerprint, written};
+use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use futures_core::Stream;
-use serde_json::Value;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -15,17 +14,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-/// A model that writes down what it is asked and what it answers, so that a [`Replay`](crate::Replay) can give the
-/// same answers again.
+/// Records the requests and answers of a model for a [`Replay`](crate::record::Replay).
 ///
-/// The file has a line of JSON for each answer: what was asked (instructions, messages, tools, options), and the answer,
-/// whole or in the pieces in which it came, or the error. Keys of providers are in no request; beyond that, values
-/// of environment variables and of additional fields whose names end in `key`, `token`, `secret`, `password`,
-/// `credentials` or `authorization` are not written, and neither is what [`with_secret`](Self::with_secret) names. What
-/// users and tools have said is.
+/// The file has a line of JSON for each answer: the request (instructions, messages, tools, options), and the response,
+/// its stream, or its error. Keys of providers are in no request. Values of environment variables and extra fields are
+/// replaced if their names end in `key`, `token`, `secret`, `password`, `credentials` or `authorization`, as are texts
+/// added by [`with_secret`](Self::with_secret). Messages of users and tools are recorded.
 ///
 /// ```
-/// use toolkit_agent::{Agent, Recorder, Replay, ScriptedModel};
+/// use toolkit_agent::{Agent, ScriptedModel};
+/// use toolkit_agent::record::{Recorder, Replay};
 ///
 /// # let path = std::env::temp_dir().join(format!("toolkit-doc-{}.jsonl", std::process::id()));
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -44,7 +42,7 @@ pub struct Recorder<M> {
     tape: Tape,
 }
 
-/// Where answers are written.
+/// The recording in progress.
 #[derive(Clone)]
 struct Tape {
     path: PathBuf,
@@ -53,50 +51,43 @@ struct Tape {
 }
 
 impl<M: ChatModel> Recorder<M> {
-    /// Records this model in a file, which is made, or emptied.
+    /// Creates or empties a file and records the model in it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The [`io::Error`] of a file that cannot be written.
     pub fn new(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
         let file = Arc::new(Mutex::new(File::create(&path)?));
         Ok(Self { model, tape: Tape { path, file, secrets: Secrets::of_environment() } })
     }
 
-    /// Has a text of at least eight bytes written as `[secret]`, wherever it stands.
+    /// Replaces a text of at least eight bytes by `[secret]`.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.tape.secrets.add(secret.into(), "secret");
         self
     }
 
-    fn question(&self, request: &ModelRequest) -> Result<Question, ModelError> {
-        let request = written(request, &self.tape.secrets).map_err(|error| self.tape.failed(error))?;
-        Ok(Question { model: self.model.name().to_owned(), request })
+    fn exchange(&self, request: &ModelRequest) -> Result<Exchange, ModelError> {
+        let request = recorded(request, &self.tape.secrets).map_err(|error| self.tape.failed(error))?;
+        let (fingerprint, model) = (fingerprint(&request), self.model.name().to_owned());
+        Ok(Exchange { fingerprint, model, request, answer: Answer::default() })
     }
 }
 
-/// What was asked.
-struct Question {
-    model: String,
-    request: Value,
-}
-
 impl Tape {
-    fn write(&self, question: Question, answer: Answer) -> Result<(), ModelError> {
-        let Question { model, request } = question;
-        let fingerprint = fingerprint(&request);
-        let exchange = serde_json::to_value(Exchange { fingerprint, model, request, answer });
+    fn write(&self, exchange: Exchange, answer: Answer) -> Result<(), ModelError> {
+        let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
-        // At once, so that lines of answers that come at the same time do not mix.
+        // One write, so that lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, error: impl fmt::Display) -> ModelError {
-        let text = format!("the answer cannot be recorded in {}: {error}", self.path.display());
+        let text = format!("the answer cannot be recorded in `{}`: {error}", self.path.display());
         ModelError::new(ModelErrorKind::Other, text)
     }
 }
@@ -107,73 +98,73 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        let question = self.question(&request)?;
+        let exchange = self.exchange(&request)?;
         let answer = self.model.respond(request).await;
         let response = answer.as_ref().ok().cloned().map(Box::new);
         let error = answer.as_ref().err().cloned();
-        self.tape.write(question, Answer { response, error, pieces: None })?;
+        self.tape.write(exchange, Answer { response, error, deltas: None })?;
         answer
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let question = self.question(&request)?;
+        let exchange = self.exchange(&request)?;
         match self.model.stream(request).await {
-            Ok(stream) => Ok(ModelStream::new(Recorded {
+            Ok(stream) => Ok(ModelStream::new(RecordedStream {
                 stream,
                 tape: self.tape.clone(),
-                question: Some(question),
-                pieces: Vec::new(),
+                exchange: Some(exchange),
+                deltas: Vec::new(),
             })),
             Err(error) => {
-                self.tape.write(question, Answer { error: Some(error.clone()), ..Answer::default() })?;
+                self.tape.write(exchange, Answer { error: Some(error.clone()), ..Answer::default() })?;
                 Err(error)
             }
         }
     }
 }
 
-/// A stream whose pieces are recorded.
-struct Recorded {
+/// A stream with recorded deltas.
+struct RecordedStream {
     stream: ModelStream,
     tape: Tape,
-    /// Until the answer is written.
-    question: Option<Question>,
-    pieces: Vec<ModelDelta>,
+    /// `None` once the answer is written.
+    exchange: Option<Exchange>,
+    deltas: Vec<ModelDelta>,
 }
 
-impl Recorded {
+impl RecordedStream {
     fn write(&mut self, error: Option<ModelError>) -> Result<(), ModelError> {
-        let Some(question) = self.question.take() else { return Ok(()) };
-        let pieces = Some(std::mem::take(&mut self.pieces));
-        self.tape.write(question, Answer { pieces, error, response: None })
+        let Some(exchange) = self.exchange.take() else { return Ok(()) };
+        let deltas = Some(std::mem::take(&mut self.deltas));
+        self.tape.write(exchange, Answer { deltas, error, response: None })
     }
 }
 
-impl Stream for Recorded {
+impl Stream for RecordedStream {
     type Item = Result<ModelDelta, ModelError>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let piece = ready!(Pin::new(&mut self.stream).poll_next(context));
-        // After the last piece, nobody may ask for more.
-        let written = match &piece {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
+        // Consumers may stop at the last delta.
+        let written = match &delta {
             Some(Ok(delta)) => {
-                self.pieces.push(delta.clone());
+                self.deltas.push(delta.clone());
                 if matches!(delta, ModelDelta::Done(_)) { self.write(None) } else { Ok(()) }
             }
             Some(Err(error)) => self.write(Some(error.clone())),
             None => self.write(None),
         };
         Poll::Ready(match written {
-            Ok(()) => piece,
+            Ok(()) => delta,
             Err(error) => Some(Err(error)),
         })
     }
 }
 
-/// A stream that nobody wanted to the end is written as far as it came.
-impl Drop for Recorded {
+/// Records a stream dropped before its end.
+impl Drop for RecordedStream {
     fn drop(&mut self) {
-        // Nobody is left to be told.
+        // The consumer is gone, and the error with it.
         let _ = self.write(None);
     }
 }

@@ -1,7 +1,7 @@
-//! A model that gives recorded answers.
+//! A model with replayed answers.
 
 use super::difference::differences;
-use super::exchange::{Answer, Exchange, fingerprint, written};
+use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
@@ -12,94 +12,93 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A model that gives the answers of a [`Recorder`](crate::Recorder) again, without a network.
+/// Replays the answers of a [`Recorder`](crate::record::Recorder) as a model, without a network.
 ///
-/// Each answer is given once, to the question that it was an answer to; so agents that ask at the same time get
-/// theirs. Another question than those that were recorded is an error that says what differs: the instructions,
-/// messages, tools or options. Clones share what is left.
+/// Each answer is given once, to the same request; concurrent agents each get their own. Any other request is an error
+/// that lists the differences in instructions, messages, tools or options. Clones share the remaining answers.
 #[derive(Clone)]
 pub struct Replay {
     path: Arc<Path>,
     model: Arc<str>,
     lenient: bool,
     secrets: Secrets,
-    /// What was not given yet.
-    left: Arc<Mutex<Vec<Left>>>,
+    remaining: Arc<Mutex<Vec<Entry>>>,
 }
 
-struct Left {
+struct Entry {
     line: usize,
     fingerprint: String,
     exchange: Exchange,
 }
 
 impl Replay {
-    /// Reads a recording.
+    /// Opens a recording.
     ///
     /// # Errors
-    /// The file cannot be read, or a line of it is not what a recorder writes.
+    /// The [`io::Error`] of a file that cannot be read, or has an invalid line.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path: Arc<Path> = path.as_ref().into();
         let text = fs::read_to_string(&path)?;
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         let read = |(text, line): (&str, usize)| {
             let exchange: Exchange = serde_json::from_str(text).map_err(|error| {
-                let text = format!("{}, line {line}: {error}", path.display());
+                let text = format!("`{}`, line {line}: {error}", path.display());
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })?;
-            // Not the one that is written there: somebody may have changed the question.
-            Ok(Left { line, fingerprint: fingerprint(&exchange.request), exchange })
+            // Computed anew: the recorded request may have been edited.
+            Ok(Entry { line, fingerprint: fingerprint(&exchange.request), exchange })
         };
-        let left: Vec<Left> = lines.map(read).collect::<io::Result<_>>()?;
-        let model = left.first().map_or_else(|| "replay".into(), |left| left.exchange.model.as_str().into());
+        let entries: Vec<Entry> = lines.map(read).collect::<io::Result<_>>()?;
+        let model = entries.first().map_or("replay", |entry| entry.exchange.model.as_str()).into();
         let secrets = Secrets::of_environment();
-        Ok(Self { path, model, lenient: false, secrets, left: Arc::new(Mutex::new(left)) })
+        Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Has a question that was not recorded answered with the next answer that is left.
+    /// Answers any other request with the next remaining answer.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// Names a text that was [not written](crate::Recorder::with_secret).
+    /// Names a text [replaced by the recorder](crate::record::Recorder::with_secret).
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.secrets.add(secret.into(), "secret");
         self
     }
 
-    /// How many answers are left.
+    /// Returns the number of remaining answers.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.left().len()
+        self.entries().len()
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<Left>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next(&self, request: &ModelRequest) -> Result<Answer, ModelError> {
-        let failed =
-            |text: String| ModelError::new(ModelErrorKind::Other, format!("{}: {text}", self.path.display()));
-        let asked = written(request, &self.secrets).map_err(|error| failed(error.to_string()))?;
-        let now = fingerprint(&asked);
-        let mut left = self.left();
-        let at = match left.iter().position(|left| left.fingerprint == now) {
-            Some(at) => at,
-            None => match left.first() {
+        let failed = |text: String| {
+            ModelError::new(ModelErrorKind::Other, format!("`{}`: {text}", self.path.display()))
+        };
+        let asked = recorded(request, &self.secrets).map_err(|error| failed(error.to_string()))?;
+        let wanted = fingerprint(&asked);
+        let mut entries = self.entries();
+        let index = match entries.iter().position(|entry| entry.fingerprint == wanted) {
+            Some(index) => index,
+            None => match entries.first() {
                 None => return Err(failed("the recording has ended".to_owned())),
                 Some(_) if self.lenient => 0,
-                Some(Left { line, exchange, .. }) => {
+                Some(Entry { line, exchange, .. }) => {
                     let differences = differences(&exchange.request, &asked);
                     return Err(failed(format!(
-                        "the question was not recorded; line {line} has another:{differences}"
+                        "the request was not recorded; line {line} differs:{differences}"
                     )));
                 }
             },
         };
-        Ok(left.remove(at).exchange.answer)
+        Ok(entries.remove(index).exchange.answer)
     }
 }
 
@@ -120,14 +119,14 @@ impl ChatModel for Replay {
     }
 }
 
-/// The stream that was recorded, or the whole answer as one.
+/// Returns the recorded stream, or the whole answer as one.
 fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
-    let Answer { response, pieces, error } = answer;
-    match (response, pieces, error) {
+    let Answer { response, deltas, error } = answer;
+    match (response, deltas, error) {
         (Some(response), ..) => Ok((*response).into()),
-        (None, Some(pieces), error) => {
-            let pieces = pieces.into_iter().map(Ok::<ModelDelta, _>);
-            Ok(ModelStream::from_pieces(pieces.chain(error.map(Err))))
+        (None, Some(deltas), error) => {
+            let deltas = deltas.into_iter().map(Ok::<ModelDelta, _>);
+            Ok(ModelStream::from_pieces(deltas.chain(error.map(Err))))
         }
         (None, None, Some(error)) => Err(error),
         (None, None, None) => Ok(ModelStream::from_pieces([])),

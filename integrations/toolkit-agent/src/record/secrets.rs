@@ -1,26 +1,25 @@
-//! What must not stand in a recording.
+//! Secrets to keep out of a recording.
 
 use serde_json::{Map, Value};
 use std::env;
 
-/// How the names of variables and fields end that hold secrets.
-const NAMES: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
+/// The endings of variable and field names with secret values.
+const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
 
-/// A shorter value is no secret, but a setting, and would be found in other words.
-const SHORTEST: usize = 8;
+/// The minimum length of a secret; shorter values are settings and occur in other words.
+const MIN_BYTES: usize = 8;
 
-/// Texts that must not be written, and what is written for them. The longest stand first, because one may be a part of
-/// another.
+/// Secret texts and their replacements, the longest first, because one may contain another.
 #[derive(Clone)]
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// The values of the environment whose names say that they are secrets.
+    /// Collects the secret variables of the environment.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
             if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
-                && is_telling(&name)
+                && is_secret(&name)
             {
                 secrets.add(value, &name);
             }
@@ -29,13 +28,13 @@ impl Secrets {
     }
 
     pub(super) fn add(&mut self, secret: String, name: &str) {
-        if secret.len() >= SHORTEST {
+        if secret.len() >= MIN_BYTES {
             self.0.push((secret, format!("[{name}]")));
             self.0.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// Hides the secrets in all texts of a value.
+    /// Replaces the secrets in all texts of a value.
     pub(super) fn hide(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -51,19 +50,19 @@ impl Secrets {
         }
     }
 
-    /// Hides the values of fields whose names say that they are secrets.
+    /// Replaces the values of secret fields.
     pub(super) fn hide_fields(&self, fields: &mut Map<String, Value>) {
         for (name, value) in fields {
             match value {
                 Value::Object(inner) => self.hide_fields(inner),
-                Value::String(_) if is_telling(name) => *value = "[hidden]".into(),
+                Value::String(_) if is_secret(name) => *value = "[hidden]".into(),
                 _ => {}
             }
         }
     }
 }
 
-fn is_telling(name: &str) -> bool {
+fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    NAMES.iter().any(|end| name.ends_with(end))
+    SECRET_ENDINGS.iter().any(|end| name.ends_with(end))
 }

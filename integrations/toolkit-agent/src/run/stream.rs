@@ -1,8 +1,7 @@
-//! A run that is watched.
+//! The stream of a run's events.
 
-use super::RunOutput;
 use crate::error::AgentError;
-use crate::event::RunEvent;
+use crate::event::{RunEvent, RunOutput};
 use futures_core::Stream;
 use std::fmt;
 use std::future::poll_fn;
@@ -10,64 +9,64 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-type Running<'a> = Pin<Box<dyn Future<Output = Result<RunOutput, AgentError>> + Send + 'a>>;
+type BoxRun<'a> = Pin<Box<dyn Future<Output = Result<RunOutput, AgentError>> + Send + 'a>>;
 
-/// What happens in a run, as it happens. The last item is [`RunEvent::Finished`], or the error that the run ended with.
+/// The events of a run, as they happen. The last item is [`RunEvent::Finished`] or an error.
 ///
-/// The run goes on while its stream is asked for more; dropping it stops the run.
+/// Polling the stream drives the run; dropping it stops the run.
 pub struct RunStream<'a> {
-    /// Until the run has ended.
-    run: Option<Running<'a>>,
+    /// `None` after the end of the run.
+    run: Option<BoxRun<'a>>,
     events: UnboundedReceiver<RunEvent>,
-    /// What it ended with.
-    end: Option<Result<RunOutput, AgentError>>,
+    /// The result of the run, yielded after all events.
+    result: Option<Result<RunOutput, AgentError>>,
 }
 
 impl<'a> RunStream<'a> {
-    pub(crate) fn new(run: Running<'a>, events: UnboundedReceiver<RunEvent>) -> Self {
-        Self { run: Some(run), events, end: None }
+    pub(crate) fn new(run: BoxRun<'a>, events: UnboundedReceiver<RunEvent>) -> Self {
+        Self { run: Some(run), events, result: None }
     }
 
-    /// What happens next; `None` after the end.
+    /// Waits for the next event. Returns `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<RunEvent, AgentError>> {
-        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
     /// Waits for the end of the run.
     ///
     /// # Errors
-    /// The error that the run ended with.
+    /// The [`AgentError`] of the run.
     pub async fn finish(mut self) -> Result<RunOutput, AgentError> {
-        loop {
-            match self.next().await {
-                Some(Ok(RunEvent::Finished { output })) => return Ok(*output),
-                Some(Ok(_)) => {}
-                Some(Err(error)) => return Err(error),
-                None => return Err(AgentError::Other("the run has ended before".to_owned())),
+        while let Some(event) = self.next().await {
+            if let RunEvent::Finished { output } = event? {
+                return Ok(*output);
             }
         }
+        Err(AgentError::Other("the run has already ended".to_owned()))
     }
 }
 
 impl Stream for RunStream<'_> {
     type Item = Result<RunEvent, AgentError>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
                 return Poll::Ready(Some(Ok(event)));
             }
             let Some(run) = &mut self.run else {
-                let end = self.end.take();
-                return Poll::Ready(end.map(|end| Ok(RunEvent::Finished { output: Box::new(end?) })));
+                let result = self.result.take();
+                return Poll::Ready(
+                    result.map(|result| Ok(RunEvent::Finished { output: Box::new(result?) })),
+                );
             };
-            match run.as_mut().poll(context) {
-                Poll::Ready(end) => {
+            match run.as_mut().poll(cx) {
+                Poll::Ready(result) => {
                     self.run = None;
-                    self.end = Some(end);
+                    self.result = Some(result);
                 }
-                // What was told while it ran comes first.
-                Poll::Pending => match self.events.poll_recv(context) {
+                // Polling the run may have emitted events.
+                Poll::Pending => match self.events.poll_recv(cx) {
                     Poll::Ready(Some(event)) => return Poll::Ready(Some(Ok(event))),
                     _ => return Poll::Pending,
                 },

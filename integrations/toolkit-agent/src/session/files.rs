@@ -1,12 +1,11 @@
-//! Conversations that are kept in files.
+//! A store of JSON files.
 
 mod names;
 
-use super::state::change;
-use super::store::{ConversationInfo, ConversationStore, StateOwner, StoreError, blocking};
+use super::state::apply;
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
 use crate::conversation::Conversation;
 use names::{id_of, path_of};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,14 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_core::context::SessionDelta;
 
-/// Keeps each conversation in a JSON file of its own, in a folder. Clones keep the same conversations.
+/// A store with one JSON file for each conversation, in a folder. Clones share the conversations.
 ///
-/// A file is replaced at once, when the new one is on the disk: a crash leaves the old one or the new one. Several
-/// programs may share a folder, as long as they do not change what is remembered of the same user at the same moment;
-/// for more, take a database.
+/// Files are replaced atomically: a crash leaves the old file or the new one. Several programs may share a folder unless
+/// they change the session values of the same user at the same time; use a database for that.
 ///
 /// ```
-/// use toolkit_agent::{FileStore, Sessions};
+/// use toolkit_agent::{Sessions, session::FileStore};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir()?;
@@ -38,15 +36,15 @@ use toolkit_core::context::SessionDelta;
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
-    /// Held while what is remembered is read and replaced.
-    changing: Arc<Mutex<()>>,
+    /// Held while session values are read and replaced.
+    update_lock: Arc<Mutex<()>>,
 }
 
 impl FileStore {
-    /// Keeps conversations in this folder, which is made when it is needed.
+    /// Creates a store in this folder, which is created at the first save.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), changing: Arc::default() }
+        Self { folder: folder.into(), update_lock: Arc::default() }
     }
 
     fn conversations_of(&self, user: &str) -> PathBuf {
@@ -57,10 +55,10 @@ impl FileStore {
         path_of(&self.conversations_of(user), id, ".json")
     }
 
-    fn state(&self, owner: StateOwner<'_>) -> PathBuf {
-        match owner {
-            StateOwner::App => self.folder.join("app.json"),
-            StateOwner::User(user) => path_of(&self.folder.join("users"), user, ".json"),
+    fn state(&self, scope: StateScope<'_>) -> PathBuf {
+        match scope {
+            StateScope::App => self.folder.join("app.json"),
+            StateScope::User(user) => path_of(&self.folder.join("users"), user, ".json"),
         }
     }
 }
@@ -82,7 +80,7 @@ impl ConversationStore for FileStore {
         blocking(move || {
             let mut found = Vec::new();
             list(&folder, &folder, &mut found)?;
-            found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
+            found.sort_by(ConversationInfo::latest_first);
             Ok(found)
         })
         .await
@@ -98,43 +96,37 @@ impl ConversationStore for FileStore {
         .await
     }
 
-    async fn load_state(&self, owner: StateOwner<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        let path = self.state(owner);
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        let path = self.state(scope);
         blocking(move || Ok(read(&path)?.unwrap_or_default())).await
     }
 
-    async fn change_state(&self, owner: StateOwner<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        let (path, changes, changing) = (self.state(owner), changes.clone(), self.changing.clone());
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        let (path, changes, update_lock) = (self.state(scope), changes.clone(), self.update_lock.clone());
         blocking(move || {
-            let _changing = changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _guard = update_lock.lock().unwrap_or_else(PoisonError::into_inner);
             let mut values: BTreeMap<String, Value> = read(&path)?.unwrap_or_default();
-            change(&mut values, &changes);
-            write(&path, &to_json(&values)?)
+            apply(&mut values, &changes);
+            write(&path, &serde_json::to_vec(&values)?)
         })
         .await
     }
 }
 
-fn to_json(value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-    Ok(serde_json::to_vec(value)?)
-}
-
 fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError {
-    StoreError::new(format_args!("`{}` cannot be {what}: {error}", path.display()))
+    StoreError::new(format_args!("file `{}` cannot be {what}: {error}", path.display()))
 }
 
-/// What a file holds; `None` if there is none.
+/// Reads a file. Returns `None` if there is none.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     match fs::read(path) {
-        Ok(text) => {
-            serde_json::from_slice(&text).map(Some).map_err(|error| failed("understood", path, &error))
-        }
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| failed("parsed", path, &error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed("read", path, &error)),
     }
 }
 
-/// Replaces a file by one that is whole and on the disk.
+/// Replaces a file, once the new one is on the disk.
 fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || -> io::Result<()> {
@@ -148,7 +140,7 @@ fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     replace().map_err(|error| failed("written", path, &error))
 }
 
-/// Finds the conversations in a folder. Names that are too long for one file are folders and a file.
+/// Lists the conversations in a folder. A long id is a path of several folders.
 fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
     let unreadable = |error: io::Error| failed("read", folder, &error);
     let entries = match fs::read_dir(folder) {
@@ -158,7 +150,7 @@ fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result
     for entry in entries {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
-        // Files may go while they are listed.
+        // Files may disappear meanwhile.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_dir() {
             list(root, &path, found)?;

@@ -1,7 +1,7 @@
-//! Conversations that are kept in memory.
+//! A store in memory.
 
-use super::state::change;
-use super::store::{ConversationInfo, ConversationStore, StateOwner, StoreError};
+use super::state::apply;
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError};
 use crate::conversation::Conversation;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -10,27 +10,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// Keeps conversations in memory, until the program ends: for tests and for programs that need no more. Clones keep
-/// the same conversations.
+/// A store in memory, for tests and for conversations that end with the program. Clones share the conversations.
 #[derive(Clone, Default)]
-pub struct MemoryStore(Arc<Mutex<Kept>>);
+pub struct MemoryStore(Arc<Mutex<Stored>>);
 
 #[derive(Default)]
-struct Kept {
-    /// By user and id, as JSON: what changes in a conversation later does not change what was saved.
+struct Stored {
+    /// By user and id, as JSON: later changes of a conversation must not change the saved one.
     conversations: HashMap<(String, String), (SystemTime, String)>,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,
 }
 
 impl MemoryStore {
-    /// A store of no conversations.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn stored(&self) -> MutexGuard<'_, Stored> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -38,51 +37,51 @@ impl MemoryStore {
 impl ConversationStore for MemoryStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         let key = (user.to_owned(), id.to_owned());
-        let saved = self.kept().conversations.get(&key).map(|(_, saved)| saved.clone());
+        let saved = self.stored().conversations.get(&key).map(|(_, saved)| saved.clone());
         Ok(saved.map(|saved| serde_json::from_str(&saved)).transpose()?)
     }
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let key = (conversation.user_id().to_owned(), conversation.id().to_owned());
         let saved = serde_json::to_string(conversation)?;
-        self.kept().conversations.insert(key, (SystemTime::now(), saved));
+        self.stored().conversations.insert(key, (SystemTime::now(), saved));
         Ok(())
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        let kept = self.kept();
-        let of_user = kept.conversations.iter().filter(|((owner, _), _)| owner == user);
+        let stored = self.stored();
+        let of_user = stored.conversations.iter().filter(|((owner, _), _)| owner == user);
         let mut found: Vec<_> =
             of_user.map(|((_, id), (saved_at, _))| ConversationInfo::new(id.as_str(), *saved_at)).collect();
-        found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
+        found.sort_by(ConversationInfo::latest_first);
         Ok(found)
     }
 
     async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        Ok(self.kept().conversations.remove(&(user.to_owned(), id.to_owned())).is_some())
+        Ok(self.stored().conversations.remove(&(user.to_owned(), id.to_owned())).is_some())
     }
 
-    async fn load_state(&self, owner: StateOwner<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        let kept = self.kept();
-        Ok(match owner {
-            StateOwner::App => kept.app.clone(),
-            StateOwner::User(user) => kept.users.get(user).cloned().unwrap_or_default(),
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        let stored = self.stored();
+        Ok(match scope {
+            StateScope::App => stored.app.clone(),
+            StateScope::User(user) => stored.users.get(user).cloned().unwrap_or_default(),
         })
     }
 
-    async fn change_state(&self, owner: StateOwner<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        let mut kept = self.kept();
-        let values = match owner {
-            StateOwner::App => &mut kept.app,
-            StateOwner::User(user) => kept.users.entry(user.to_owned()).or_default(),
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        let mut stored = self.stored();
+        let values = match scope {
+            StateScope::App => &mut stored.app,
+            StateScope::User(user) => stored.users.entry(user.to_owned()).or_default(),
         };
-        change(values, changes);
+        apply(values, changes);
         Ok(())
     }
 }
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("conversations", &self.kept().conversations.len()).finish()
+        f.debug_struct("MemoryStore").field("conversations", &self.stored().conversations.len()).finish()
     }
 }

@@ -1,23 +1,18 @@
-//! The conversations of a program, with what is remembered of its users.
+//! The conversations of a program and the state of its users.
 
 use super::memory::MemoryStore;
 use super::state::{Lease, SharedState};
-use super::store::{AnyStore, ConversationInfo, ConversationStore, StateOwner, StoreError};
-use crate::agent::Agent;
+use super::store::{ConversationInfo, ConversationStore, DynStore, StateScope, StoreError};
 use crate::conversation::Conversation;
-use crate::error::AgentError;
-use crate::message::UserMessage;
-use crate::run::{RunOptions, RunOutput};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The conversations of a program, as a [`ConversationStore`] keeps them. Clones are the same conversations.
+/// The conversations of a program, in a [`ConversationStore`](crate::session::ConversationStore). Clones share them.
 ///
-/// What tools remember under `user:` is shared by all conversations of a user while they are open, and under `app:` by
-/// all of the program; both are saved with each conversation, key by key, so that programs which share a store do not
-/// undo each other's changes. Two runs at the same time should not be in the same conversation: the one that is
-/// saved last takes the place of the other.
+/// Session values under `user:` are shared by all open conversations of a user, values under `app:` by the whole
+/// program. Both are saved with each conversation, key by key, so that programs with a common store do not undo each
+/// other's changes. Of two simultaneous runs in one conversation, the last to be saved wins.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -32,47 +27,47 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct Sessions(Arc<Inner>);
+pub struct Sessions(Arc<SessionsInner>);
 
-struct Inner {
-    store: Box<dyn AnyStore>,
+struct SessionsInner {
+    store: Box<dyn DynStore>,
     app: SharedState,
-    /// Of each user with an open conversation.
+    /// The state of each user with an open conversation.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
 }
 
 impl Sessions {
-    /// The conversations that this store keeps.
+    /// Creates sessions with this store.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
-        let inner = Inner { store: Box::new(store), app: SharedState::default(), users: Mutex::default() };
+        let inner =
+            SessionsInner { store: Box::new(store), app: SharedState::default(), users: Mutex::default() };
         Self(Arc::new(inner))
     }
 
-    /// The conversation of this user with this id; a new one if there is none.
+    /// Opens a conversation, or creates it if there is none.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be read.
     pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
         let store = &*self.0.store;
         let shared = self.user(user);
-        self.0.app.refresh(store, StateOwner::App).await?;
-        shared.refresh(store, StateOwner::User(user)).await?;
-        let kept = store.load(user, id).await?;
-        let conversation = kept.unwrap_or_else(|| Conversation::new(id));
+        self.0.app.refresh(store.load_state(StateScope::App)).await?;
+        shared.refresh(store.load_state(StateScope::User(user))).await?;
+        let conversation = store.load(user, id).await?.unwrap_or_else(|| Conversation::new(id));
         Ok(conversation
             .with_user_id(user)
-            .with_user(shared.values.clone())
-            .with_app(self.0.app.values.clone())
+            .with_user_state(shared.values.clone())
+            .with_app_state(self.0.app.values.clone())
             .leased(Arc::new(Lease { user: shared })))
     }
 
-    /// The conversation as it was saved, only to be read.
+    /// Loads a conversation without its shared state.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         self.0.store.load(user, id).await
     }
 
-    /// What is remembered of a user.
+    /// Returns the shared state of a user.
     fn user(&self, user: &str) -> Arc<SharedState> {
         let mut users = self.0.users.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
@@ -84,21 +79,22 @@ impl Sessions {
         shared
     }
 
-    /// Saves a conversation that was [opened](Self::open), and what is remembered of its user and the application. Of
-    /// any other conversation, only itself and what is remembered in it is saved.
+    /// Saves a conversation. The state of its user and the application is saved as well if it was
+    /// [opened](Self::open) here.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be written.
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let store = &*self.0.store;
         if let Some(lease) = conversation.lease() {
-            self.0.app.save(store, StateOwner::App).await?;
-            lease.user.save(store, StateOwner::User(conversation.user_id())).await?;
+            let user = StateScope::User(conversation.user_id());
+            self.0.app.save(async |changes| store.update_state(StateScope::App, changes).await).await?;
+            lease.user.save(async |changes| store.update_state(user, changes).await).await?;
         }
         store.save(conversation).await
     }
 
-    /// The conversations of a user, the latest first.
+    /// Lists the conversations of a user, the latest first.
     ///
     /// # Errors
     /// [`StoreError`] if they cannot be read.
@@ -106,40 +102,16 @@ impl Sessions {
         self.0.store.list(user).await
     }
 
-    /// Deletes a conversation, and says whether there was one. What is remembered of the user stays.
+    /// Deletes a conversation. Returns whether there was one. The state of the user stays.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be deleted.
     pub async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
         self.0.store.delete(user, id).await
     }
-
-    /// Has an agent answer in a conversation, which is saved while it does.
-    ///
-    /// # Errors
-    /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
-    pub async fn run(
-        &self,
-        agent: &Agent,
-        user: &str,
-        id: &str,
-        input: impl Into<UserMessage>,
-    ) -> Result<RunOutput, AgentError> {
-        let mut conversation = self.open(user, id).await?;
-        agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
-    }
-
-    /// Has an agent go on with a conversation that has no answer yet, as after a crash.
-    ///
-    /// # Errors
-    /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
-    pub async fn resume(&self, agent: &Agent, user: &str, id: &str) -> Result<RunOutput, AgentError> {
-        let mut conversation = self.open(user, id).await?;
-        agent.resume(&mut conversation, RunOptions::new().with_autosave(self)).await
-    }
 }
 
-/// Conversations that are kept in memory.
+/// Sessions in memory.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())

@@ -1,18 +1,17 @@
-//! Conversations that are kept in an SQLite database.
+//! A store in an SQLite database.
 
-use super::store::{ConversationInfo, ConversationStore, StateOwner, StoreError, blocking};
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
 use crate::conversation::Conversation;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionDelta;
 
-/// How long another program may hold the database.
-const BUSY: Duration = Duration::from_secs(10);
+/// The timeout of a database locked by another program.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS conversations (
@@ -24,10 +23,10 @@ const TABLES: &str = "
         PRIMARY KEY (scope, owner, key)
     ) WITHOUT ROWID;";
 
-/// Keeps conversations in an SQLite database, which several programs may share. Clones keep the same conversations.
+/// A store in an SQLite database; several programs may share it. Clones share the connection.
 ///
 /// ```
-/// use toolkit_agent::{Sessions, SqliteStore};
+/// use toolkit_agent::{Sessions, session::SqliteStore};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir()?;
@@ -39,34 +38,31 @@ const TABLES: &str = "
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct SqliteStore(Arc<Mutex<Connection>>);
 
 impl SqliteStore {
-    /// Opens a database, or makes it.
+    /// Opens a database or creates it.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        blocking(move || {
-            Connection::open(path).map_err(Failure::from).and_then(Self::with).map_err(|Failure(error)| error)
-        })
-        .await
+        blocking(move || Ok(Self::with(Connection::open(path))?)).await
     }
 
-    /// A database in memory, for tests.
+    /// Creates a database in memory, for tests.
     ///
     /// # Errors
-    /// [`StoreError`] if there is no memory for it.
+    /// [`StoreError`] if the database cannot be created.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let opened = Connection::open_in_memory().map_err(Failure::from).and_then(Self::with);
-        opened.map_err(|Failure(error)| error)
+        Ok(Self::with(Connection::open_in_memory())?)
     }
 
-    fn with(connection: Connection) -> Result<Self, Failure> {
-        connection.busy_timeout(BUSY)?;
-        // Readers and one writer do not wait for each other. A database in memory says that it cannot.
+    fn with(connection: rusqlite::Result<Connection>) -> Result<Self, Failure> {
+        let connection = connection?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // Readers and one writer do not block each other. A database in memory ignores this.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.execute_batch(TABLES)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
@@ -77,11 +73,7 @@ impl SqliteStore {
         work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let connection = self.0.clone();
-        blocking(move || {
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut connection).map_err(|Failure(error)| error)
-        })
-        .await
+        blocking(move || Ok(work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner))?)).await
     }
 }
 
@@ -133,12 +125,12 @@ impl ConversationStore for SqliteStore {
         .await
     }
 
-    async fn load_state(&self, owner: StateOwner<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        let owner = key(owner);
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        let scope = key(scope);
         self.with_connection(move |connection| {
             let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
             let mut statement = connection.prepare(sql)?;
-            let rows = statement.query_map(owner, |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+            let rows = statement.query_map(scope, |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
             rows.map(|row| {
                 let (key, value) = row?;
                 Ok((key, serde_json::from_str(&value)?))
@@ -148,8 +140,8 @@ impl ConversationStore for SqliteStore {
         .await
     }
 
-    async fn change_state(&self, owner: StateOwner<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        let ([scope, owner], changes) = (key(owner), changes.clone());
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        let ([scope, owner], changes) = (key(scope), changes.clone());
         self.with_connection(move |connection| {
             let transaction = connection.transaction()?;
             for (key, value) in changes {
@@ -170,30 +162,30 @@ impl ConversationStore for SqliteStore {
     }
 }
 
-fn key(owner: StateOwner<'_>) -> [String; 2] {
-    match owner {
-        StateOwner::App => ["app".to_owned(), String::new()],
-        StateOwner::User(user) => ["user".to_owned(), user.to_owned()],
+fn key(scope: StateScope<'_>) -> [String; 2] {
+    match scope {
+        StateScope::App => ["app".to_owned(), String::new()],
+        StateScope::User(user) => ["user".to_owned(), user.to_owned()],
     }
 }
 
-/// What may go wrong in the work with a connection.
+/// A [`StoreError`] with private conversions, so that `rusqlite` is no part of the public API.
 struct Failure(StoreError);
+
+impl From<Failure> for StoreError {
+    fn from(Failure(error): Failure) -> Self {
+        error
+    }
+}
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
-        Self(StoreError::new(format_args!("the database of conversations has failed: {error}")))
+        Self(StoreError::new(format_args!("the database of conversations failed: {error}")))
     }
 }
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self(error.into())
-    }
-}
-
-impl fmt::Debug for SqliteStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").finish_non_exhaustive()
     }
 }

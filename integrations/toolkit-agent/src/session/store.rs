@@ -1,7 +1,8 @@
-//! What keeps conversations.
+//! The interface of a store for conversations.
 
 use crate::conversation::Conversation;
 use serde_json::Value;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -9,12 +10,12 @@ use std::pin::Pin;
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// What keeps conversations, and what is remembered of users and of the application.
+/// A store for conversations, and for the session values of users and the application.
 ///
-/// A conversation belongs to a user and has an id that no other of that user has. [`Sessions`](crate::Sessions) is
-/// what programs use; this is what an implementation for another database has to do.
+/// A conversation belongs to a user and has an id unique to that user. Programs use [`Sessions`](crate::Sessions);
+/// implement this trait for another database.
 pub trait ConversationStore: Send + Sync + 'static {
-    /// The conversation of this user with this id; `None` if there is none.
+    /// Loads a conversation. Returns `None` if there is none.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be read.
@@ -24,83 +25,87 @@ pub trait ConversationStore: Send + Sync + 'static {
         id: &str,
     ) -> impl Future<Output = Result<Option<Conversation>, StoreError>> + Send;
 
-    /// Keeps a conversation, whose user and id it says itself, in place of what was kept of it before. Whenever the
-    /// program ends, one of the two is there, whole.
+    /// Saves a conversation under its user and id, in place of the one before. A crash leaves one of the two intact.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be written.
     fn save(&self, conversation: &Conversation) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The conversations of a user, the latest first.
+    /// Lists the conversations of a user, the latest first.
     ///
     /// # Errors
     /// [`StoreError`] if they cannot be read.
     fn list(&self, user: &str) -> impl Future<Output = Result<Vec<ConversationInfo>, StoreError>> + Send;
 
-    /// Deletes a conversation, and says whether there was one.
+    /// Deletes a conversation. Returns whether there was one.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be deleted.
     fn delete(&self, user: &str, id: &str) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// What is remembered of this owner, under keys without a prefix.
+    /// Loads the session values of a scope, under keys without a prefix.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be read.
     fn load_state(
         &self,
-        owner: StateOwner<'_>,
+        scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Changes what is remembered of this owner, and leaves all other keys as they are.
+    /// Changes session values of a scope and leaves all other keys as they are.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be written.
-    fn change_state(
+    fn update_state(
         &self,
-        owner: StateOwner<'_>,
+        scope: StateScope<'_>,
         changes: &SessionDelta,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// A conversation that is kept.
+/// An entry of the list of conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationInfo {
-    /// Its id.
+    /// The id of the conversation.
     pub id: String,
-    /// When it was last saved.
+    /// The time of the last save.
     pub saved_at: SystemTime,
 }
 
 impl ConversationInfo {
-    /// A conversation that was saved at this time.
+    /// Creates an entry.
     #[must_use]
     pub fn new(id: impl Into<String>, saved_at: SystemTime) -> Self {
         Self { id: id.into(), saved_at }
     }
+
+    /// Orders entries by time, the latest first, and then by id.
+    pub(super) fn latest_first(one: &Self, other: &Self) -> Ordering {
+        other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id))
+    }
 }
 
-/// Of whom something is remembered, beside single conversations.
+/// The scope of session values beyond one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum StateOwner<'a> {
-    /// All of the application: keys with the prefix `app:`.
+pub enum StateScope<'a> {
+    /// The application: keys with the prefix `app:`.
     App,
-    /// The user of this id: keys with the prefix `user:`.
+    /// The user with this id: keys with the prefix `user:`.
     User(&'a str),
 }
 
-/// Why a conversation could not be read or saved.
+/// An error of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreError {
-    /// What went wrong.
+    /// The message of the error.
     pub message: String,
 }
 
 impl StoreError {
-    /// This went wrong.
+    /// Creates an error with this message.
     #[must_use]
     pub fn new(message: impl fmt::Display) -> Self {
         Self { message: message.to_string() }
@@ -117,11 +122,11 @@ impl Error for StoreError {}
 
 impl From<serde_json::Error> for StoreError {
     fn from(error: serde_json::Error) -> Self {
-        Self::new(format_args!("a conversation is not as it was written: {error}"))
+        Self::new(format_args!("the saved JSON is invalid: {error}"))
     }
 }
 
-/// Does work that blocks where it holds nobody up.
+/// Runs blocking work off the async threads.
 #[cfg(any(feature = "files", feature = "sqlite"))]
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
@@ -130,40 +135,40 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(StoreError::new(error)))
 }
 
-type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+type BoxResult<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// [`ConversationStore`] for any store; it is implemented for all of them.
-pub(super) trait AnyStore: Send + Sync {
-    fn load<'a>(&'a self, user: &'a str, id: &'a str) -> Doing<'a, Option<Conversation>>;
-    fn save<'a>(&'a self, conversation: &'a Conversation) -> Doing<'a, ()>;
-    fn list<'a>(&'a self, user: &'a str) -> Doing<'a, Vec<ConversationInfo>>;
-    fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> Doing<'a, bool>;
-    fn load_state<'a>(&'a self, owner: StateOwner<'a>) -> Doing<'a, BTreeMap<String, Value>>;
-    fn change_state<'a>(&'a self, owner: StateOwner<'a>, changes: &'a SessionDelta) -> Doing<'a, ()>;
+/// The object-safe form of [`ConversationStore`].
+pub(super) trait DynStore: Send + Sync {
+    fn load<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, Option<Conversation>>;
+    fn save<'a>(&'a self, conversation: &'a Conversation) -> BoxResult<'a, ()>;
+    fn list<'a>(&'a self, user: &'a str) -> BoxResult<'a, Vec<ConversationInfo>>;
+    fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, bool>;
+    fn load_state<'a>(&'a self, scope: StateScope<'a>) -> BoxResult<'a, BTreeMap<String, Value>>;
+    fn update_state<'a>(&'a self, scope: StateScope<'a>, changes: &'a SessionDelta) -> BoxResult<'a, ()>;
 }
 
-impl<S: ConversationStore> AnyStore for S {
-    fn load<'a>(&'a self, user: &'a str, id: &'a str) -> Doing<'a, Option<Conversation>> {
+impl<S: ConversationStore> DynStore for S {
+    fn load<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, Option<Conversation>> {
         Box::pin(ConversationStore::load(self, user, id))
     }
 
-    fn save<'a>(&'a self, conversation: &'a Conversation) -> Doing<'a, ()> {
+    fn save<'a>(&'a self, conversation: &'a Conversation) -> BoxResult<'a, ()> {
         Box::pin(ConversationStore::save(self, conversation))
     }
 
-    fn list<'a>(&'a self, user: &'a str) -> Doing<'a, Vec<ConversationInfo>> {
+    fn list<'a>(&'a self, user: &'a str) -> BoxResult<'a, Vec<ConversationInfo>> {
         Box::pin(ConversationStore::list(self, user))
     }
 
-    fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> Doing<'a, bool> {
+    fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, bool> {
         Box::pin(ConversationStore::delete(self, user, id))
     }
 
-    fn load_state<'a>(&'a self, owner: StateOwner<'a>) -> Doing<'a, BTreeMap<String, Value>> {
-        Box::pin(ConversationStore::load_state(self, owner))
+    fn load_state<'a>(&'a self, scope: StateScope<'a>) -> BoxResult<'a, BTreeMap<String, Value>> {
+        Box::pin(ConversationStore::load_state(self, scope))
     }
 
-    fn change_state<'a>(&'a self, owner: StateOwner<'a>, changes: &'a SessionDelta) -> Doing<'a, ()> {
-        Box::pin(ConversationStore::change_state(self, owner, changes))
+    fn update_state<'a>(&'a self, scope: StateScope<'a>, changes: &'a SessionDelta) -> BoxResult<'a, ()> {
+        Box::pin(ConversationStore::update_state(self, scope, changes))
     }
 }

@@ -1,15 +1,13 @@
-//! Finding JSON in what a model has written.
+//! JSON in the text of a model.
 
 use serde::de::IgnoredAny;
 use serde_json::StreamDeserializer;
 use serde_json::de::StrRead;
 
-/// How often something that looks like JSON may turn out to be none, so that a long text is not read again and
-/// again.
-const MOST_FAILURES: usize = 100;
+/// The maximum number of failed parses, so that a long text is not parsed from each of its brackets.
+const MAX_FAILURES: usize = 100;
 
-/// The JSON in a text, in the order in which it stands there: the whole text, or what stands in code fences and among
-/// other words. Only objects and arrays are seen among words.
+/// Finds JSON in a text: the whole text, or else code fences, or else objects and arrays among words.
 pub(super) fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {
@@ -24,28 +22,28 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// The content of a code fence without the name of its language.
+/// Returns the content of a code fence without its language.
 fn without_language(block: &str) -> &str {
     let content = match block.split_once('\n') {
         Some((language, content)) if language.trim().chars().all(char::is_alphanumeric) => content,
         _ => block,
     };
-    // One that is written in a single line.
+    // The fence may be a single line.
     content.strip_prefix("json").unwrap_or(content).trim()
 }
 
 fn among_words(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut rest, mut failures) = (text, 0);
-    while failures < MOST_FAILURES
+    while failures < MAX_FAILURES
         && let Some(start) = rest.find(['{', '['])
     {
-        let begun = rest.get(start..).unwrap_or_default();
-        let mut values = StreamDeserializer::<_, IgnoredAny>::new(StrRead::new(begun));
+        let candidate = rest.get(start..).unwrap_or_default();
+        let mut values = StreamDeserializer::<_, IgnoredAny>::new(StrRead::new(candidate));
         let end = match values.next() {
             Some(Ok(_)) => {
                 let end = values.byte_offset();
-                found.extend(begun.get(..end));
+                found.extend(candidate.get(..end));
                 end
             }
             _ => {
@@ -53,7 +51,7 @@ fn among_words(text: &str) -> Vec<&str> {
                 1
             }
         };
-        rest = begun.get(end..).unwrap_or_default();
+        rest = candidate.get(end..).unwrap_or_default();
     }
     found
 }
@@ -68,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_wherever_it_stands() {
+    fn json_is_found_alone_in_fences_and_among_words() {
         check(" {\"a\": 1}\n", [r#"{"a": 1}"#]);
         check("42", ["42"]);
         check("```json\n{\"a\": 1}\n```", [r#"{"a": 1}"#]);
@@ -80,15 +78,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_not_found() {
+    fn invalid_json_is_not_found() {
         for text in ["", "no", "{", "[[[", "{\"a\": 1", "```json\n{\"a\": \n```"] {
             check(text, []);
         }
     }
 
     #[test]
-    fn a_long_text_is_not_read_for_ever() {
-        // From each of its beginnings it would be hours.
+    fn long_invalid_text_is_given_up() {
+        // Parsing from each bracket would take hours.
         check(&r#"{"a": "#.repeat(30_000), []);
     }
 }

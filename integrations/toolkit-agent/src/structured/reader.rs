@@ -1,7 +1,7 @@
-//! Reading an answer as a type.
+//! The reader of structured output.
 
-use super::form::{Form, Native};
 use super::json;
+use crate::agent::{AnswerFormat, Enforcement};
 use crate::model::OutputFormat;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,19 +10,18 @@ use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
-/// The name that the answer has for the model.
+/// The name of the answer for the model.
 const ANSWER: &str = "answer";
 
 /// Reads answers as values of a type.
 ///
-/// An answer is read as the arguments of a tool are, so that all that is wrong with it is known at once, and what can
-/// be meant is understood.
+/// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are reported at once.
 pub(super) struct Reader<T> {
     tool: ClosureTool,
     context: ToolContext,
-    /// The value that the tool was called with.
+    /// The value of the last call.
     value: Arc<Mutex<Option<T>>>,
-    /// Whether the type is not written as an object and stands in one, because providers want one.
+    /// Whether the schema wraps the type in an object, because providers require one.
     is_wrapped: bool,
     format: OutputFormat,
 }
@@ -59,24 +58,24 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         Ok(Self { context, tool, value, is_wrapped, format })
     }
 
-    pub(super) fn form(&self, native: Native) -> Form {
-        Form { format: self.format.clone(), native }
+    pub(super) fn answer_format(&self, enforcement: Enforcement) -> AnswerFormat {
+        AnswerFormat { format: self.format.clone(), enforcement }
     }
 
-    /// The value in an answer; what comes last is what is meant.
+    /// Reads the last valid value of an answer.
     ///
     /// # Errors
-    /// What is wrong with it, for the model.
+    /// All violations, for the model.
     pub(super) async fn read(&self, text: &str) -> Result<T, String> {
-        let mut fault = None;
+        let mut failure = None;
         for candidate in json::find(text).into_iter().rev() {
             match self.read_json(candidate).await {
                 Ok(value) => return Ok(value),
-                Err(error) => fault = fault.or(Some(error)),
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
-        Err(match fault {
-            Some(error) => told(&error),
+        Err(match failure {
+            Some(error) => describe(&error),
             None if text.trim().is_empty() => "it is empty".to_owned(),
             None => match serde_json::from_str::<Value>(text.trim()) {
                 Err(error) => format!("it is not JSON: {error}"),
@@ -87,7 +86,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
 
     async fn read_json(&self, text: &str) -> Result<T, ToolError> {
         let read = self.call(text).await;
-        // The value alone is meant as well, unless it is the object.
+        // Also accept the value without its wrapper.
         let is_object = || {
             let members = serde_json::from_str::<serde_json::Map<String, Value>>(text);
             members.is_ok_and(|members| members.contains_key(ANSWER))
@@ -105,15 +104,15 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     }
 }
 
-/// What is wrong with an answer, in words that do not speak of arguments.
-fn told(error: &ToolError) -> String {
+/// Describes the violations without mentioning parameters.
+fn describe(error: &ToolError) -> String {
     match error.violations() {
         [] => error.message().to_owned(),
-        violations => violations.iter().map(|violation| format!("\n- {}", of_answer(violation))).collect(),
+        violations => violations.iter().map(|violation| format!("\n- {}", describe_one(violation))).collect(),
     }
 }
 
-fn of_answer(violation: &Violation) -> String {
+fn describe_one(violation: &Violation) -> String {
     match violation.kind {
         ViolationKind::Unknown => violation.to_string().replace("no such parameter", "no such member"),
         _ => violation.to_string(),

@@ -1,19 +1,17 @@
-//! Agents that work one after another.
+//! Agents one after another.
 
-use super::check_names;
-use crate::agent::{Agent, AgentEnd, RunAgent};
+use super::workflow::{Workflow, workflow_agent};
+use crate::agent::{Agent, AgentOutput, Run, RunAgent};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunEvent;
 use crate::limits::Limits;
-use crate::run::Run;
 
-/// Agents that work one after another in the same conversation, so that each knows what those before it have said. The
-/// answer is that of the last one. One that [escalates](toolkit::context::ActionsHandle::escalate) ends the sequence. A
-/// run that is [resumed](Agent::resume) begins with the first of them again.
+/// A sequence of agents in one conversation; each reads the messages of the agents before it. The last agent gives the
+/// answer. An agent that [escalates](toolkit::context::ActionsHandle::escalate) ends the sequence. A
+/// [resumed](Agent::resume) run starts with the first agent again.
 ///
 /// ```
-/// use toolkit_agent::{Agent, ScriptedModel, SequentialAgent};
+/// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let writer = Agent::builder(ScriptedModel::new().text("Roses are red.")).name("writer").build()?;
@@ -26,83 +24,40 @@ use crate::run::Run;
 /// ```
 #[derive(Debug, Clone)]
 pub struct SequentialAgent {
-    name: String,
-    description: String,
-    agents: Vec<Agent>,
-    limits: Limits,
+    workflow: Workflow,
 }
+
+workflow_agent!(SequentialAgent);
 
 impl SequentialAgent {
-    /// These agents, one after another.
+    /// Creates a sequence of these agents.
     #[must_use]
     pub fn new(name: impl Into<String>, agents: impl IntoIterator<Item = Agent>) -> Self {
-        Self {
-            name: name.into(),
-            description: String::new(),
-            agents: agents.into_iter().collect(),
-            limits: Limits::default(),
-        }
+        Self { workflow: Workflow::new(name, agents) }
     }
 
-    /// Sets what the team is for, as other agents read it.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = description.into();
-        self
-    }
-
-    /// Sets how far a run may go, all agents together.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
+    async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        run_sequence(&self.workflow, conversation, run).await
     }
 }
 
-impl RunAgent for SequentialAgent {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn sub_agents(&self) -> &[Agent] {
-        &self.agents
-    }
-
-    fn limits(&self) -> Limits {
-        self.limits.clone()
-    }
-
-    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentEnd, AgentError> {
-        check_names(&self.name, &self.agents)?;
-        run.tell(|| RunEvent::AgentStarted { agent: self.name.clone() });
-        let end = one_after_another(&self.name, &self.agents, conversation, run).await;
-        run.tell(|| RunEvent::AgentEnded { agent: self.name.clone() });
-        end
-    }
-}
-
-/// What the last of the agents has answered, or the one that has escalated.
-pub(super) async fn one_after_another(
-    name: &str,
-    agents: &[Agent],
+/// Runs the agents up to the last or to an escalation.
+pub(super) async fn run_sequence(
+    workflow: &Workflow,
     conversation: &mut Conversation,
     run: &Run,
-) -> Result<AgentEnd, AgentError> {
-    let mut end = AgentEnd::new(name, "");
-    for (at, agent) in agents.iter().enumerate() {
+) -> Result<AgentOutput, AgentError> {
+    let mut output = AgentOutput::new(workflow.name.as_str(), "");
+    for (index, agent) in workflow.agents.iter().enumerate() {
         run.check_cancelled()?;
-        let is_last = at + 1 == agents.len();
-        // The form of an answer is that of the last one.
-        let part = if is_last { run.clone() } else { run.with_form(None) };
-        end = agent.take_part(conversation, &part).await?;
+        let is_last = index + 1 == workflow.agents.len();
+        // Only the last agent gives the final answer.
+        let part = if is_last { run.clone() } else { run.with_answer_format(None) };
+        output = agent.join_run(conversation, &part).await?;
         run.save(conversation).await?;
-        if end.escalate {
+        if output.escalate {
             break;
         }
     }
-    Ok(end)
+    Ok(output)
 }

@@ -1,4 +1,4 @@
-//! The tool with which an agent hands the conversation over to another.
+//! The tool for transfers to another agent.
 
 use crate::agent::Agent;
 use serde::Deserialize;
@@ -8,11 +8,9 @@ use toolkit_core::{
     BuildError, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName, ToolOutput,
 };
 
-/// What the model calls it.
 const TRANSFER: &str = "transfer_to_agent";
 
-/// The tool with which an agent hands the conversation over to one of its sub-agents, or to another of its team that
-/// it was told of.
+/// Transfers the conversation to a sub-agent, or to another agent of the team.
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
     agents: Vec<String>,
@@ -24,11 +22,12 @@ struct Arguments {
 }
 
 impl TransferTool {
-    pub(crate) fn new(below: &[Agent], others: &[(String, String)]) -> Result<Self, BuildError> {
-        let below = below.iter().map(|agent| (agent.name(), agent.description()));
-        let others = others.iter().map(|(name, description)| (name.as_str(), description.as_str()));
+    /// Creates the tool; `targets` are names and descriptions of agents beyond the sub-agents.
+    pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
+        let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
+        let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
         let mut agents: Vec<(&str, &str)> = Vec::new();
-        for (name, description) in below.chain(others) {
+        for (name, description) in sub_agents.chain(targets) {
             if !agents.iter().any(|(known, _)| *known == name) {
                 agents.push((name, description));
             }
@@ -62,11 +61,11 @@ impl TransferTool {
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         let Arguments { agent_name } = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
         let Some(name) = agent_name.filter(|name| !name.is_empty()) else {
-            return Err(invalid("agent_name is required".to_owned()));
+            return Err(invalid("`agent_name` is missing; name one of the available agents".to_owned()));
         };
         if !self.agents.contains(&name) {
-            let known: Vec<String> = self.agents.iter().map(|agent| format!("'{agent}'")).collect();
-            return Err(invalid(format!("Unknown agent '{name}'. Available: [{}]", known.join(", "))));
+            let known = self.agents.join("`, `");
+            return Err(invalid(format!("Agent `{name}` not found; available agents: `{known}`")));
         }
         context.actions().transfer_to_agent(name.as_str());
         ToolOutput::json(&json!({"status": "transferring", "agent": name})).map_err(ToolError::invalid_output)

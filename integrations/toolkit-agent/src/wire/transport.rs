@@ -1,6 +1,6 @@
-//! Models that are reached by sending the JSON of an API.
+//! Models behind a transport that carries the JSON of an API.
 
-use super::{parse_response, request_body};
+use super::{model_response, parse_response, request_body};
 use crate::model::FinishReason;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
@@ -10,19 +10,19 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use toolkit_wire::{ApiFormat, StreamAccumulator, StreamEvent, WireError};
+use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
 
-/// What carries the body of a request to a server and its response back.
+/// Carries the body of a request to a server and its response back.
 ///
-/// It is all that a client of another HTTP library has to implement: [`WireModel`] makes a model of it.
+/// A client of another HTTP library has to implement no more: [`WireModel`] makes a model of it.
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a body and gives back that of the response.
+    /// Sends a body and returns that of the response.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or one that reports a failure.
     fn send(&self, body: Value) -> impl Future<Output = Result<Value, ModelError>> + Send;
 
-    /// Sends a body that asks for a stream and gives back its pieces.
+    /// Sends a body that asks for a stream and returns its pieces.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or one that reports a failure.
@@ -42,7 +42,7 @@ pub enum Fragment {
     Bytes(Vec<u8>),
 }
 
-/// A model that is reached by sending the JSON of an API.
+/// A model behind a [`Transport`].
 #[derive(Debug, Clone)]
 pub struct WireModel<T> {
     format: ApiFormat,
@@ -51,7 +51,7 @@ pub struct WireModel<T> {
 }
 
 impl<T: Transport> WireModel<T> {
-    /// The model of this name, which speaks this format.
+    /// Creates the model of this name, which speaks this format.
     #[must_use]
     pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
         Self { format, name: name.into(), transport }
@@ -83,11 +83,11 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 }
 
-/// The pieces of an answer, made of those of a response.
+/// The pieces of an answer, decoded from a stream.
 struct Deltas {
     format: ApiFormat,
     events: EventStream,
-    /// Until the response has ended.
+    /// `None` after the end.
     response: Option<StreamAccumulator>,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
 }
@@ -110,29 +110,32 @@ impl Deltas {
         }
     }
 
-    /// The response has ended, as it should or not.
+    /// Ends the response, complete or not.
     fn end(&mut self) {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();
         if !end.is_complete {
             let text = "the answer ended before it was complete";
             let error = ModelError::new(ModelErrorKind::Connection, text);
-            return self.ready.push_back(Err(self.with_partial(error, &end.response)));
+            return self.ready.push_back(Err(self.with_partial(error, end.response)));
         }
         self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
-        let whole = parse_response(self.format, &end.response);
-        self.ready.push_back(whole.map(|response| ModelDelta::Done(Box::new(response))));
+        let response = end.response.map_err(ModelError::from);
+        let response = response.and_then(|response| model_response(self.format, response));
+        self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
     }
 
-    /// The response has ended before it was complete. What had come goes with the error.
+    /// Ends a response that was not complete. What had come goes with the error.
     fn break_off(&mut self, error: ModelError) {
         let Some(response) = self.response.take() else { return };
-        let error = self.with_partial(error, &response.finish().response);
+        let error = self.with_partial(error, response.finish().response);
         self.ready.push_back(Err(error));
     }
 
-    fn with_partial(&self, error: ModelError, response: &Value) -> ModelError {
-        match parse_response(self.format, response) {
+    fn with_partial(&self, error: ModelError, response: Result<Response, WireError>) -> ModelError {
+        let partial =
+            response.map_err(ModelError::from).and_then(|response| model_response(self.format, response));
+        match partial {
             Ok(partial) => error.with_partial(partial.with_finish(FinishReason::Interrupted)),
             Err(_) => error,
         }

@@ -1,4 +1,4 @@
-//! What servers do wrong.
+//! Faults of servers.
 
 use super::clients::PATIENCE;
 use super::server::{Step, chunk, respond, stream_end, stream_head};
@@ -10,34 +10,34 @@ use toolkit_agent::ModelErrorKind::{
     Unavailable,
 };
 
-/// What becomes of a fault.
+/// The expected outcome of a fault.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Outcome {
-    /// The model is asked again; if that does not help, one of these is told.
+    /// The model call is retried; the last attempt fails with one of these kinds.
     Again(&'static [ModelErrorKind]),
-    /// It is told at once, with these words in it.
+    /// The call fails at once, with this text in the message.
     Told(ModelErrorKind, &'static str),
-    /// There is an answer all the same.
+    /// The model answers nevertheless.
     Answers,
-    /// It does not happen in this way of asking.
+    /// The fault does not apply to this kind of request.
     Never,
 }
 use Outcome::{Again, Answers, Never, Told};
 
-/// Something that a server does wrong.
+/// A fault of a server.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) make: fn(Speech, bool) -> Vec<Step>,
     pub(crate) whole: Outcome,
     pub(crate) streamed: Outcome,
-    /// Only clients that bound what they read get along with it.
+    /// Only clients with a limit of bytes pass.
     pub(crate) only_bounded: bool,
-    /// Whether it is about time, and the server's silence must not last.
+    /// Whether the fault is a delay, for clients with a short timeout.
     pub(crate) takes_time: bool,
 }
 
-/// Clients say it in different ways: some see no more of such a stream than that it has no end.
+/// Clients report such a stream differently: some notice the missing end only.
 const UNREADABLE: &[ModelErrorKind] = &[InvalidResponse, Unavailable, Connection];
 
 const JSON: &str = "content-type: application/json\r\n";
@@ -55,19 +55,19 @@ fn whole(name: &'static str, outcome: Outcome, make: fn(Speech, bool) -> Vec<Ste
     Case { streamed: Never, ..both(name, outcome, make) }
 }
 
-/// A case about time.
+/// Creates a case with a delay.
 fn timed(case: Case) -> Case {
     Case { takes_time: true, ..case }
 }
 
-/// The head of a response that promises more than comes.
+/// Returns a head with too large a content length.
 fn begun() -> Step {
     Step::Send(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{\"id\":".into(),
     )
 }
 
-/// A healthy answer, one byte after another in ten parts.
+/// Returns a healthy answer in ten slow parts.
 fn in_small_parts(speech: Speech, stream: bool) -> Vec<Step> {
     let steps = speech.text(stream).into_iter();
     let bytes = steps.flat_map(|step| if let Step::Send(bytes) = step { bytes } else { Vec::new() });
@@ -86,7 +86,7 @@ fn endless(stream: bool) -> Vec<Step> {
     vec![Step::Send(head.into()), Step::Endless(vec![b'x'; 60_000])]
 }
 
-/// Healthy pieces, and then something else.
+/// Returns healthy chunks followed by a fault.
 fn half_and(speech: Speech, rest: impl IntoIterator<Item = Step>) -> Vec<Step> {
     speech.half_a_text().into_iter().chain(rest).collect()
 }

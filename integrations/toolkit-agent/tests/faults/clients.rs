@@ -1,41 +1,41 @@
-//! All clients, as the faults meet them.
+//! The clients under test.
 
 use super::speech::Speech;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, GenAi, Google, HttpLimits, OpenAi};
+use toolkit_agent::clients::{Anthropic, Gemini, GenAi, HttpLimits, OpenAi};
 use toolkit_agent::{Agent, AgentBuilder};
 
-/// How long a server may be silent where time matters: long enough for a healthy answer on a busy machine.
+/// The idle timeout for delays: long enough for a healthy answer on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A client, and what is known of it.
+/// A client and its properties.
 #[derive(Clone, Copy)]
 pub(crate) struct Client {
     pub(crate) name: &'static str,
     pub(crate) speech: Speech,
     pub(crate) agent: fn(&str, &str, HttpLimits) -> AgentBuilder,
-    /// Whether bodies may not have any length.
+    /// Whether the client limits the size of bodies.
     pub(crate) is_bounded: bool,
-    /// Whether answers with calls may come in pieces.
+    /// Whether the client streams calls.
     pub(crate) streams_calls: bool,
     /// Whether calls start before the answer is complete.
     pub(crate) calls_at_once: bool,
-    /// What stands in the head of a request.
+    /// A part of the expected head of a request.
     pub(crate) expects: &'static [&'static str],
 }
 
 impl Client {
-    /// An agent that asks the server at this address.
+    /// Creates an agent for the server at an address.
     pub(crate) fn agent(&self, url: &str) -> AgentBuilder {
         (self.agent)(url, "secret", HttpLimits::default().with_max_bytes(1 << 20))
     }
 
-    /// One that does not wait for long.
+    /// Creates an agent with a short timeout.
     pub(crate) fn hurried_agent(&self, url: &str) -> AgentBuilder {
         (self.agent)(url, "secret", HttpLimits::default().with_idle(PATIENCE).with_total(PATIENCE * 3))
     }
 
-    /// One with this key.
+    /// Creates an agent with a key.
     pub(crate) fn agent_with_key(&self, url: &str, key: &str) -> AgentBuilder {
         (self.agent)(url, key, HttpLimits::default())
     }
@@ -96,9 +96,9 @@ pub(crate) fn clients() -> Vec<Client> {
             ],
         ),
         exact(
-            "Google",
+            "Gemini",
             Speech::Gemini,
-            client!(Google::new(), "/v1beta", |google| google.model("m")),
+            client!(Gemini::new(), "/v1beta", |gemini| gemini.model("m")),
             &["post /v1beta/models/m:", "x-goog-api-key: secret\r"],
         ),
         any(

@@ -1,4 +1,4 @@
-//! A server on loopback that answers as a script says, right or wrong.
+//! A scripted server on loopback.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,21 +6,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What the server does next.
+/// A step of a reply.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Send(Vec<u8>),
     Pause(Duration),
-    /// Sends this again and again, until the client has had enough.
+    /// Sends this until the client disconnects.
     Endless(Vec<u8>),
-    /// Says nothing more and keeps the connection.
+    /// Keeps the connection open without sending.
     Silence,
 }
 
-/// What the server was asked.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
-    /// The first line and the headers, in small letters.
+    /// The first line and the headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
@@ -31,10 +31,10 @@ impl Asked {
     }
 }
 
-/// Makes the answer to a request that wants a stream, or does not.
+/// Creates the reply to a request, given whether it asks for a stream.
 pub(crate) type Reply = Arc<dyn Fn(bool) -> Vec<Step> + Send + Sync>;
 
-/// A server that gives one reply to each request, in their order, and the last to all that follow.
+/// A server with one reply for each request, in order; the last one repeats.
 pub(crate) struct Server {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -87,7 +87,7 @@ async fn answer(mut connection: TcpStream, replies: Vec<Reply>, asked: Arc<Mutex
                     break Err(error);
                 }
             },
-            // Until the client hangs up.
+            // Wait for the client to disconnect.
             Step::Silence => connection.read(&mut [0]).await.map(drop),
         };
         if done.is_err() {
@@ -113,7 +113,7 @@ async fn read(connection: &mut TcpStream) -> Option<Asked> {
     }
 }
 
-/// A whole response.
+/// Returns a whole response.
 pub(crate) fn respond(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<Step> {
     let body = body.as_ref();
     let head =
@@ -121,19 +121,19 @@ pub(crate) fn respond(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Ve
     vec![Step::Send([head.as_bytes(), body].concat())]
 }
 
-/// The head of a response that streams.
+/// Returns the head of a streamed response.
 pub(crate) fn stream_head() -> Step {
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\
                 transfer-encoding: chunked\r\n\r\n";
     Step::Send(head.into())
 }
 
-/// A piece of a response that streams.
+/// Returns a chunk of a streamed response.
 pub(crate) fn chunk(text: &str) -> Step {
     Step::Send(format!("{:x}\r\n{text}\r\n", text.len()).into())
 }
 
-/// The end of a response that streams.
+/// Returns the end of a streamed response.
 pub(crate) fn stream_end() -> Step {
     Step::Send("0\r\n\r\n".into())
 }

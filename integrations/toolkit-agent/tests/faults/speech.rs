@@ -1,9 +1,9 @@
-//! What a healthy server says, in the four formats.
+//! Healthy responses in the four API formats.
 
 use super::server::{Step, chunk, respond, stream_end, stream_head};
 use serde_json::{Value, json};
 
-/// The format of an API.
+/// An API format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speech {
     Chat,
@@ -12,7 +12,7 @@ pub(crate) enum Speech {
     Gemini,
 }
 
-/// Where a stream of two calls breaks off.
+/// The place of a cut in a stream of two calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cut {
     BeforeTheFirstCall,
@@ -27,12 +27,12 @@ fn arguments(a: i64, b: i64) -> String {
 }
 
 impl Speech {
-    /// An answer that is only text.
+    /// Returns an answer of text.
     pub(crate) fn text(self, stream: bool) -> Vec<Step> {
         if stream { self.streamed(&self.text_events()) } else { json_response(&self.whole_text()) }
     }
 
-    /// An answer with two calls of `add`.
+    /// Returns an answer with two calls of `add`.
     pub(crate) fn calls(self, stream: bool) -> Vec<Step> {
         if stream { self.streamed(&self.call_events().concat()) } else { json_response(&self.whole_calls()) }
     }
@@ -44,7 +44,7 @@ impl Speech {
         steps
     }
 
-    /// The bytes of an event.
+    /// Returns the bytes of an event.
     pub(crate) fn event(self, event: &Value) -> String {
         match event {
             Value::String(text) => format!("data: {text}\n\n"),
@@ -55,7 +55,7 @@ impl Speech {
         }
     }
 
-    /// The head and the events of two calls, up to a cut.
+    /// Returns the head and the events of two calls, up to a cut.
     pub(crate) fn cut_calls(self, cut: Cut) -> Vec<Step> {
         let [start, first, second, _] = self.call_events();
         let events = match cut {
@@ -68,7 +68,7 @@ impl Speech {
         steps
     }
 
-    /// The head and the first events of a text.
+    /// Returns the head and the first events of a text.
     pub(crate) fn half_a_text(self) -> Vec<Step> {
         let events = self.text_events();
         let mut steps = vec![stream_head()];
@@ -76,7 +76,7 @@ impl Speech {
         steps
     }
 
-    /// What reports a failure in the middle of a stream.
+    /// Returns the error event of a stream.
     pub(crate) fn error_event(self) -> String {
         let error = json!({"message": "overloaded", "type": "overloaded_error", "code": 503});
         self.event(&match self {
@@ -156,7 +156,7 @@ impl Speech {
         }
     }
 
-    /// What comes before the calls, the two calls, and what comes after.
+    /// Returns the events before, of and after the two calls.
     fn call_events(self) -> [Vec<Value>; 4] {
         let calls: Vec<Vec<Value>> =
             ADD.iter().enumerate().map(|(at, (id, a, b))| self.one_call(at, id, *a, *b)).collect();
@@ -232,7 +232,7 @@ impl Speech {
     }
 }
 
-/// A whole response of JSON.
+/// Returns a whole JSON response.
 pub(crate) fn json_response(body: &Value) -> Vec<Step> {
     respond("200 OK", "content-type: application/json\r\n", body.to_string())
 }

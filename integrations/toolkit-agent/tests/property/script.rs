@@ -1,4 +1,4 @@
-//! Models that do anything.
+//! Models with arbitrary behaviour.
 
 use super::tools::NAMES;
 use proptest::prelude::*;
@@ -13,14 +13,14 @@ use toolkit_agent::{
 };
 use toolkit_core::ToolCall;
 
-/// What a model does when it is asked.
+/// The behaviour of a model in one call.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Respond(ModelResponse),
     Fail(ModelError),
-    /// The pieces of a stream, with so many milliseconds before each.
-    Pieces(Vec<Result<ModelDelta, ModelError>>, u64),
-    /// It never answers.
+    /// The deltas of a stream, and the milliseconds before each.
+    Deltas(Vec<Result<ModelDelta, ModelError>>, u64),
+    /// No answer.
     Hang,
 }
 
@@ -28,13 +28,13 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => response().prop_map(Step::Respond),
         2 => error().prop_map(Step::Fail),
-        4 => (prop::collection::vec(piece(), 0..8), select(&[0_u64, 1, 40][..]))
-            .prop_map(|(pieces, pause)| Step::Pieces(pieces, pause)),
-        // A stream as it should be: the calls, then the whole.
+        4 => (prop::collection::vec(delta(), 0..8), select(&[0_u64, 1, 40][..]))
+            .prop_map(|(deltas, pause)| Step::Deltas(deltas, pause)),
+        // A correct stream: the calls, then the response.
         4 => (response(), select(&[0_u64, 1, 40][..])).prop_map(|(response, pause)| {
             let calls = response.message.calls.clone().into_iter().map(ModelDelta::Call);
-            let pieces = calls.chain([ModelDelta::Done(Box::new(response))]).map(Ok).collect();
-            Step::Pieces(pieces, pause)
+            let deltas = calls.chain([ModelDelta::Done(Box::new(response))]).map(Ok).collect();
+            Step::Deltas(deltas, pause)
         }),
         1 => Just(Step::Hang),
     ]
@@ -95,7 +95,7 @@ fn error() -> impl Strategy<Value = ModelError> {
     )
 }
 
-fn piece() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
+fn delta() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
     prop_oneof![
         3 => text().prop_map(|text| Ok(ModelDelta::Text(text))),
         1 => text().prop_map(|text| Ok(ModelDelta::Reasoning(text))),
@@ -106,7 +106,7 @@ fn piece() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
     ]
 }
 
-/// A model that follows a script.
+/// A model with a script.
 #[derive(Debug)]
 pub(super) struct Behaviour {
     script: Mutex<VecDeque<Step>>,
@@ -152,15 +152,15 @@ impl ChatModel for Behaviour {
             Step::Respond(response) => Ok(response.into()),
             Step::Fail(error) => Err(error),
             Step::Hang => std::future::pending().await,
-            Step::Pieces(pieces, 0) => Ok(ModelStream::from_pieces(pieces)),
-            Step::Pieces(pieces, pause) => {
-                let pieces =
-                    futures_util::stream::unfold(VecDeque::from(pieces), move |mut left| async move {
+            Step::Deltas(deltas, 0) => Ok(ModelStream::from_pieces(deltas)),
+            Step::Deltas(deltas, pause) => {
+                let deltas =
+                    futures_util::stream::unfold(VecDeque::from(deltas), move |mut left| async move {
                         let piece = left.pop_front()?;
                         sleep(Duration::from_millis(pause)).await;
                         Some((piece, left))
                     });
-                Ok(ModelStream::new(pieces))
+                Ok(ModelStream::new(deltas))
             }
         }
     }

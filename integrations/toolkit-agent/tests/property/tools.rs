@@ -1,4 +1,4 @@
-//! Tools of all kinds.
+//! Tools for the properties.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_core::{ClosureTool, Tool, ToolError, ToolRegistry};
 
-/// How many calls have reached their tools.
+/// The number of executed calls.
 #[derive(Debug, Default)]
 pub(super) struct Executions(pub(super) AtomicU32);
 
@@ -18,7 +18,7 @@ impl Executions {
     }
 }
 
-/// What calls name. The last two are no tools.
+/// The names in calls; the last two are unknown.
 pub(super) const NAMES: &[&str] = &["ok", "fail", "panic", "nap", "late", "never", "ghost", "böse !"];
 
 #[derive(Debug, Deserialize, JsonSchema)]

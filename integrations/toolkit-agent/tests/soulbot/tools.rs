@@ -1,4 +1,4 @@
-//! The tools of the records.
+//! The recorded tools.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn d() -> String {
 #[schemars(crate = "toolkit_core::schemars")]
 struct Nothing {}
 
-/// The tools of the records by name; `None` for one that this file does not know.
+/// Creates a recorded tool by name. Returns `None` if it is unknown.
 pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
     Some(match name {
         "greet" => ClosureTool::new(name, "", |Greet { name, n }: Greet| format!("hi {name} {n}")),
@@ -88,7 +88,7 @@ pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
     })
 }
 
-/// A tool that does what the record says it did.
+/// A tool with a recorded output.
 pub(super) struct Recorded {
     pub(super) definition: ToolDefinition,
     pub(super) response: Value,
@@ -114,7 +114,7 @@ impl Tool for Recorded {
     }
 }
 
-/// What a call gave, as it is recorded: objects as they are, errors and all else under a key.
+/// Converts a recorded output: objects unchanged, errors and other values under a key.
 pub(super) fn recorded(response: &Value) -> Result<ToolOutput, ToolError> {
     match (response.get("error").and_then(Value::as_str), response.get("result")) {
         (Some(error), _) => Err(ToolError::failed(error)),
@@ -123,7 +123,7 @@ pub(super) fn recorded(response: &Value) -> Result<ToolOutput, ToolError> {
     }
 }
 
-/// A model that says nothing more when its script has ended without a word on how to go on.
+/// A model that hangs after the end of its script.
 pub(super) struct Dozing(pub(super) ScriptedModel);
 
 impl ChatModel for Dozing {

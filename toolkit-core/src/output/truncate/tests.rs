@@ -4,10 +4,21 @@ use super::super::{Content, Media, ToolOutput};
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
+use std::future::Ready;
+use std::pin::pin;
 use std::sync::Mutex;
+use std::task::{Context, Waker};
 
 const STRATEGIES: [TruncationStrategy; 3] =
     [TruncationStrategy::Head, TruncationStrategy::Tail, TruncationStrategy::HeadTail];
+
+/// Returns the output of a future that does not wait.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it waits"),
+    }
+}
 
 #[test]
 fn each_strategy_keeps_its_part_and_counts_what_is_missing() {
@@ -46,47 +57,49 @@ fn media_stay_and_json_becomes_text() {
         ToolOutput::json(&json!({"b": "b".repeat(30)})).unwrap().content()[0].clone(),
         Content::Text("c".repeat(30)),
     ]);
-    let short = Truncation::new(50).apply("t", None, output.clone());
+    let short = now(Truncation::new(50).apply("t", None, output.clone()));
     let [Content::Text(head), Content::Image(_), Content::Text(tail)] = short.content() else {
         panic!("{short:?}")
     };
     assert_eq!(*head, format!("{}\n... (truncated 80 chars) ...\n", "a".repeat(9)));
     assert_eq!(*tail, "c".repeat(9));
-    let whole = Truncation::new(200).apply("t", None, output.clone());
+    let whole = now(Truncation::new(200).apply("t", None, output.clone()));
     assert_eq!(whole, output);
     let json = ToolOutput::json(&vec![1; 100]).unwrap();
-    assert!(matches!(Truncation::new(60).apply("t", None, json).content(), [Content::Text(_)]));
+    assert!(matches!(now(Truncation::new(60).apply("t", None, json)).content(), [Content::Text(_)]));
 }
 
 #[test]
 fn the_sink_gets_the_whole_text_and_its_failure_costs_nothing() {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let shelf = kept.clone();
-    let truncation = Truncation::new(70).with_sink(move |full: &FullOutput<'_>| {
-        let id = full.call_id.map(ToString::to_string);
-        shelf.lock().unwrap().push((full.tool.to_owned(), id, full.text.to_owned(), full.is_json));
-        Ok("/tmp/1".to_owned())
+    let truncation = Truncation::new(70).with_sink(move |full: FullOutput| {
+        let id = full.call_id.map(String::from);
+        shelf.lock().unwrap().push((full.tool, id, full.text, full.is_json));
+        std::future::ready(Ok("/tmp/1".to_owned()))
     });
     let json = ToolOutput::json(&vec![1; 100]).unwrap();
     let text = json.to_text().into_owned();
-    let short = truncation.apply("read", Some(&"call_1".into()), json);
+    let short = now(truncation.apply("read", Some(&"call_1".into()), json));
     assert!(short.to_text().contains(", full output: /tmp/1) ..."), "{short:?}");
     assert_eq!(*kept.lock().unwrap(), [("read".to_owned(), Some("call_1".to_owned()), text, true)]);
-    assert_eq!(truncation.apply("read", None, ToolOutput::text("short")).to_text(), "short");
+    assert_eq!(now(truncation.apply("read", None, ToolOutput::text("short"))).to_text(), "short");
     assert_eq!(kept.lock().unwrap().len(), 1);
 
-    let failing = Truncation::new(90).with_sink(|_: &FullOutput<'_>| Err("the disk is full".into()));
-    let panicking = Truncation::new(90).with_sink(|_: &FullOutput<'_>| panic!("no luck"));
-    for truncation in [failing, panicking] {
-        let short = truncation.apply("read", None, ToolOutput::text("x".repeat(1_000)));
+    let failing = Truncation::new(90).with_sink(|_: FullOutput| async { Err("the disk is full".into()) });
+    let panicking =
+        Truncation::new(90).with_sink(|_: FullOutput| -> Ready<Result<String, _>> { panic!("no luck") });
+    let panicking_later = Truncation::new(90).with_sink(|_: FullOutput| async { panic!("no luck later") });
+    for truncation in [failing, panicking, panicking_later] {
+        let short = now(truncation.apply("read", None, ToolOutput::text("x".repeat(1_000))));
         assert!(short.to_text().contains("the full output could not be kept"), "{short:?}");
     }
 }
 
 #[test]
 fn the_place_is_left_out_where_it_has_no_room() {
-    let truncation = Truncation::new(40).with_sink(|_: &FullOutput<'_>| Ok("p".repeat(100)));
-    let short = truncation.apply("read", None, ToolOutput::text("x".repeat(90)));
+    let truncation = Truncation::new(40).with_sink(|_: FullOutput| async { Ok("p".repeat(100)) });
+    let short = now(truncation.apply("read", None, ToolOutput::text("x".repeat(90))));
     assert_eq!(short.to_text(), "xxxxx\n... (truncated 80 chars) ...\nxxxxx");
 }
 
@@ -100,7 +113,7 @@ proptest! {
         let strategy = STRATEGIES[strategy];
         let output = ToolOutput::new(texts.into_iter().map(Content::Text).collect());
         let whole = output.to_text().into_owned();
-        let short = Truncation::new(limit).with_strategy(strategy).apply("t", None, output);
+        let short = now(Truncation::new(limit).with_strategy(strategy).apply("t", None, output));
         let text = short.to_text();
         prop_assert!(text.chars().count() <= limit, "{text}");
         if whole.chars().count() <= limit {

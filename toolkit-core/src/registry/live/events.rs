@@ -1,6 +1,6 @@
 //! The changes of a live registry, as a stream of events.
 
-use crate::event::{Lagged, Listening};
+use crate::event::{EventReceiver, Lagged};
 use crate::name::ToolName;
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
@@ -118,7 +118,7 @@ pub(super) fn changes(before: &ToolRegistry, after: &ToolRegistry) -> Vec<Regist
 /// The stream ends when all clones of the registry are dropped. After [missed](Lagged) changes a
 /// [snapshot](super::LiveRegistry::snapshot) shows the current tools.
 pub struct RegistryEvents {
-    events: Listening<RegistryEvent>,
+    events: EventReceiver<RegistryEvent>,
     view: Option<ViewChanges>,
 }
 
@@ -132,7 +132,7 @@ struct ViewChanges {
 
 impl RegistryEvents {
     pub(super) fn new(receiver: Receiver<RegistryEvent>) -> Self {
-        Self { events: Listening::new(receiver), view: None }
+        Self { events: EventReceiver::new(receiver), view: None }
     }
 
     pub(super) fn of_view(
@@ -141,7 +141,7 @@ impl RegistryEvents {
         now: impl Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync + 'static,
     ) -> Self {
         let view = ViewChanges { now: Box::new(now), last, queue: VecDeque::new() };
-        Self { events: Listening::new(receiver), view: Some(view) }
+        Self { events: EventReceiver::new(receiver), view: Some(view) }
     }
 
     /// Waits for the next change, or the number of missed ones; `None` after the last.

@@ -1,10 +1,10 @@
-//! Definitions of a schema whose properties are others now: references that led to them, and what nobody uses.
+//! Definitions of a transformed schema: moved references, unused definitions.
 
 use crate::schema::each_schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Has references to properties lead where these are now; one that is not shown becomes a definition.
+/// Redirects references to moved properties; a hidden property becomes a definition.
 pub(super) fn redirect(
     root: &Value,
     shown: &mut Map<String, Value>,
@@ -50,7 +50,7 @@ pub(super) fn redirect(
     }
 }
 
-/// The property that a reference leads into, and the way from there.
+/// Returns the property that a reference leads into, and the rest of the pointer.
 fn property_reference(reference: &str) -> Option<(String, &str)> {
     let path = reference.strip_prefix("#/properties/")?;
     let (name, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
@@ -61,7 +61,7 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Removes definitions to which nothing refers any more.
+/// Removes unused definitions.
 pub(super) fn forget_unused(root: &mut Map<String, Value>) {
     const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
     let mut used = BTreeSet::new();
@@ -83,7 +83,7 @@ pub(super) fn forget_unused(root: &mut Map<String, Value>) {
                             }
                         }
                         (Some("#"), ..) => {}
-                        // An anchor or another document: where it leads is not known.
+                        // The target of an anchor or another document is unknown.
                         _ => return,
                     }
                 }

@@ -1,4 +1,4 @@
-//! What a tool says about its arguments, told in the model's names for them.
+//! Errors about arguments, in the model's names.
 
 use super::super::Tool;
 use super::{Change, Inner};
@@ -6,16 +6,15 @@ use crate::args::unknown;
 use crate::error::{ToolError, Violation, ViolationKind};
 
 impl Inner {
-    /// The error of a call as the model can understand it. What it says about values that the model does not give
-    /// becomes a detail for the program.
+    /// Translates an error into the model's names. Violations of hidden values become details for the program.
     #[cold]
-    pub(super) fn told(&self, tool: &dyn Tool, arguments: &str, error: ToolError) -> ToolError {
+    pub(super) fn translated(&self, tool: &dyn Tool, arguments: &str, error: ToolError) -> ToolError {
         if error.violations().is_empty() {
             return error;
         }
         let stand_ins = self.stand_ins(tool, arguments);
         let mut unseen = Vec::new();
-        let told = error.map_violations(|violation| {
+        let translated = error.map_violations(|violation| {
             let mut stood_in = stand_ins.iter().filter(|(written, _)| *written == violation.path);
             if violation.kind == ViolationKind::Unknown
                 && let Some((_, given)) = stood_in.next()
@@ -34,17 +33,17 @@ impl Inner {
             }
         });
         if unseen.is_empty() {
-            return told;
+            return translated;
         }
         let details = unseen.join("; ");
-        if told.violations().is_empty() {
+        if translated.violations().is_empty() {
             return ToolError::failed("the program gave it a value that it does not take")
                 .with_details(details);
         }
-        told.with_details(details)
+        translated.with_details(details)
     }
 
-    /// The changed argument that a path leads into, and the way from there.
+    /// Returns the transformed argument that a path leads into, and the rest of the path.
     fn changed_at<'a>(&self, path: &'a str) -> Option<(&Change, &'a str)> {
         let leads_into = |name: &&String| {
             let rest = path.strip_prefix(name.as_str());

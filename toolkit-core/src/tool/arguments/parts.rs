@@ -1,16 +1,16 @@
-//! What the schema of a tool says about its arguments, wherever it says it.
+//! The parts of a schema that describe the arguments.
 
 use crate::schema::faults;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// How many references in a row are followed.
+/// The number of references followed in a row.
 pub(super) const MOST_REFERENCES: usize = 8;
 
-/// What speaks about the same object as the schema that holds it.
+/// The keywords whose schemas describe the same object.
 const SAME_OBJECT: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas"];
 
-/// The names of the arguments that a schema describes, each once.
+/// Returns the names of the arguments that a schema describes.
 pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     each_part(root, root, &mut |part, _| {
@@ -21,7 +21,7 @@ pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     names
 }
 
-/// The schemas that every value of an argument has to fit.
+/// Returns the schemas that every value of an argument must match.
 pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     let mut demands = Vec::new();
     each_part(root, root, &mut |part, always| {
@@ -30,7 +30,7 @@ pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     demands
 }
 
-/// Whether the argument must always be there.
+/// Returns whether the argument is required.
 pub(super) fn is_required(root: &Value, name: &str) -> bool {
     let mut required = false;
     each_part(root, root, &mut |part, always| {
@@ -39,12 +39,12 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
     required
 }
 
-/// Whether a schema accepts a value, as far as can be told without a validator.
+/// Returns whether a schema accepts a value, as far as the explainer can tell.
 pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     *schema != Value::Bool(false) && faults(root, schema, value, &value.to_string()).is_empty()
 }
 
-/// Visits everything that speaks about the object that `schema` describes, and whether it always holds.
+/// Visits every part of a schema that describes the same object, with whether it always applies.
 pub(super) fn each_part<'a>(
     root: &'a Value,
     schema: &'a Value,
@@ -79,7 +79,7 @@ pub(super) fn each_part<'a>(
     walk(root, schema, MOST_REFERENCES, true, visit);
 }
 
-/// Where the reference of a schema leads, if it has one.
+/// Returns the target of a schema's reference.
 pub(super) fn target<'a>(root: &'a Value, keywords: &Map<String, Value>) -> Option<&'a Value> {
     root.pointer(keywords.get("$ref")?.as_str()?.strip_prefix('#')?)
 }

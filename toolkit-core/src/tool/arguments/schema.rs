@@ -1,14 +1,14 @@
-//! The schema of a tool whose arguments are shown otherwise.
+//! The schema of transformed arguments.
 
 use super::Change;
 use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, accepts, each_part, strings, target};
 use serde_json::{Map, Value};
 
-/// The schema as the model is to see it.
+/// Returns the schema for the model.
 ///
 /// # Errors
-/// The argument whose value fits none of the variants that the schema lists, and why.
+/// The argument whose value matches no variant of the schema, and why.
 pub(super) fn transformed(root: &Value, changes: &[Change]) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
@@ -38,12 +38,12 @@ impl View<'_> {
         self.change(name).map_or(Some(name), |change| change.shown_as.as_deref())
     }
 
-    /// Whether the model need not give the argument for the tool to have it.
+    /// Whether the tool has the argument even if the model omits it.
     fn is_given(&self, name: &str) -> bool {
         self.change(name).is_some_and(|change| change.supply.is_some())
     }
 
-    /// Whether a schema says something about the argument `wanted` chooses.
+    /// Returns whether a schema describes an argument that `wanted` selects.
     fn speaks_of(&self, schema: &Value, wanted: impl Fn(&Change) -> bool) -> bool {
         let wanted = |name: &str| self.change(name).is_some_and(&wanted);
         let mut found = false;
@@ -57,12 +57,12 @@ impl View<'_> {
         found
     }
 
-    /// Whether what a condition asks for is not up to the model any more, or not alone.
+    /// Returns whether a condition no longer depends on the model alone.
     fn is_undecided(&self, condition: &Value) -> bool {
         self.speaks_of(condition, |change| change.shown_as.is_none() || change.supply.is_some())
     }
 
-    /// One schema of the object of the arguments.
+    /// Transforms one schema of the arguments' object.
     fn part(
         &self,
         schema: Map<String, Value>,
@@ -114,7 +114,7 @@ impl View<'_> {
                 ("if" | "then" | "else", _) if undecided => continue,
                 ("not", condition) if self.is_undecided(&condition) => continue,
                 ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
-                // It speaks of the tool's own names.
+                // It uses the tool's own names.
                 ("propertyNames", _) if self.changes.iter().any(Change::is_renamed) => continue,
                 ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
                 ("maxProperties", most) => {
@@ -143,8 +143,7 @@ impl View<'_> {
         }
     }
 
-    /// A reference to a schema that speaks of what is changed is replaced by that schema: others may refer to
-    /// it for other objects.
+    /// Inlines a reference to a schema that describes a transformed argument: other objects may share the definition.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {
@@ -178,7 +177,7 @@ impl View<'_> {
         names.filter_map(|name| self.shown_as(name)).collect()
     }
 
-    /// What an argument that is there brings with it; `None` in the place of a name that is always there.
+    /// Returns the consequences of a present argument; `None` in the place of a name that is always present.
     fn dependent(
         &self,
         named: Map<String, Value>,
@@ -192,7 +191,7 @@ impl View<'_> {
         Value::Object(kept.collect())
     }
 
-    /// The variants that are left. Where the model does not see what tells them apart, several may fit.
+    /// Returns the remaining variants. Where the discriminator is hidden, several may match.
     fn branches(
         &self,
         keyword: &str,
@@ -218,7 +217,7 @@ impl View<'_> {
         Ok((keyword, left.into()))
     }
 
-    /// Whether the value that a hidden argument always has does not fit a variant.
+    /// Returns whether the fixed value of a hidden argument rules a variant out.
     fn rules_out(&self, change: &Change, branch: &Value) -> bool {
         let Some(value) = change.only_value() else { return false };
         let mut refused = *branch == Value::Bool(false);
@@ -229,7 +228,7 @@ impl View<'_> {
         refused
     }
 
-    /// A number of members, less those that do not come from the model.
+    /// Returns a number of members without those that the model does not give.
     fn bound(&self, bound: Value, is_ours: impl Fn(&Change) -> bool) -> Value {
         let ours = self.changes.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {

@@ -1,4 +1,4 @@
-//! The text of the arguments, rewritten from the model's names to the tool's.
+//! Rewriting the text of arguments from the model's names to the tool's.
 
 use super::super::argument::Supply;
 use super::super::{Tool, ToolFuture};
@@ -17,33 +17,25 @@ impl Arguments {
         arguments: &'a str,
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
-        let rewritten = match self.0.rewrite(tool, arguments, Some(context)) {
+        let rewritten = match self.0.rewrite(tool, arguments, context) {
             Ok(rewritten) => rewritten,
             Err(error) => return ToolFuture::refused(error),
         };
         let call = async move { tool.call(&rewritten, context).await };
-        ToolFuture::running(call, move |outcome| outcome.map_err(|error| self.0.told(tool, arguments, error)))
-    }
-
-    /// The lane of a call of the tool.
-    pub(in super::super) fn lane_value(&self, tool: &dyn Tool, arguments: &str) -> Option<String> {
-        tool.lane_value(&self.0.rewrite(tool, arguments, None).ok()?)
+        ToolFuture::running(call, move |outcome| {
+            outcome.map_err(|error| self.0.translated(tool, arguments, error))
+        })
     }
 }
 
 impl Inner {
-    /// The arguments by the tool's names, with the values that the model does not give; those that are computed only
-    /// if there is a context. Everything that stays is as the model wrote it.
+    /// Returns the arguments by the tool's names, with the values that the model does not give. Everything else
+    /// stays as the model wrote it.
     ///
     /// # Errors
-    /// The arguments are no JSON object, or have names that nobody else refuses; or what the computation of a value
-    /// says.
-    fn rewrite(
-        &self,
-        tool: &dyn Tool,
-        arguments: &str,
-        context: Option<&ToolContext>,
-    ) -> Result<String, ToolError> {
+    /// The arguments are not a JSON object, or have unknown names that the tool would accept, or the computation of a
+    /// value failed.
+    fn rewrite(&self, tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<String, ToolError> {
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();
@@ -51,7 +43,7 @@ impl Inner {
             for (name, value) in members {
                 match self.meaning(tool, name) {
                     Meaning::Changed(change) => {
-                        // Where the tool would not take it, `null` says that there is nothing.
+                        // Where the tool does not accept it, `null` is an absence.
                         if value.get() == "null" && change.supply.is_some() && !change.takes_null {
                             rewriting.skip(value.get());
                             continue;
@@ -75,19 +67,17 @@ impl Inner {
                 return Err(ToolError::invalid_arguments(refused));
             }
             for change in self.changes.iter().filter(|change| !given.contains(&change.argument.as_str())) {
-                match (&change.supply, context) {
-                    (Some(Supply::Fixed(value)), _) => rewriting.add(&change.argument, value),
-                    (Some(Supply::Computed(compute)), Some(context)) => {
-                        rewriting.add(&change.argument, &compute(context)?);
-                    }
-                    _ => {}
+                match &change.supply {
+                    Some(Supply::Fixed(value)) => rewriting.add(&change.argument, value),
+                    Some(Supply::Computed(compute)) => rewriting.add(&change.argument, &compute(context)?),
+                    None => {}
                 }
             }
             Ok(rewriting.finish())
         })?
     }
 
-    /// The names of the members that the tool was given in the place of what the model wrote, with the model's.
+    /// Returns the members that stand in for the model's, each with the model's name.
     pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
         let names = with_object(arguments, |_, members| {
             let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {
@@ -101,10 +91,10 @@ impl Inner {
     }
 }
 
-/// The text of an object on its way from one form to another.
+/// An object's text while it is rewritten.
 struct Rewriting<'a> {
     object: &'a str,
-    /// How much of the object was looked at.
+    /// The number of bytes read.
     read: usize,
     written: String,
     is_empty: bool,
@@ -117,7 +107,7 @@ impl<'a> Rewriting<'a> {
         Self { object, read: 1, written, is_empty: true }
     }
 
-    /// What stands before a value, its name included. The value is part of the text, so its place is known.
+    /// Returns the text before a value, its name included. The value borrows from the text, so its place is known.
     fn before(&mut self, value: &str) -> &'a str {
         let start = ptr::from_ref(value).addr() - ptr::from_ref(self.object).addr();
         let before = self.object.get(self.read..start).unwrap_or_default();
@@ -129,7 +119,7 @@ impl<'a> Rewriting<'a> {
         self.before(value);
     }
 
-    /// Takes a member over, under another name if there is one.
+    /// Copies a member, under another name if one is given.
     fn keep(&mut self, value: &str, name: Option<&str>) {
         let before = self.before(value);
         self.separate();

@@ -1,29 +1,29 @@
-//! One content block of a message that comes in pieces.
+//! One content block of a streamed message.
 
-use crate::anthropic::Fields;
-use crate::anthropic::call::{WireCall, given_input};
-use crate::stream::StreamEvent;
+use crate::anthropic::call::read;
+use crate::call::{self, Fields, is_blank};
+use crate::stream::assembler::StreamPart;
+use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::mem;
-use toolkit_core::call::{CallId, ToolCall};
+use toolkit_core::call::ToolCall;
 
-/// One content block, as far as it has come.
+/// A content block, as far as it has come.
+#[derive(Debug)]
 pub(super) struct Block {
     json: Value,
     kind: Kind,
-    /// What the pieces have brought of the one field that comes in pieces.
+    /// The pieces of the one field that grows.
     written: String,
     is_open: bool,
-    /// Where it belongs in the message.
     position: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
     Thinking,
-    /// A call of ours.
     Call,
     /// A call that the service runs itself.
     HostedCall,
@@ -32,7 +32,7 @@ enum Kind {
 }
 
 impl Block {
-    /// `None` for what has no type and is no call.
+    /// Begins a block; `None` for a value that has no type and is no call.
     pub(super) fn new(mut fields: Fields) -> Option<Self> {
         if !fields.get("type").is_some_and(Value::is_string) {
             if !["id", "name", "input"].iter().any(|name| fields.contains_key(*name)) {
@@ -59,9 +59,13 @@ impl Block {
         Some(Self { json: fields.into(), kind, written, is_open: true, position: 0 })
     }
 
-    /// The start of a block that is known only by a piece of it.
+    pub(super) fn at(self, position: u64) -> Self {
+        Self { position, ..self }
+    }
+
+    /// Makes up the start of a block of which only a piece is known.
     pub(super) fn begun_by(delta: &Value) -> Option<Value> {
-        match delta.get("type")?.as_str()? {
+        match call::text(delta, "type") {
             "text_delta" | "citations_delta" => Some(json!({"type": "text"})),
             "thinking_delta" | "signature_delta" => Some(json!({"type": "thinking"})),
             "input_json_delta" => Some(json!({"type": "tool_use"})),
@@ -69,143 +73,127 @@ impl Block {
         }
     }
 
-    pub(super) fn position(&self) -> u64 {
-        self.position
-    }
-
-    pub(super) fn place_at(&mut self, position: u64) {
-        self.position = position;
-    }
-
-    /// Whether it is a call that has not ended, and the other one has its id: then that is not a second
-    /// call, but the start of this one again.
+    /// Returns whether the other block is the start of this call again: it has its id, and this has not ended.
     pub(super) fn is_begun_again_by(&self, other: &Self) -> bool {
-        let id = |block: &Self| WireCall::new(block.call()?).id().map(Cow::into_owned);
-        self.is_open && id(self).is_some_and(|own| Some(own) == id(other))
+        self.is_open && self.given_id().is_some_and(|id| Some(id) == other.given_id())
     }
 
-    /// The block, if it is a call of ours.
-    pub(super) fn call(&self) -> Option<&Value> {
-        (self.kind == Kind::Call).then_some(&self.json)
-    }
-
-    pub(super) fn identify(&mut self, id: &CallId) {
-        self.set("id", id.as_str().into());
-    }
-
-    /// What the start brought.
-    pub(super) fn started(&self) -> Option<StreamEvent> {
-        match self.kind {
-            Kind::Call => {
-                let call = WireCall::new(&self.json);
-                let id = call.id().unwrap_or_default().into_owned();
-                Some(StreamEvent::CallStarted { id, name: call.name().to_owned() })
-            }
-            _ => self.brought(&self.written),
-        }
-    }
-
-    /// Takes a piece; those of other kinds of blocks, and of a block that has ended, mean nothing.
+    /// Takes a piece. Those of other kinds of blocks, and of a block that has ended, mean nothing.
     pub(super) fn extend(&mut self, delta: &Value) -> Option<StreamEvent> {
         if !self.is_open {
             return None;
         }
-        let piece = match (delta.get("type")?.as_str()?, self.kind) {
-            ("text_delta", Kind::Text) => delta.get("text"),
-            ("thinking_delta", Kind::Thinking) => delta.get("thinking"),
-            ("input_json_delta", Kind::Call | Kind::HostedCall) => delta.get("partial_json"),
+        let piece = match (call::text(delta, "type"), self.kind) {
+            ("text_delta", Kind::Text) => call::text(delta, "text"),
+            ("thinking_delta", Kind::Thinking) => call::text(delta, "thinking"),
+            ("input_json_delta", Kind::Call | Kind::HostedCall) => call::text(delta, "partial_json"),
             ("citations_delta", Kind::Text) => {
-                self.cite(delta.get("citation")?.clone());
-                None
+                let citation = delta.get("citation")?.clone();
+                match self.json.get_mut("citations") {
+                    Some(Value::Array(citations)) => citations.push(citation),
+                    _ => self.set("citations", json!([citation])),
+                }
+                return None;
             }
             ("signature_delta", Kind::Thinking) => {
                 self.set("signature", delta.get("signature")?.clone());
-                None
+                return None;
             }
             (_, Kind::Whole) => {
                 let fields = delta.as_object()?.iter().filter(|(name, _)| *name != "type");
                 fields.for_each(|(name, value)| self.set(name, value.clone()));
-                None
+                return None;
             }
-            _ => None,
+            _ => return None,
         };
-        let piece = piece?.as_str()?;
         self.written.push_str(piece);
-        self.brought(piece)
+        self.event(piece)
     }
 
-    /// Ends the block. A call is given out the first time. `is_whole` says whether nothing of it is missing.
-    pub(super) fn end(&mut self, is_whole: bool) -> Option<ToolCall> {
-        if !mem::take(&mut self.is_open) {
-            return None;
+    /// The event of the text that the start brought.
+    pub(super) fn begun(&self) -> Option<StreamEvent> {
+        self.event(&self.written)
+    }
+
+    fn event(&self, piece: &str) -> Option<StreamEvent> {
+        match self.kind {
+            Kind::Text if !piece.is_empty() => Some(StreamEvent::Text(piece.to_owned())),
+            Kind::Thinking if !piece.is_empty() => Some(StreamEvent::Reasoning(piece.to_owned())),
+            _ => None,
         }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Ends the block: its pieces become the field that grew. Returns whether there were any.
+    pub(super) fn end(&mut self) -> bool {
+        self.is_open = false;
         let written = mem::take(&mut self.written);
+        let has_pieces = !written.trim().is_empty();
         match self.kind {
             Kind::Text => self.set("text", written.into()),
             Kind::Thinking => self.set("thinking", written.into()),
-            Kind::Call | Kind::HostedCall => {
-                let input = self.input(written, is_whole);
-                self.set("input", input);
+            // Pieces of nothing but blanks are an empty object, unless the start brought the whole.
+            Kind::Call | Kind::HostedCall if !has_pieces => {
+                if is_blank(self.json.get("input")) {
+                    self.set("input", json!({}));
+                }
             }
+            // An object as the service would have sent it, or the text that the model left unfinished.
+            Kind::Call | Kind::HostedCall => match serde_json::from_str(&written) {
+                Ok(input @ Value::Object(_)) => self.set("input", input),
+                _ => self.set("input", written.into()),
+            },
             Kind::Whole => {}
         }
-        let call = WireCall::new(self.call()?);
-        Some(call.to_call(call.id().unwrap_or_default().as_ref().into()))
-    }
-
-    /// Whether it is a call whose arguments are empty so far, which may be because the model was cut off.
-    pub(super) fn is_blank_call(&self) -> bool {
-        self.is_open
-            && self.kind == Kind::Call
-            && self.written.trim().is_empty()
-            && given_input(&self.json).is_none()
-    }
-
-    /// Says that a call has no arguments in a way that does not look as if it had been cut off before them.
-    pub(super) fn insist(&mut self) {
-        if self.kind == Kind::Call && self.json.get("input") == Some(&json!({})) {
-            self.set("input", "{}".into());
-        }
+        has_pieces
     }
 
     pub(super) fn into_json(self) -> Value {
         self.json
     }
 
-    /// An object as the service would have sent it, or the text that the model left unfinished. No
-    /// pieces, or empty ones, are those of an empty object, unless the start brought the whole, or the
-    /// model was cut off before it wrote anything: to run the call then would be to run another.
-    fn input(&self, written: String, is_whole: bool) -> Value {
-        if written.trim().is_empty() {
-            let is_cut = !is_whole && self.kind == Kind::Call;
-            let nothing = || if is_cut { json!("{") } else { json!({}) };
-            return given_input(&self.json).cloned().unwrap_or_else(nothing);
-        }
-        match serde_json::from_str(&written) {
-            Ok(input @ Value::Object(_)) => input,
-            _ => written.into(),
-        }
-    }
-
-    fn brought(&self, piece: &str) -> Option<StreamEvent> {
-        match self.kind {
-            _ if piece.is_empty() => None,
-            Kind::Text => Some(StreamEvent::Text(piece.to_owned())),
-            Kind::Thinking => Some(StreamEvent::Reasoning(piece.to_owned())),
-            _ => None,
-        }
-    }
-
-    fn cite(&mut self, citation: Value) {
-        match self.json.get_mut("citations") {
-            Some(Value::Array(citations)) => citations.push(citation),
-            _ => self.set("citations", json!([citation])),
-        }
-    }
-
     fn set(&mut self, field: &str, value: Value) {
         if let Some(fields) = self.json.as_object_mut() {
             fields.insert(field.to_owned(), value);
         }
+    }
+}
+
+impl StreamPart for Block {
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn given_id(&self) -> Option<Cow<'_, str>> {
+        call::id(self.json.get("id")).filter(|_| self.is_call())
+    }
+
+    fn name(&self) -> &str {
+        call::text(&self.json, "name")
+    }
+
+    fn set_id(&mut self, id: &str) {
+        self.set("id", id.into());
+    }
+
+    fn is_call(&self) -> bool {
+        self.kind == Kind::Call
+    }
+
+    fn is_blank_call(&self) -> bool {
+        self.is_call() && self.written.trim().is_empty() && is_blank(self.json.get("input"))
+    }
+
+    fn set_arguments(&mut self, text: &str) {
+        self.set("input", text.into());
+    }
+
+    fn to_call(&self) -> Option<ToolCall> {
+        let call = read(&self.json, false);
+        let id = call.id.as_deref().unwrap_or_default().into();
+        Some(call.into_call(id))
     }
 }

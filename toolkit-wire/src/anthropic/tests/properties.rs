@@ -242,7 +242,7 @@ proptest! {
         events.extend(queues.into_iter().flatten());
 
         let (calls, end) = play(&events);
-        prop_assert_eq!(&end.response, &whole);
+        prop_assert_eq!(&end.body, &whole);
         prop_assert_eq!(sorted(calls), sorted(Anthropic.parse_calls(&whole).unwrap()));
     }
 
@@ -256,8 +256,8 @@ proptest! {
             .take(kept)
             .collect();
         let (calls, end) = play(&events);
-        prop_assert_eq!(&calls, &Anthropic.parse_calls(&end.response).unwrap());
-        for message in Anthropic.assistant_messages(&end.response).unwrap() {
+        prop_assert_eq!(&calls, &Anthropic.parse_calls(&end.body).unwrap());
+        for message in Anthropic.assistant_messages(&end.body).unwrap() {
             for block in message["content"].as_array().unwrap() {
                 prop_assert!(block["type"] != "tool_use" || block["input"].is_object());
             }
@@ -268,7 +268,7 @@ proptest! {
     #[test]
     fn any_events_give_a_response_that_fits(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);
-        let parsed = Anthropic.parse_calls(&end.response).unwrap_or_default();
+        let parsed = Anthropic.parse_calls(&end.body).unwrap_or_default();
         prop_assert_eq!(sorted(calls), sorted(parsed));
     }
 

@@ -47,7 +47,7 @@ fn play(events: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let brought: Vec<Vec<StreamEvent>> = events.iter().map(|event| stream.push(event).unwrap()).collect();
     let end = stream.finish();
     let mut yielded = calls(brought.iter().flatten().chain(&end.events));
-    let mut parsed = Anthropic.parse_calls(&end.response).unwrap();
+    let mut parsed = Anthropic.parse_calls(&end.body).unwrap();
     for calls in [&mut yielded, &mut parsed] {
         calls.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
     }
@@ -67,7 +67,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
 #[track_caller]
 fn check(events: &[Value], expected: &[(&str, &str, &str)]) {
     let (_, end) = play(events);
-    let parsed = Anthropic.parse_calls(&end.response).unwrap();
+    let parsed = Anthropic.parse_calls(&end.body).unwrap();
     let parsed: Vec<_> =
         parsed.iter().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
     assert_eq!(parsed, expected);
@@ -109,7 +109,7 @@ fn the_response_is_as_if_it_had_come_whole() {
         message_stop(),
     ]);
     assert_eq!(
-        end.response,
+        end.body,
         json!({
             "type": "message", "role": "assistant", "id": "msg_1", "model": "m",
             "stop_reason": "tool_use", "stop_sequence": null,
@@ -178,7 +178,7 @@ fn what_was_cut_off_comes_as_it_is() {
         check(&events, &[("a", "f", "{\"city\": \"Os")]);
         let (_, end) = play(&events);
         assert_eq!(
-            Anthropic.assistant_messages(&end.response).unwrap()[0]["content"][0]["input"],
+            Anthropic.assistant_messages(&end.body).unwrap()[0]["content"][0]["input"],
             json!({"invalid_arguments": "{\"city\": \"Os"})
         );
     }
@@ -266,7 +266,7 @@ fn a_start_that_is_lost_does_not_lose_the_rest() {
     assert_eq!(brought[0], [StreamEvent::Text("hi".to_owned())]);
     let calls = calls(&brought[2]);
     assert_eq!((calls[0].name.as_str(), calls[0].arguments.as_str()), ("", r#"{"x":1}"#));
-    assert_eq!(end.response["content"].as_array().unwrap().len(), 2);
+    assert_eq!(end.body["content"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -282,10 +282,10 @@ fn calls_without_an_id_get_one() {
             other => panic!("{other:?}"),
         })
         .collect();
-    let parsed = Anthropic.parse_calls(&end.response).unwrap();
+    let parsed = Anthropic.parse_calls(&end.body).unwrap();
     assert_eq!(parsed.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), begun);
     assert!(begun[0] != begun[1] && begun[1] != begun[2] && begun[0] != begun[2]);
-    assert_eq!(play(&events).1.response, end.response);
+    assert_eq!(play(&events).1.body, end.body);
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_whole_message_is_a_stream_of_one() {
     ]});
     let (brought, end) = play(std::slice::from_ref(&message));
     assert_eq!(calls(&brought[0]).len(), 1);
-    assert_eq!(end.response, message);
+    assert_eq!(end.body, message);
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn blocks_of_pieces_that_are_whole_fields() {
         stop(0),
     ]);
     let block = json!({"type": "compaction", "content": "so far", "encrypted_content": "Eq"});
-    assert_eq!(end.response["content"], json!([block]));
+    assert_eq!(end.body["content"], json!([block]));
 }
 
 #[test]
@@ -337,6 +337,6 @@ fn several_events_may_come_in_a_list() {
 #[test]
 fn an_empty_stream_says_nothing() {
     let (_, end) = play(&[]);
-    assert_eq!(end.response, json!({"type": "message", "role": "assistant", "content": []}));
-    assert!(Anthropic.assistant_messages(&end.response).unwrap().is_empty());
+    assert_eq!(end.body, json!({"type": "message", "role": "assistant", "content": []}));
+    assert!(Anthropic.assistant_messages(&end.body).unwrap().is_empty());
 }

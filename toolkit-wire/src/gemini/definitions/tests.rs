@@ -24,15 +24,15 @@ fn city() -> Value {
 
 #[track_caller]
 fn check(payload: &Value, names: &[&str], hosted: &[Value]) {
-    let parsed = parse_definitions(payload).unwrap();
+    let parsed = Gemini.parse_definitions(payload).unwrap();
     let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
     assert_eq!(parsed, names);
-    assert_eq!(hosted_tools(payload).unwrap(), hosted);
+    assert_eq!(Gemini.hosted_tools(payload).unwrap(), hosted);
 }
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    let error = parse_definitions(payload).unwrap_err();
+    let error = Gemini.parse_definitions(payload).unwrap_err();
     assert_eq!((error.path(), error.expected()), (path, expected));
 }
 
@@ -66,7 +66,7 @@ fn schemas_stand_where_their_dialect_belongs() {
     );
     assert!(losses.is_empty());
     for declaration in [google, json_schema] {
-        let parsed = parse_definitions(&json!([{"function_declarations": [declaration]}])).unwrap();
+        let parsed = Gemini.parse_definitions(&json!([{"function_declarations": [declaration]}])).unwrap();
         assert_eq!(parsed.as_slice(), from_ref(&definition));
     }
 }
@@ -137,7 +137,7 @@ fn schemas_become_json_schema() {
     }});
     let response = json!({"type": "OBJECT", "any_of": [{"type": "INTEGER"}]});
     let declaration = json!({"name": "a", "parameters": parameters, "response": response});
-    let parsed = parse_definitions(&json!({"functionDeclarations": [declaration]})).unwrap();
+    let parsed = Gemini.parse_definitions(&json!({"functionDeclarations": [declaration]})).unwrap();
     assert_eq!(
         parsed[0].parameters,
         json!({"type": "object", "properties": {"y": {"type": ["array", "null"], "items": {"type": "string"}}}})
@@ -146,7 +146,7 @@ fn schemas_become_json_schema() {
 
     let plain = json!({"$ref": "#/$defs/A", "$defs": {"A": {"const": "STRING"}}});
     let declaration = json!({"name": "a", "parameters_json_schema": plain, "response_json_schema": plain});
-    let parsed = parse_definitions(&declaration).unwrap();
+    let parsed = Gemini.parse_definitions(&declaration).unwrap();
     assert_eq!((&parsed[0].parameters, parsed[0].output_schema()), (&plain, Some(&plain)));
 }
 

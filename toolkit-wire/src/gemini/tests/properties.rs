@@ -139,7 +139,7 @@ fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
         StreamEvent::Call(call) => Some(call),
         _ => None,
     });
-    (calls.collect(), end.response)
+    (calls.collect(), end.body)
 }
 
 proptest! {

@@ -39,10 +39,10 @@ fn check(chunks: &[Value], expected: &[(&str, &str)]) -> Value {
     let yielded = calls(events.iter().flatten().chain(&end.events));
     let short: Vec<_> = yielded.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
     assert_eq!(short, expected);
-    assert_eq!(Gemini.parse_calls(&end.response).unwrap(), yielded);
-    let history = Gemini.assistant_messages(&end.response).unwrap();
+    assert_eq!(Gemini.parse_calls(&end.body).unwrap(), yielded);
+    let history = Gemini.assistant_messages(&end.body).unwrap();
     assert_eq!(Gemini.parse_calls(&json!(history[0])).unwrap().len(), yielded.len());
-    end.response
+    end.body
 }
 
 fn start(name: &str) -> Value {
@@ -84,17 +84,17 @@ fn calls_are_yielded_at_once_and_the_response_is_whole() {
     assert_eq!(calls(&events[3])[0].id, "x");
     assert!(events[4].is_empty() && end.events.is_empty());
 
-    let candidate = &end.response["candidates"][0];
+    let candidate = &end.body["candidates"][0];
     assert_eq!(candidate["finishReason"], "STOP");
-    assert_eq!(end.response["usageMetadata"]["totalTokenCount"], 9);
-    assert_eq!(end.response["modelVersion"], "m");
+    assert_eq!(end.body["usageMetadata"]["totalTokenCount"], 9);
+    assert_eq!(end.body["modelVersion"], "m");
     assert_eq!(
-        Gemini.assistant_messages(&end.response).unwrap(),
+        Gemini.assistant_messages(&end.body).unwrap(),
         [json!({"role": "model", "parts": [
             {"text": "I think.", "thought": true}, {"text": "Let me see."}, first, second,
         ]})]
     );
-    assert_eq!(Gemini.parse_calls(&end.response).unwrap(), calls(events.iter().flatten()));
+    assert_eq!(Gemini.parse_calls(&end.body).unwrap(), calls(events.iter().flatten()));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_signature_keeps_its_part() {
         chunk(json!([{"text": "c"}, {"text": "", "thoughtSignature": "Cq"}])),
     ]);
     assert_eq!(
-        end.response["candidates"][0]["content"]["parts"],
+        end.body["candidates"][0]["content"]["parts"],
         json!([{"text": "a"}, signed, {"text": "c"}, {"text": "", "thoughtSignature": "Cq"}])
     );
 }
@@ -163,7 +163,7 @@ fn pieces_of_calls_with_ids_may_be_mixed() {
     let mut yielded = calls(events.iter().flatten());
     assert_eq!(yielded.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     yielded.reverse();
-    assert_eq!(Gemini.parse_calls(&end.response).unwrap(), yielded);
+    assert_eq!(Gemini.parse_calls(&end.body).unwrap(), yielded);
     assert_eq!(yielded[0].arguments.as_str(), r#"{"t":"135"}"#);
     assert_eq!(yielded[1].arguments.as_str(), r#"{"t":"24"}"#);
 }
@@ -194,7 +194,7 @@ fn candidates_are_kept_apart() {
     ]);
     let yielded = calls(events.iter().flatten());
     assert_eq!(yielded.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["f", "g"]);
-    let parsed = Gemini.parse_calls(&end.response).unwrap();
+    let parsed = Gemini.parse_calls(&end.body).unwrap();
     assert_eq!(parsed, [yielded[1].clone(), yielded[0].clone()]);
     assert_ne!(parsed[0].id, parsed[1].id);
 }
@@ -218,7 +218,7 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
     let error = stream.push(&json!([good, overloaded])).unwrap_err();
     refuse(&error, "candidates[0].content", "the service reported an error: overloaded");
     assert_eq!(stream.push(&json!([])).unwrap().len(), 2);
-    assert_eq!(Gemini.parse_calls(&stream.finish().response).unwrap().len(), 1);
+    assert_eq!(Gemini.parse_calls(&stream.finish().body).unwrap().len(), 1);
 
     let mut stream = Gemini.accumulator();
     let malformed =
@@ -226,7 +226,7 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
     stream.push(&chunk(json!([{"text": "hm"}]))).unwrap();
     let error = stream.push(&malformed).unwrap_err();
     refuse(&error, "candidates[0].content", "the model stopped: MALFORMED_FUNCTION_CALL: f(");
-    assert!(Gemini.parse_calls(&stream.finish().response).is_err());
+    assert!(Gemini.parse_calls(&stream.finish().body).is_err());
 
     let mut stream = Gemini.accumulator();
     let error = stream.push(&json!({"promptFeedback": {"blockReason": "SAFETY"}})).unwrap_err();
@@ -237,7 +237,7 @@ fn faults_are_told_and_nothing_before_them_is_lost() {
     assert_eq!((error.path(), error.expected()), ("candidates[0].content.parts", "a list of parts"));
 
     let nothing = Gemini.accumulator().finish();
-    assert!(Gemini.parse_calls(&nothing.response).is_err());
+    assert!(Gemini.parse_calls(&nothing.body).is_err());
 }
 
 #[test]

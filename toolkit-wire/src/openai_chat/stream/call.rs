@@ -1,12 +1,13 @@
 //! One call that comes in pieces.
 
-use super::super::call::{WireCall, unknown};
-use super::super::response::Fields;
+use crate::call::{self as shared, Fields};
+use crate::openai_chat::call::{self, unknown};
+use crate::stream::assembler::StreamPart;
 use crate::stream::merge::overlay;
 use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
 use std::borrow::Cow;
-use toolkit_core::call::{CallId, ToolCall};
+use toolkit_core::call::ToolCall;
 
 /// An element of a delta's `tool_calls`, or a delta's `function_call`.
 pub(super) struct Piece<'a> {
@@ -19,21 +20,22 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// What is known of a call so far.
+/// A call, as far as it has come.
 #[derive(Default)]
 pub(super) struct Partial {
-    /// The id that the program knows it by, from the moment that it learns of the call.
-    pub(super) id: Option<String>,
+    /// The place among the calls of the response.
+    index: u64,
+    /// The id that was announced.
+    id: Option<String>,
     /// The id that the server gave.
     given: Option<String>,
     is_custom: bool,
     name: String,
     text: String,
     scan: ObjectScanner,
-    /// Fields of the call and of its function that are not known here.
+    /// Unknown fields of the call and of its function.
     rest: Fields,
     part_rest: Fields,
-    pub(super) is_yielded: bool,
 }
 
 impl<'a> Piece<'a> {
@@ -44,7 +46,7 @@ impl<'a> Piece<'a> {
             (None, custom) => Self::read(value.as_object(), custom, true),
             (function, _) => Self::read(value.as_object(), function, false),
         };
-        Self { index: index(value), id: WireCall::new(value).id(), ..piece }
+        Self { index: index(value), id: shared::id(value.get("id")), ..piece }
     }
 
     /// A piece of the older `function_call`, which has neither index nor id.
@@ -78,12 +80,16 @@ fn index(value: &Value) -> Option<u64> {
 }
 
 impl Partial {
-    pub(super) fn is_named(&self) -> bool {
-        !self.name.is_empty()
+    pub(super) fn at(index: u64) -> Self {
+        Self { index, ..Self::default() }
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    pub(super) fn moved_to(self, index: u64) -> Self {
+        Self { index, ..self }
+    }
+
+    pub(super) fn is_named(&self) -> bool {
+        !self.name.is_empty()
     }
 
     pub(super) fn given(&self) -> Option<&str> {
@@ -127,19 +133,13 @@ impl Partial {
         }
     }
 
-    /// Marks arguments of which nothing came as cut off: to run the call with none would be to run another.
-    pub(super) fn cut(&mut self) {
-        if !self.is_custom && !self.is_yielded && self.scan.is_blank() {
-            "{".clone_into(&mut self.text);
-        }
-    }
-
     /// Whether the piece is the whole call once more.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
     }
 
-    pub(super) fn add(&mut self, piece: &Piece<'_>) {
+    /// Takes a piece. The arguments of a call that was yielded do not change any more.
+    pub(super) fn add(&mut self, piece: &Piece<'_>, is_yielded: bool) {
         self.is_custom |= piece.is_custom;
         if let (None, Some(id)) = (&self.given, &piece.id) {
             self.given = Some(id.as_ref().to_owned());
@@ -147,7 +147,7 @@ impl Partial {
         if let Some(name) = piece.name {
             self.add_name(name);
         }
-        let is_over = self.is_yielded || (self.is_complete() && self.is_said_again(piece));
+        let is_over = is_yielded || (self.is_complete() && self.is_said_again(piece));
         if !is_over {
             self.text.push_str(&piece.text);
             self.scan.push(&piece.text);
@@ -171,14 +171,41 @@ impl Partial {
         let mut part = self.part_rest.clone();
         part.insert("name".to_owned(), self.name.as_str().into());
         part.insert(text.to_owned(), self.text.as_str().into());
-        let mut call = self.rest.clone();
-        call.insert("id".to_owned(), self.id.as_deref().into());
-        call.insert("type".to_owned(), kind.into());
-        call.insert(kind.to_owned(), part.into());
-        Value::Object(call)
+        call::whole(self.rest.clone(), self.id.as_deref(), kind, part)
+    }
+}
+
+impl StreamPart for Partial {
+    fn position(&self) -> u64 {
+        self.index
     }
 
-    pub(super) fn to_call(&self) -> ToolCall {
-        WireCall::new(&self.to_whole()).to_call(CallId::from(self.id.as_deref().unwrap_or_default()))
+    fn given_id(&self) -> Option<Cow<'_, str>> {
+        self.given().map(Cow::Borrowed)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn set_id(&mut self, id: &str) {
+        self.id = Some(id.to_owned());
+    }
+
+    fn is_call(&self) -> bool {
+        true
+    }
+
+    fn is_blank_call(&self) -> bool {
+        !self.is_custom && self.scan.is_blank()
+    }
+
+    fn set_arguments(&mut self, text: &str) {
+        text.clone_into(&mut self.text);
+    }
+
+    fn to_call(&self) -> Option<ToolCall> {
+        let id = self.id.as_deref().unwrap_or_default().into();
+        Some(call::read(&self.to_whole(), false).into_call(id))
     }
 }

@@ -1,19 +1,19 @@
-//! The calls of one choice, and which of them a piece belongs to.
+//! The calls of one choice, and the assignment of pieces to them.
 
-use super::super::response::Fields;
 use super::call::{Partial, Piece};
-use crate::ids::Generated;
-use crate::stream::StreamEvent;
+use crate::stream::assembler::{Assembler, StreamPart};
+use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The calls of one choice so far.
-#[derive(Default)]
 pub(super) struct Calls {
-    calls: Vec<Ordered>,
+    /// A value that is unique to this choice of this response.
+    seed: Value,
+    calls: Assembler<Partial>,
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    /// The call that the last piece belonged to.
+    /// The call of the last piece.
     last: Option<usize>,
     highest_index: u64,
     /// The `function_call` that `tool_calls` replaced. Some servers write both for the same call, so it
@@ -21,103 +21,75 @@ pub(super) struct Calls {
     legacy: Option<Partial>,
 }
 
-/// A call, and the index that it comes at in the whole response.
-#[derive(Default)]
-struct Ordered {
-    index: u64,
-    is_announced: bool,
-    call: Partial,
-}
-
-/// Ids for calls that come without one.
-#[derive(Default)]
-pub(super) struct Ids {
-    /// What tells this response from others.
-    response: Option<Value>,
-    generated: Option<Generated>,
-    taken: HashSet<String>,
-}
-
-impl Ids {
-    /// Takes note of the first chunk.
-    pub(super) fn begin(&mut self, chunk: &Fields) {
-        self.response.get_or_insert_with(|| json!([chunk.get("id"), chunk.get("created")]));
-    }
-
-    /// Gives the call its id: the server's, or one that no other call has.
-    fn settle(&mut self, call: &mut Partial) {
-        if call.id.is_some() {
-            return;
-        }
-        let id = match call.given() {
-            Some(id) => id.to_owned(),
-            None => {
-                let seed = || json!([self.response, call.to_whole()]);
-                let generated = self.generated.get_or_insert_with(|| Generated::new(&seed()));
-                generated.next_free(|id| self.taken.contains(id)).into()
-            }
-        };
-        self.taken.insert(id.clone());
-        call.id = Some(id);
-    }
-}
-
 impl Calls {
+    pub(super) fn new(seed: Value) -> Self {
+        Self {
+            seed,
+            calls: Assembler::default(),
+            by_index: HashMap::new(),
+            by_id: HashMap::new(),
+            last: None,
+            highest_index: 0,
+            legacy: None,
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.legacy.is_none()
+        self.calls.len() == 0 && self.legacy.is_none()
     }
 
     /// Takes a piece of a call.
-    pub(super) fn piece(&mut self, value: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
+    pub(super) fn piece(&mut self, value: &Value, events: &mut Vec<StreamEvent>) {
         let piece = Piece::of_call(value);
-        let known = self.find(&piece).filter(|at| !self.calls[*at].call.is_left_by(&piece));
+        let is_left = |number: &usize| self.calls.get(*number).is_none_or(|call| call.is_left_by(&piece));
+        let known = self.find(&piece).filter(|number| !is_left(number));
         if known.is_none() && piece.is_empty() {
             return;
         }
-        let at = known.unwrap_or_else(|| self.begin(&piece));
-        self.add(at, &piece, ids, events);
+        let number = known.unwrap_or_else(|| self.begin(value, &piece));
+        self.add(number, &piece, events);
     }
 
     /// Takes a call that came whole.
-    pub(super) fn whole(&mut self, value: &Value, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
+    pub(super) fn whole(&mut self, value: &Value, events: &mut Vec<StreamEvent>) {
         let piece = Piece::of_call(value);
-        let at = self.begin(&piece);
-        self.add(at, &piece, ids, events);
+        let number = self.begin(value, &piece);
+        self.add(number, &piece, events);
     }
 
     pub(super) fn legacy_piece(&mut self, value: &Value) {
         let piece = Piece::of_legacy(value);
         if !piece.is_empty() {
-            self.legacy.get_or_insert_default().add(&piece);
+            self.legacy.get_or_insert_default().add(&piece, false);
         }
     }
 
-    fn add(&mut self, at: usize, piece: &Piece<'_>, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
+    fn add(&mut self, number: usize, piece: &Piece<'_>, events: &mut Vec<StreamEvent>) {
         // The model has left the call before, so nothing more can come that belongs to its arguments.
-        if let Some(last) = self.last.replace(at).filter(|last| *last != at)
-            && self.calls[last].call.is_complete()
+        if let Some(last) = self.last.replace(number).filter(|last| *last != number)
+            && self.calls.get(last).is_some_and(Partial::is_complete)
         {
-            self.calls[last].yield_once(ids, events);
+            self.calls.yield_call(last, events);
         }
-        let call = &mut self.calls[at];
-        call.call.add(piece);
-        if let Some(id) = call.call.given() {
-            self.by_id.entry(id.to_owned()).or_insert(at);
+        let is_yielded = self.calls.is_yielded(number);
+        let Some(call) = self.calls.get_mut(number) else { return };
+        call.add(piece, is_yielded);
+        if let Some(id) = call.given() {
+            self.by_id.entry(id.to_owned()).or_insert(number);
         }
-        if call.call.has_arguments() {
-            call.announce(ids, events);
+        if call.has_arguments() && call.is_named() {
+            self.calls.announce(number, events);
         }
     }
 
-    /// The call that a piece continues, if it continues one: that with its index, else that with its
-    /// id, else the last one.
+    /// Finds the call that a piece continues: that with its index, else that with its id, else the last.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         if let Some(index) = piece.index {
             return self.by_index.get(&index).copied();
         }
         let by_id = piece.id.as_deref().and_then(|id| self.by_id.get(id).copied());
-        let continues_last = |at: &usize| {
-            let last = &self.calls[*at].call;
+        let continues_last = |number: &usize| {
+            let Some(last) = self.calls.get(*number) else { return false };
             match (piece.name, &piece.id) {
                 (None, None) => true,
                 (None, Some(_)) => last.is_open(),
@@ -128,73 +100,49 @@ impl Calls {
         by_id.or_else(|| self.last.filter(continues_last))
     }
 
-    fn begin(&mut self, piece: &Piece<'_>) -> usize {
-        let at = self.calls.len();
+    fn begin(&mut self, value: &Value, piece: &Piece<'_>) -> usize {
+        let number = self.calls.len();
         let unseen = piece.index.filter(|index| !self.by_index.contains_key(index));
         if let Some(index) = piece.index {
-            self.by_index.insert(index, at);
+            self.by_index.insert(index, number);
         }
         if let Some(id) = &piece.id {
-            self.by_id.insert(id.as_ref().to_owned(), at);
+            self.by_id.insert(id.as_ref().to_owned(), number);
         }
         let index = unseen.unwrap_or(self.highest_index);
         self.highest_index = self.highest_index.max(index);
-        self.calls.push(Ordered { index, ..Ordered::default() });
-        at
+        self.calls.seed(|| json!([self.seed, value]));
+        self.calls.begin(Partial::at(index))
     }
 
-    /// The model was stopped: what it wrote last is not all that it wanted to write, and neither is what
-    /// stands last in the whole message.
+    /// Notes that the model was stopped: neither the call that it wrote last nor the one that stands last is
+    /// all that it wanted to write.
     pub(super) fn cut(&mut self) {
-        let hindmost = self.calls.iter().enumerate().max_by_key(|(_, call)| call.index).map(|(at, _)| at);
-        for at in [self.last, hindmost].into_iter().flatten() {
-            if let Some(call) = self.calls.get_mut(at) {
-                call.call.cut();
-            }
+        for number in [self.last, self.calls.last()].into_iter().flatten() {
+            self.calls.cut(number);
         }
-        if let Some(legacy) = &mut self.legacy {
-            legacy.cut();
+        if let Some(legacy) = self.legacy.as_mut().filter(|legacy| legacy.is_blank_call()) {
+            legacy.set_arguments("{");
         }
     }
 
-    /// Yields what is not yielded yet; unless `all`, not the calls in whose arguments the model stopped.
-    pub(super) fn close(&mut self, all: bool, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
+    /// Yields the calls that were not yielded yet; unless `all`, not those in whose arguments the model stopped.
+    pub(super) fn close(&mut self, all: bool, events: &mut Vec<StreamEvent>) {
         if let Some(legacy) = self.legacy.take()
-            && !self.calls.iter().any(|known| known.call.asks_the_same(&legacy))
+            && !self.calls.parts().any(|known| known.asks_the_same(&legacy))
         {
-            self.calls.push(Ordered { index: self.highest_index, is_announced: false, call: legacy });
+            self.calls.seed(|| json!([self.seed, legacy.to_whole()]));
+            self.calls.begin(legacy.moved_to(self.highest_index));
         }
-        for call in self.calls.iter_mut().filter(|known| all || !known.call.is_open()) {
-            call.yield_once(ids, events);
+        for number in 0..self.calls.len() {
+            if all || !self.calls.get(number).is_some_and(Partial::is_open) {
+                self.calls.yield_call(number, events);
+            }
         }
     }
 
     /// The calls as they stand in a whole message.
-    pub(super) fn into_whole(mut self) -> Vec<Value> {
-        self.calls.sort_by_key(|call| call.index);
-        self.calls.iter().map(|call| call.call.to_whole()).collect()
-    }
-}
-
-impl Ordered {
-    /// Says that the call has begun, which takes an id and a name that will not change.
-    fn announce(&mut self, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
-        if self.is_announced || !self.call.is_named() {
-            return;
-        }
-        self.is_announced = true;
-        ids.settle(&mut self.call);
-        let id = self.call.id.clone().unwrap_or_default();
-        events.push(StreamEvent::CallStarted { id, name: self.call.name().to_owned() });
-    }
-
-    fn yield_once(&mut self, ids: &mut Ids, events: &mut Vec<StreamEvent>) {
-        if self.call.is_yielded {
-            return;
-        }
-        self.announce(ids, events);
-        ids.settle(&mut self.call);
-        self.call.is_yielded = true;
-        events.push(StreamEvent::Call(self.call.to_call()));
+    pub(super) fn into_whole(self) -> Vec<Value> {
+        self.calls.into_parts(false).iter().map(Partial::to_whole).collect()
     }
 }

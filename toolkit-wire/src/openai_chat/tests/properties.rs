@@ -173,7 +173,7 @@ proptest! {
         yielded.sort_by_key(|call| call.id.as_str().to_owned());
         let expected = OpenAiChat.parse_calls(&whole).unwrap();
         prop_assert_eq!(&yielded, &expected);
-        prop_assert_eq!(OpenAiChat.parse_calls(&end.response).unwrap(), expected);
+        prop_assert_eq!(OpenAiChat.parse_calls(&end.body).unwrap(), expected);
     }
 
     /// Whatever comes, a stream yields what its response holds, each call once.
@@ -188,7 +188,7 @@ proptest! {
         let end = stream.finish();
         let mut yielded: Vec<_> = super::stream::calls(events.iter().chain(&end.events))
             .iter().map(|call| (call.id.to_string(), call.name.clone(), call.arguments.to_string())).collect();
-        let parsed = OpenAiChat.parse_calls(&end.response).unwrap_or_default();
+        let parsed = OpenAiChat.parse_calls(&end.body).unwrap_or_default();
         let mut parsed: Vec<_> = parsed
             .iter().map(|call| (call.id.to_string(), call.name.clone(), call.arguments.to_string())).collect();
         yielded.sort();

@@ -61,8 +61,8 @@ fn check(chunks: &[Value], expected: &[(usize, &str, &str, &str)]) {
     assert_eq!(seen, expected);
 
     let mut yielded: Vec<ToolCall> = yielded.into_iter().map(|(_, call)| call).collect();
-    let mut parsed = OpenAiChat.parse_calls(&end.response).unwrap();
-    let history = OpenAiChat.assistant_messages(&end.response).unwrap();
+    let mut parsed = OpenAiChat.parse_calls(&end.body).unwrap();
+    let history = OpenAiChat.assistant_messages(&end.body).unwrap();
     assert_eq!(OpenAiChat.parse_calls(&history[0]).unwrap().len(), parsed.len());
     parsed.sort_by_key(|call| call.id.as_str().to_owned());
     yielded.sort_by_key(|call| call.id.as_str().to_owned());
@@ -100,7 +100,7 @@ fn fragments_may_alternate() {
     );
     let (_, end) = run(&[pieces(json!([first(1, "b", "sub", "{}"), first(0, "a", "add", "{}")]))]);
     let ids: Vec<String> =
-        OpenAiChat.parse_calls(&end.response).unwrap().iter().map(|call| call.id.to_string()).collect();
+        OpenAiChat.parse_calls(&end.body).unwrap().iter().map(|call| call.id.to_string()).collect();
     assert_eq!(ids, ["a", "b"], "the response has the order of the indices");
 }
 
@@ -203,7 +203,7 @@ fn missing_ids_are_made_once() {
         pieces(json!([{"index": 1, "id": "", "function": {"name": "g", "arguments": "{}"}}])),
     ]);
     let StreamEvent::CallStarted { id, name } = &events[0][0] else { panic!("{events:?}") };
-    let parsed = OpenAiChat.parse_calls(&end.response).unwrap();
+    let parsed = OpenAiChat.parse_calls(&end.body).unwrap();
     assert_eq!((parsed[0].id.as_str(), name.as_str()), (id.as_str(), "f"));
     assert_ne!(parsed[0].id, parsed[1].id);
 }
@@ -218,7 +218,7 @@ fn what_was_cut_off_comes_at_the_end() {
         &[(0, "a", "add", "{\"x\": 1}"), (2, "b", "sub", "{\"y\": \"so m")],
     );
     let (_, end) = run(&[pieces(json!([first(0, "b", "sub", "{\"y\": \"so m")])), stop("length")]);
-    let history = OpenAiChat.assistant_messages(&end.response).unwrap();
+    let history = OpenAiChat.assistant_messages(&end.body).unwrap();
     assert_eq!(
         history[0]["tool_calls"][0]["function"]["arguments"],
         r#"{"invalid_arguments":"{\"y\": \"so m"}"#
@@ -250,7 +250,7 @@ fn what_the_server_wants_back_is_kept() {
     let signed = json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"},
         "extra_content": {"google": {"thought_signature": "sig"}}});
     let (_, end) = run(&[pieces(json!([signed])), stop("stop")]);
-    let parsed = OpenAiChat.parse_calls(&end.response).unwrap();
+    let parsed = OpenAiChat.parse_calls(&end.body).unwrap();
     assert_eq!(
         parsed[0].extras.get("openai_chat", "extra_content").unwrap()["google"]["thought_signature"],
         "sig"
@@ -274,7 +274,7 @@ fn the_older_function_call() {
         delta(json!({"function_call": {"arguments": "{\"x\": 1}"}})),
         stop("function_call"),
     ]);
-    let parsed = OpenAiChat.parse_calls(&end.response).unwrap();
+    let parsed = OpenAiChat.parse_calls(&end.body).unwrap();
     assert_eq!((parsed[0].name.as_str(), parsed[0].arguments.as_str()), ("add", "{\"x\": 1}"));
     let call = first(0, "a", "add", "{}");
     check(
@@ -315,7 +315,7 @@ fn the_response_is_as_if_it_had_come_whole() {
         ]
     );
     assert_eq!(
-        end.response,
+        end.body,
         json!({"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m",
         "usage": {"total_tokens": 3}, "choices": [{
             "index": 0,
@@ -337,7 +337,7 @@ fn several_choices() {
     assert!(!events.concat().contains(&StreamEvent::Text("b".to_owned())));
     let ids: Vec<String> = calls(&end.events).iter().map(|call| call.id.to_string()).collect();
     assert_eq!(ids, ["a", "b"]);
-    assert_eq!(end.response["choices"][1]["message"]["content"], "b");
+    assert_eq!(end.body["choices"][1]["message"]["content"], "b");
 }
 
 #[test]
@@ -369,5 +369,5 @@ fn errors_have_the_words_of_the_service() {
 fn a_stream_of_nothing_is_no_answer() {
     let end = OpenAiChat.accumulator().finish();
     assert!(end.events.is_empty());
-    assert_eq!(OpenAiChat.parse_calls(&end.response).unwrap_err().expected(), "a message of the model");
+    assert_eq!(OpenAiChat.parse_calls(&end.body).unwrap_err().expected(), "a message of the model");
 }

@@ -7,7 +7,7 @@ use toolkit_schema::SchemaDialect;
 
 fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
     let names = WireNames::new(NAMES, [definition.name.as_str()]);
-    encode_definition(
+    OpenAiResponses.encode_definition(
         definition,
         &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi },
     )
@@ -30,7 +30,7 @@ fn weather() -> Value {
 /// The tool is read, and written as it was, without a loss.
 #[track_caller]
 fn check(tool: &Value) {
-    let parsed = parse_definitions(tool).unwrap();
+    let parsed = OpenAiResponses.parse_definitions(tool).unwrap();
     let strict = tool["strict"] == true;
     let encoded: Vec<EncodedDefinition> =
         parsed.iter().map(|definition| encode(definition, strict)).collect();
@@ -40,10 +40,11 @@ fn check(tool: &Value) {
 
 #[track_caller]
 fn check_names(payload: &Value, names: &[&str], hosted: &[&str]) {
-    let parsed = parse_definitions(payload).unwrap();
+    let parsed = OpenAiResponses.parse_definitions(payload).unwrap();
     let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
     assert_eq!(parsed, names);
-    let kinds: Vec<Value> = hosted_tools(payload).unwrap().iter().map(|tool| tool["type"].clone()).collect();
+    let kinds: Vec<Value> =
+        OpenAiResponses.hosted_tools(payload).unwrap().iter().map(|tool| tool["type"].clone()).collect();
     assert_eq!(kinds, hosted);
 }
 
@@ -55,7 +56,7 @@ fn check_losses(definition: &ToolDefinition, paths: &[&str]) {
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    let error = parse_definitions(payload).unwrap_err();
+    let error = OpenAiResponses.parse_definitions(payload).unwrap_err();
     assert_eq!((error.path(), error.expected()), (path, expected));
 }
 
@@ -87,7 +88,7 @@ fn what_chat_completions_nests_is_read() {
         {"type": "custom", "custom": {"name": "q", "format": {"type": "text"}}},
     ]);
     check_names(&nested, &["now", "untyped", "p", "q"], &[]);
-    let parsed = parse_definitions(&nested).unwrap();
+    let parsed = OpenAiResponses.parse_definitions(&nested).unwrap();
     assert_eq!((parsed[0].description.as_str(), parsed[0].metadata.strict), ("d", Some(true)));
     assert_eq!(parsed[2].kind, ToolKind::Custom(TextFormat::Lark("start: x".to_owned())));
     assert_eq!(parsed[3].kind, ToolKind::Custom(TextFormat::Text));
@@ -101,7 +102,7 @@ fn tools_of_a_namespace_remember_it() {
         {"type": "namespace", "name": "empty", "tools": []},
     ]);
     check_names(&payload, &["get_weather", "p"], &[]);
-    let parsed = parse_definitions(&payload).unwrap();
+    let parsed = OpenAiResponses.parse_definitions(&payload).unwrap();
     assert!(parsed.iter().all(|definition| definition.metadata.meta["namespace"] == "crm"));
 }
 
@@ -121,7 +122,7 @@ fn a_list_a_tool_or_a_request() {
     check_names(&json!({"tools": null}), &[], &[]);
     check_names(&json!([]), &[], &[]);
     check_names(&json!({"name": "untyped"}), &["untyped"], &[]);
-    assert_eq!(hosted_tools(&json!([search, weather()])).unwrap(), [search]);
+    assert_eq!(OpenAiResponses.hosted_tools(&json!([search, weather()])).unwrap(), [search]);
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn missing_fields_are_those_of_a_plain_tool() {
         json!({"type": "function", "name": "now"}),
         json!({"type": "function", "name": "now", "parameters": null, "strict": null, "allowed_callers": null}),
     ] {
-        let parsed = parse_definitions(&tool).unwrap().remove(0);
+        let parsed = OpenAiResponses.parse_definitions(&tool).unwrap().remove(0);
         assert_eq!(parsed.parameters, json!({"type": "object", "properties": {}}));
         assert_eq!(
             (parsed.metadata.strict, parsed.metadata.defer, parsed.output_schema()),

@@ -1,14 +1,15 @@
-//! One item of a streamed response while it grows.
+//! One item of a streamed response.
 
-use super::super::call::{CUSTOM, FUNCTION, WireCall};
-use super::super::response::{Fields, kind};
-use super::call_of;
-use crate::stream::StreamEvent;
+use crate::call::{self as shared, Fields, WireCall, is_blank};
+use crate::openai_responses::call::{self, CUSTOM, FUNCTION, kind};
+use crate::stream::assembler::StreamPart;
+use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-/// What a fragment is a fragment of; the number is the place among those of its kind.
+/// The part of an item that a fragment belongs to, with its place among those of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Arguments,
@@ -31,7 +32,7 @@ impl Part {
     }
 }
 
-/// What an item is known by.
+/// The ids and the place by which an item is known.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     pub(super) item: Option<String>,
@@ -91,25 +92,30 @@ impl Key {
     }
 }
 
+/// An item, as far as it has come.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) key: Key,
-    /// The place in the last response.
-    pub(super) position: Option<usize>,
-    /// The item as last told; `None` while only fragments tell of it.
+    /// The place among the items; that of the last response once that is known.
+    pub(super) position: u64,
+    /// Whether the last response lists the item.
+    pub(super) is_listed: bool,
+    /// The item of the last event that had it; `None` while only fragments came.
     item: Option<Value>,
     parts: BTreeMap<Part, String>,
     is_done: bool,
-    is_announced: bool,
-    told: Option<ToolCall>,
 }
 
 impl Slot {
+    pub(super) fn at(position: usize) -> Self {
+        Self { position: position as u64, ..Self::default() }
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Whether an item was told, and not only fragments of it.
+    /// Returns whether an item came, and not only fragments of it.
     pub(super) fn is_known(&self) -> bool {
         self.item.is_some()
     }
@@ -118,7 +124,7 @@ impl Slot {
         self.parts.entry(part).or_default().push_str(text);
     }
 
-    /// Sets the whole of what fragments may have told already; whether none had.
+    /// Sets the whole text of a part; returns whether no fragments of it came before.
     pub(super) fn set(&mut self, part: Part, text: &str) -> bool {
         let known = self.parts.entry(part).or_default();
         let is_new = known.is_empty();
@@ -126,14 +132,14 @@ impl Slot {
         is_new
     }
 
-    /// Whether a call was told, and `item` is another that is not known to be the same.
-    pub(super) fn told_another(&self, key: &Key, item: &Fields) -> bool {
+    /// Returns whether `item` is a call other than that of this slot.
+    pub(super) fn is_another(&self, key: &Key, item: &Fields) -> bool {
         let is_same_item = key.item.is_some() && key.item == self.key.item;
         let is_same = |name: &str| {
-            let told = self.item.as_ref().and_then(|told| told.get(name));
-            item.get(name).is_none_or(|value| Some(value) == told)
+            let known = self.item.as_ref().and_then(|known| known.get(name));
+            item.get(name).is_none_or(|value| Some(value) == known)
         };
-        self.told.is_some() && !is_same_item && !["name", "arguments", "input"].into_iter().all(is_same)
+        !is_same_item && !["name", "arguments", "input"].into_iter().all(is_same)
     }
 
     pub(super) fn begin(&mut self, item: &Fields) {
@@ -142,8 +148,8 @@ impl Slot {
         }
     }
 
-    /// The texts of an item that is told whole and of which no fragments came before.
-    pub(super) fn unheard(&self, item: &Fields) -> Vec<StreamEvent> {
+    /// The texts of an item that comes whole, without fragments before it.
+    pub(super) fn texts(&self, item: &Fields) -> Vec<StreamEvent> {
         if self.is_done || !self.parts.is_empty() {
             return Vec::new();
         }
@@ -158,9 +164,8 @@ impl Slot {
         texts.collect()
     }
 
-    /// Takes the item as it is in the end. What was told of a call stays, and so does its item if the
-    /// later one is another call.
-    pub(super) fn complete(&mut self, item: &Fields) {
+    /// Takes the final item. A call that was yielded stays, and so does its item if the later one is another.
+    pub(super) fn complete(&mut self, item: &Fields, is_yielded: bool) {
         let mut whole = self.item.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
         for (name, value) in item {
             if !value.is_null() || !whole.contains_key(name) {
@@ -172,20 +177,20 @@ impl Slot {
         }
         self.fill(&mut whole, true);
         let whole = Value::Object(whole);
-        if self.told.is_none() || self.told == call_of(&whole) {
+        if !is_yielded || self.to_call() == call_of(&whole) {
             self.item = Some(whole);
         }
         self.is_done = true;
     }
 
-    /// Ends an item whose end was not told, with this status.
+    /// Ends an item whose end did not come, with this status.
     pub(super) fn close(&mut self, status: &str) {
         if self.is_done {
             return;
         }
         let mut item = match self.item.take() {
             Some(Value::Object(item)) => item,
-            _ => self.only_heard_of(),
+            _ => self.known_by_key(),
         };
         self.fill(&mut item, false);
         if matches!(kind(&item), Some(FUNCTION | "message")) {
@@ -195,33 +200,13 @@ impl Slot {
         self.is_done = true;
     }
 
-    /// Whether it is a call that has ended, was not told, and has no arguments.
-    pub(super) fn is_blank_call(&self) -> bool {
-        let call = self.item.as_ref().filter(|_| self.is_done && self.told.is_none()).and_then(WireCall::of);
-        call.is_some_and(WireCall::is_blank)
-    }
-
-    /// Takes note that the model was stopped here, if this is a call without arguments.
-    pub(super) fn cut(&mut self) {
-        if self.is_blank_call()
-            && let Some(Value::Object(item)) = &mut self.item
-        {
-            item.insert("status".to_owned(), "incomplete".into());
+    fn set_field(&mut self, field: &str, value: &str) {
+        if let Some(Value::Object(item)) = &mut self.item {
+            item.insert(field.to_owned(), value.into());
         }
     }
 
-    /// Writes no arguments as the service does: blank ones look as if the model had been stopped before them.
-    fn insist(&mut self) {
-        let is_cut = |item: &Fields| item.get("status").is_some_and(|status| status == "incomplete");
-        if self.is_blank_call()
-            && let Some(Value::Object(item)) = &mut self.item
-            && !is_cut(item)
-        {
-            item.insert("arguments".to_owned(), "{}".into());
-        }
-    }
-
-    fn only_heard_of(&self) -> Fields {
+    fn known_by_key(&self) -> Fields {
         let mut item = Fields::new();
         let mut put = |name: &str, value: Option<&String>| {
             value.map(|value| item.insert(name.to_owned(), value.as_str().into()));
@@ -232,9 +217,9 @@ impl Slot {
         item
     }
 
-    /// Puts the fragments into the fields that the item itself says nothing in. `is_told` is whether the
-    /// item is as the service told it in the end.
-    fn fill(&self, item: &mut Fields, is_told: bool) {
+    /// Puts the fragments into the fields that the item leaves empty. `is_final` says whether the item is the
+    /// service's own last word.
+    fn fill(&self, item: &mut Fields, is_final: bool) {
         let part = |part| self.parts.get(&part).map(|text| Value::from(text.as_str()));
         match kind(item) {
             Some(FUNCTION) => put(item, "arguments", part(Part::Arguments)),
@@ -244,7 +229,7 @@ impl Slot {
                 put(item, "content", self.blocks("content"));
             }
             // The model's reasoning that the service shows need not be what it wants back.
-            Some("reasoning") if !is_told => {
+            Some("reasoning") if !is_final => {
                 put(item, "summary", self.blocks("summary"));
                 put(item, "content", self.blocks("reasoning"));
             }
@@ -276,44 +261,74 @@ impl Slot {
         (!blocks.is_empty()).then(|| blocks.into())
     }
 
-    /// The id and the name of a call that was not announced yet and is named. Until the call is
-    /// complete, only a `call_id` is its id for sure.
-    pub(super) fn announcement(&mut self) -> Option<(String, String)> {
-        let item = self.item.as_ref().filter(|_| !self.is_announced)?;
-        let call = WireCall::of(item)?;
-        let id = if self.is_done { call.id()?.into_owned() } else { text(item.as_object()?, "call_id")? };
-        if call.name().is_empty() && !self.is_done {
-            return None;
-        }
-        self.is_announced = true;
-        Some((id, call.name().to_owned()))
+    /// Returns whether the call's id and name will not change. Until the call is complete, only a `call_id` is its
+    /// id for sure.
+    pub(super) fn can_be_announced(&self) -> bool {
+        self.call().is_some_and(|call| self.is_done || self.given_id().is_some() && !call.name.is_empty())
     }
 
-    /// Whether the item is a complete call without any id.
-    pub(super) fn needs_id(&self) -> bool {
-        let call = self.item.as_ref().filter(|_| self.is_done).and_then(WireCall::of);
-        call.is_some_and(|call| call.id().is_none())
-    }
-
-    pub(super) fn set_id(&mut self, id: &str) {
-        if let Some(Value::Object(item)) = &mut self.item {
-            item.insert("call_id".to_owned(), id.into());
-        }
-    }
-
-    /// The call, once, when it is complete.
-    pub(super) fn tell(&mut self) -> Option<ToolCall> {
-        if !self.is_done || self.told.is_some() {
-            return None;
-        }
-        self.insist();
-        self.told = self.item.as_ref().and_then(call_of);
-        self.told.clone()
+    fn call(&self) -> Option<WireCall<'_>> {
+        call::read(self.item.as_ref()?, false)
     }
 
     pub(super) fn into_item(self) -> Value {
         self.item.unwrap_or_default()
     }
+}
+
+impl StreamPart for Slot {
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn given_id(&self) -> Option<Cow<'_, str>> {
+        match self.is_done {
+            true => self.call()?.id,
+            false => shared::id(self.item.as_ref()?.get("call_id")),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.item.as_ref().map(|item| shared::text(item, "name")).unwrap_or_default()
+    }
+
+    fn set_id(&mut self, id: &str) {
+        if self.call().is_some_and(|call| call.id.is_none()) {
+            self.set_field("call_id", id);
+        }
+    }
+
+    fn is_call(&self) -> bool {
+        self.is_done && self.call().is_some()
+    }
+
+    fn is_blank_call(&self) -> bool {
+        let call = self.call().filter(|call| self.is_done && !call::is_custom(&call.extras));
+        call.is_some_and(|call| is_blank(call.json.get("arguments")))
+    }
+
+    fn set_arguments(&mut self, text: &str) {
+        self.set_field("arguments", text);
+    }
+
+    /// Writes no arguments as the service does: blank ones look as if the model had been stopped before them.
+    fn seal(&mut self) {
+        let is_cut = self.item.as_ref().is_some_and(|item| shared::text(item, "status") == "incomplete");
+        if self.is_blank_call() && !is_cut {
+            self.set_field("arguments", "{}");
+        }
+    }
+
+    fn to_call(&self) -> Option<ToolCall> {
+        call_of(self.item.as_ref()?)
+    }
+}
+
+/// The call that an item is, with its own id.
+fn call_of(item: &Value) -> Option<ToolCall> {
+    let call = call::read(item, false)?;
+    let id = call.id.as_deref()?.into();
+    Some(call.into_call(id))
 }
 
 /// Whether both are known and not the same.

@@ -205,7 +205,7 @@ proptest! {
         let end = stream.finish();
         let brought = brought.into_iter().flatten().flatten().chain(end.events);
         let mut yielded: Vec<ToolCall> = brought.filter_map(into_call).collect();
-        let mut whole = OpenAiResponses.parse_calls(&end.response).unwrap_or_default();
+        let mut whole = OpenAiResponses.parse_calls(&end.body).unwrap_or_default();
         for calls in [&mut yielded, &mut whole] {
             calls.sort_by_key(|call| format!("{call:?}"));
         }
@@ -270,11 +270,11 @@ proptest! {
         let whole = OpenAiResponses.parse_calls(&response).unwrap();
         yielded.sort_by_key(|call| whole.iter().position(|other| other.id == call.id));
         prop_assert_eq!(&yielded, &whole);
-        prop_assert_eq!(OpenAiResponses.parse_calls(&end.response).unwrap(), whole);
+        prop_assert_eq!(OpenAiResponses.parse_calls(&end.body).unwrap(), whole);
         if habits.2 {
-            prop_assert_eq!(end.response, response);
+            prop_assert_eq!(end.body, response);
         } else if habits.1 {
-            prop_assert_eq!(&end.response["output"], &response["output"]);
+            prop_assert_eq!(&end.body["output"], &response["output"]);
         }
     }
 }

@@ -27,7 +27,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
 fn check(events: &[Value], expected: &[(&str, &str, &str)]) -> Value {
     let (brought, end) = run(events);
     let mut yielded = calls(brought.iter().chain(&end.events));
-    let mut in_response = OpenAiResponses.parse_calls(&end.response).unwrap();
+    let mut in_response = OpenAiResponses.parse_calls(&end.body).unwrap();
     let parts: Vec<_> = in_response
         .iter()
         .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
@@ -36,7 +36,7 @@ fn check(events: &[Value], expected: &[(&str, &str, &str)]) -> Value {
     yielded.sort_by(|a, b| a.id.cmp(&b.id));
     in_response.sort_by(|a, b| a.id.cmp(&b.id));
     assert_eq!(yielded, in_response);
-    end.response
+    end.body
 }
 
 fn added(index: u64, item: &Value) -> Value {
@@ -79,7 +79,7 @@ fn a_call_is_yielded_when_its_item_is_done() {
     assert_eq!(stream.push(&done(0, &add)).unwrap(), [StreamEvent::Call(whole)]);
     assert_eq!(stream.push(&completed(body(json!([add])))).unwrap(), []);
     let end = stream.finish();
-    assert_eq!((end.events, end.response), (Vec::new(), body(json!([add]))));
+    assert_eq!((end.events, end.body), (Vec::new(), body(json!([add]))));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn calls_without_an_id_get_one() {
     let yielded = calls(&brought);
     assert_eq!(yielded.len(), 2);
     assert_ne!(yielded[0].id, yielded[1].id);
-    assert_eq!(OpenAiResponses.parse_calls(&end.response).unwrap(), yielded);
+    assert_eq!(OpenAiResponses.parse_calls(&end.body).unwrap(), yielded);
     assert_eq!(run(&events).0, brought);
 }
 
@@ -270,9 +270,9 @@ fn text_and_reasoning_are_told_as_they_come() {
     let text = |text: &str| StreamEvent::Text(text.to_owned());
     let reasoning = |text: &str| StreamEvent::Reasoning(text.to_owned());
     assert_eq!(brought, [reasoning("hm"), reasoning("m"), text("Let "), text("me"), text("No.")]);
-    assert_eq!(end.response["output"][0]["summary"][0]["text"], "hmm");
+    assert_eq!(end.body["output"][0]["summary"][0]["text"], "hmm");
     assert_eq!(
-        end.response["output"][1]["content"],
+        end.body["output"][1]["content"],
         json!([
             {"type": "output_text", "text": "Let me", "annotations": []},
             {"type": "refusal", "refusal": "No."},
@@ -339,18 +339,18 @@ fn an_error_is_told_and_loses_no_call() {
         let failure = stream.push(&json!([done(0, &add), event])).unwrap_err();
         assert_eq!((failure.path(), failure.expected()), (path, text));
         let end = stream.finish();
-        assert_eq!(calls(&end.events), OpenAiResponses.parse_calls(&end.response).unwrap());
+        assert_eq!(calls(&end.events), OpenAiResponses.parse_calls(&end.body).unwrap());
         assert_eq!(calls(&end.events).len(), 1);
     }
     let mut stream = OpenAiResponses.accumulator();
     stream.push(&json!({"type": "error", "message": "Overloaded"})).unwrap_err();
-    let refused = OpenAiResponses.parse_calls(&stream.finish().response).unwrap_err();
+    let refused = OpenAiResponses.parse_calls(&stream.finish().body).unwrap_err();
     assert!(refused.to_string().contains("Overloaded"));
     let (_, end) = run(&[
         json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}),
         json!({"type": "response.incomplete"}),
     ]);
-    assert_eq!(end.response["status"], "incomplete");
+    assert_eq!(end.body["status"], "incomplete");
 }
 
 /// No arguments would run the tool with others than the model was about to write.

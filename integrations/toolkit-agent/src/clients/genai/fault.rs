@@ -1,4 +1,4 @@
-//! What went wrong in `genai`, as a model's error.
+//! Errors of `genai` as errors of a model.
 
 use crate::clients::fault;
 use crate::model::{ModelError, ModelErrorKind};
@@ -12,7 +12,7 @@ pub(super) fn of_genai(error: Error) -> ModelError {
         }
         Error::HttpError { status, headers, body, .. } => fault::of_status(status, &headers, body.as_bytes()),
         Error::WebStream { error, .. } => of_stream(error),
-        // What a provider reports in the middle of a stream is most often its own failure, and passes.
+        // An error in the middle of a stream is most often the provider's own, and passes.
         Error::ChatResponse { body, .. } => {
             let said = body.get("message").and_then(|text| text.as_str());
             let text = said.map_or_else(|| body.to_string(), str::to_owned);

@@ -1,4 +1,4 @@
-//! An answer of `genai`.
+//! Responses of `genai`.
 
 use super::request::{names, native_format, sendable};
 use crate::message::{AssistantMessage, NativeMessages};
@@ -8,7 +8,7 @@ use genai::chat::{self, ChatMessage, ChatResponse, ContentPart, MessageContent, 
 use serde_json::Value;
 use toolkit_core::ToolCall;
 
-/// What the model has said, and all around it.
+/// A response of `genai`, whole or streamed.
 struct Said {
     content: MessageContent,
     reasoning: Option<String>,
@@ -16,7 +16,7 @@ struct Said {
     usage: chat::Usage,
 }
 
-/// An answer that came whole.
+/// Reads a whole response.
 pub(super) fn whole(
     answer: ChatResponse,
     request: &ModelRequest,
@@ -26,13 +26,13 @@ pub(super) fn whole(
     Said { content, reasoning: reasoning_content, stop: stop_reason, usage }.read(request, adapter)
 }
 
-/// An answer that came in pieces.
+/// Reads a streamed response.
 pub(super) fn streamed(
     end: StreamEnd,
     request: &ModelRequest,
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
-    // Every provider says why its model stopped.
+    // Every provider gives a finish reason.
     let Some(stop) = end.captured_stop_reason else { return Err(super::cut()) };
     let said = Said {
         content: end.captured_content.unwrap_or_default(),
@@ -69,7 +69,7 @@ impl Said {
     }
 }
 
-/// The text of the arguments: that which the model wrote, if it was not JSON.
+/// Returns the text of the arguments.
 fn arguments(arguments: &Value) -> String {
     match arguments {
         Value::String(text) => text.clone(),
@@ -77,7 +77,7 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// The message with all that the provider wants back.
+/// Returns the message with everything that the provider wants back.
 fn native(
     content: MessageContent,
     reasoning: Option<String>,
@@ -113,10 +113,7 @@ fn usage_of(usage: &chat::Usage) -> Usage {
         |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or_default();
     let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
     let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
-    Usage {
-        input_tokens: count(usage.prompt_tokens),
-        output_tokens: count(usage.completion_tokens),
-        cached_input_tokens: count(cached),
-        reasoning_tokens: count(reasoning),
-    }
+    Usage::new(count(usage.prompt_tokens), count(usage.completion_tokens))
+        .with_cached_input(count(cached))
+        .with_reasoning(count(reasoning))
 }

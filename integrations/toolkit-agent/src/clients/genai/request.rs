@@ -20,7 +20,7 @@ const NAMES: ApiFormat = ApiFormat::OpenAiChat;
 /// The schemas as they are; `genai` fits them to its providers itself.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// What messages of a provider are called when they are kept.
+/// Returns the format name under which a provider's native messages are kept.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }
@@ -70,7 +70,7 @@ fn binary(media: &Media) -> Option<Binary> {
     }
 }
 
-/// What the model said: as it came if the same provider gets it back.
+/// Encodes a message of the model, as it came if the same provider gets it back.
 fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
     let native = said.native.as_ref().filter(|native| native.format == native_format(adapter));
     let stored = native.and_then(|native| native.messages.first());

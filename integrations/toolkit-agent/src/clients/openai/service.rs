@@ -1,4 +1,4 @@
-//! What carries the requests of `async-openai`: once, within limits, and with the reason of every failure kept.
+//! The service below `async-openai`: it sends once, within limits, and keeps the reason of every failure.
 //!
 //! The client itself would try again on its own, read bodies of any length, and lose `Retry-After`, the status of
 //! failures that are not JSON, and what breaks a stream.
@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
-/// What was seen of a response below the client.
+/// The observations of a response below the client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watch(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// What broke the response.
+    /// The error that broke the response.
     fault: Option<ModelError>,
     /// Whether the last byte came.
     ended: bool,
@@ -52,7 +52,7 @@ impl Watch {
     }
 }
 
-/// What carries the requests of `async-openai`.
+/// The service below `async-openai`.
 #[derive(Clone)]
 pub(super) struct HttpService {
     http: Http,

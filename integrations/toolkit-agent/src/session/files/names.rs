@@ -1,44 +1,44 @@
-//! Ids as names of files.
+//! File names for ids.
 
 use std::path::{Path, PathBuf};
 
-/// The longest part of a path. Systems allow 255 bytes; some encrypted ones less.
-const LONGEST: usize = 120;
+/// The maximum length of a path component. File systems allow 255 bytes, some encrypted ones less.
+const MAX_COMPONENT: usize = 120;
 
-/// Ends the name of a folder that holds the rest of a name; no name has it otherwise.
-const MORE: char = '+';
+/// Ends the name of a folder for the rest of a long name; escaped names never contain it.
+const CONTINUED: char = '+';
 
-/// What some systems take for a device, in a name without its ending.
+/// Names of devices on some systems, with any extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// The path of what has this id. Two ids have never the same, on systems that know no capital letters neither.
+/// Returns the path for an id. Paths of different ids differ, on case-insensitive systems too.
 pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     let name = escape(id);
     let mut path = folder.to_owned();
     let mut rest = name.as_str();
-    // All of it is ASCII.
-    while rest.len() > LONGEST {
-        let (part, more) = rest.split_at(LONGEST);
-        path.push(format!("{part}{MORE}"));
+    // Escaped names are ASCII.
+    while rest.len() > MAX_COMPONENT {
+        let (part, more) = rest.split_at(MAX_COMPONENT);
+        path.push(format!("{part}{CONTINUED}"));
         rest = more;
     }
     path.push(format!("{rest}{ending}"));
     path
 }
 
-/// The id of which this is the path, if it is one.
+/// Returns the id for a path, if it is the path of one.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
     while let Some(part) = parts.next() {
         let part = part.to_str()?;
         let is_last = parts.peek().is_none();
-        name.push_str(if is_last { part.strip_suffix(".json")? } else { part.strip_suffix(MORE)? });
+        name.push_str(if is_last { part.strip_suffix(".json")? } else { part.strip_suffix(CONTINUED)? });
     }
     unescape(&name)
 }
 
-/// Small letters, digits, `-` and `_` stay; each other byte becomes `%` and two digits.
+/// Replaces each byte except lower-case letters, digits, `-` and `_` by `%` and two digits.
 fn escape(id: &str) -> String {
     let is_device = DEVICES.iter().any(|device| id.starts_with(device));
     let mut name = String::with_capacity(id.len());
@@ -69,7 +69,7 @@ fn unescape(name: &str) -> Option<String> {
         });
     }
     let id = String::from_utf8(bytes).ok()?;
-    // A file that somebody else has put there may have a name that no id gets.
+    // A foreign file may have a name that no id has.
     (escape(&id) == name).then_some(id)
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_have_paths_of_their_own() {
+    fn different_ids_have_different_paths() {
         let long = "x".repeat(1_000);
         let ids = [
             "",
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_no_conversations() {
+    fn foreign_files_are_ignored() {
         for name in [".tmpAbc", "Readme.md", "A.json", "%zz.json", "%61.json", "a%.json"] {
             assert_eq!(id_of(Path::new("/f"), &Path::new("/f").join(name)), None, "{name}");
         }

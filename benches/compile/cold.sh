@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# What a cold `cargo build` costs: a program with one tool, a library that needs only the core, and 200 tools.
+# Everything is compiled, dependencies included, without optimisation and with debug information, on two cores.
+#
+#     benches/compile/cold.sh                 this checkout
+#     benches/compile/cold.sh ../old          this one and another in turn, program by program
+#
+# Prints `program checkout wall user system` for each build, and the medians of user and system together. ROUNDS (3) is
+# how often each is built. On a machine with other work only the CPU seconds mean something.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+rounds=${ROUNDS:-3}
+work=$PWD/target/cold
+generate=$PWD/benches/compile/generate.awk
+declare -A checkouts=([here]=$PWD)
+sides=here
+if [ $# -gt 0 ]; then
+    checkouts[other]=$(cd "$1" && pwd)
+    sides="other here"
+fi
+programs="one integration many"
+
+export CARGO_INCREMENTAL=0 CARGO_TERM_COLOR=never
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG
+
+# write SIDE PROGRAM: a package of its own, with the versions that the checkout is locked to.
+write() {
+    local from=${checkouts[$1]} folder=$work/$1/$2
+    mkdir -p "$folder/src"
+    cp "$from/Cargo.lock" "$folder/Cargo.lock"
+    {
+        printf '[package]\nname = "%s"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n' "$2"
+        case $2 in
+        integration) echo "toolkit-core = { path = \"$from/toolkit-core\" }" ;;
+        *) echo "toolkit-ai = { path = \"$from\" }" ;;
+        esac
+        if [ "$2" = many ]; then
+            printf 'serde = { version = "1", features = ["derive"] }\nserde_json = "1"\nschemars = "1"\n'
+        fi
+    } >"$folder/Cargo.toml"
+    case $2 in
+    one)
+        {
+            printf 'use toolkit::prelude::*;\n\n/// Add two integers.\n///\n/// :param a: The first number\n'
+            printf '/// :param b: The second number\n#[tool]\nfn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n'
+            printf 'fn main() {\n    println!("{}", ToolRegistry::from_tools(tools![add]).unwrap().len());\n}\n'
+        } >"$folder/src/main.rs"
+        ;;
+    integration)
+        echo 'pub fn registry() -> toolkit_core::ToolRegistry { toolkit_core::ToolRegistry::new() }' >"$folder/src/lib.rs"
+        ;;
+    many) awk -v kind=ours -v count=200 -f "$generate" >"$folder/src/main.rs" ;;
+    esac
+}
+
+build() {
+    rm -rf "$work/build"
+    (cd "$work/$1/$2" && CARGO_TARGET_DIR=$work/build cargo build --quiet --offline -j 2 >"$work/log" 2>&1) ||
+        { cat "$work/log" >&2; return 1; }
+}
+
+for side in $sides; do
+    for program in $programs; do
+        write "$side" "$program"
+        host=$(rustc -vV | sed -n 's/^host: //p')
+        (cd "$work/$side/$program" && cargo fetch --quiet --target "$host")
+    done
+done
+TIMEFORMAT='%R %U %S'
+for ((round = 0; round < rounds; round++)); do
+    for program in $programs; do
+        for side in $sides; do
+            echo "$program $side $({ time build "$side" "$program"; } 2>&1)"
+        done
+    done
+done | tee "$work/lines"
+echo
+sort -k1,2 <(awk '{ print $1, $2, $4 + $5 }' "$work/lines") | awk '
+    { key = $1 " " $2; list[key, ++n[key]] = $3 }
+    END {
+        for (key in n) {
+            for (i = 2; i <= n[key]; i++)
+                for (j = i; j > 1 && list[key, j] < list[key, j - 1]; j--) {
+                    kept = list[key, j]; list[key, j] = list[key, j - 1]; list[key, j - 1] = kept
+                }
+            printf "%s: %.1f CPU-s\n", key, list[key, int((n[key] + 1) / 2)]
+        }
+    }' | sort

@@ -1,0 +1,227 @@
+//! An agent with a model: its turns until the answer.
+
+use super::callbacks::ModelCallbacks;
+use super::calls::{TurnCalls, without};
+use super::failures::Failures;
+use super::history;
+use super::tools::Tools;
+use crate::agent::{Agent, AgentOutput, Run, RunAgent};
+use crate::conversation::{Conversation, Owner};
+use crate::error::AgentError;
+use crate::event::RunEvent;
+use crate::limits::Limits;
+use crate::message::Message;
+use crate::model::{ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
+use std::ops::ControlFlow;
+use toolkit_core::context::ToolActions;
+use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
+
+/// Prompts an agent after its own message: providers expect another author.
+const CONTINUE: &str = "Go on.";
+
+/// The facts available to [`instructions_with`](crate::AgentBuilder::instructions_with).
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct InstructionsContext<'a> {
+    /// The name of the agent.
+    pub agent: &'a str,
+    /// The session of the conversation.
+    pub session: &'a Session,
+}
+
+pub(super) type MakeInstructions = dyn Fn(&InstructionsContext<'_>) -> String + Send + Sync;
+
+/// An agent with a model.
+pub(super) struct LlmAgent {
+    pub(super) settings: Settings,
+    pub(super) tools: Tools,
+}
+
+/// All of an agent but its tools.
+pub(super) struct Settings {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) model: SharedModel,
+    pub(super) instructions: Box<MakeInstructions>,
+    pub(super) callbacks: ModelCallbacks,
+    pub(super) sub_agents: Vec<Agent>,
+    pub(super) tool_config: ToolConfig,
+    pub(super) options: ModelOptions,
+    pub(super) limits: Limits,
+    pub(super) retry: ModelRetry,
+    pub(super) price: Price,
+    pub(super) output_key: Option<String>,
+    pub(super) history_limit: Option<usize>,
+    pub(super) streaming: bool,
+}
+
+impl RunAgent for LlmAgent {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn description(&self) -> &str {
+        &self.settings.description
+    }
+
+    fn sub_agents(&self) -> &[Agent] {
+        &self.settings.sub_agents
+    }
+
+    fn limits(&self) -> Limits {
+        self.settings.limits.clone()
+    }
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
+        let outcome = self.turns(conversation, run).await;
+        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned() });
+        match outcome? {
+            Outcome::Answer(output) => Ok(output),
+            Outcome::Transfer(to) => {
+                let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
+                let found = below.or_else(|| run.root().find(&to));
+                let agent = found.ok_or_else(|| AgentError::UnknownAgent(to.clone()))?;
+                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to });
+                agent.join_run(conversation, run).await
+            }
+        }
+    }
+}
+
+/// The outcome of all turns.
+enum Outcome {
+    Answer(AgentOutput),
+    /// The agent of this name takes over.
+    Transfer(String),
+}
+
+impl LlmAgent {
+    /// Calls the model and its tools until a turn has no calls.
+    async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
+        let mut failures = Failures::new(run.budget().limits().max_repeated_failures);
+        let mut escalate = false;
+        loop {
+            run.check_cancelled()?;
+            run.budget().take_model_call()?;
+            let dispatcher = self.dispatcher(conversation, run)?;
+            let mut calls = TurnCalls::new(&dispatcher, run, self.name(), &mut failures);
+            let response = match self.answer(conversation, run, &dispatcher, &mut calls).await {
+                Ok(response) => response,
+                Err(error) => {
+                    calls.stop(conversation).await;
+                    return Err(error);
+                }
+            };
+            let results = self.end_turn(conversation, run, &response, calls).await?;
+            let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
+                ToolResult::merged_actions(&results);
+            escalate |= now;
+            let is_answer = skip_summarization || results.is_empty();
+            if transfer_to_agent.is_some() || !is_answer {
+                run.save(conversation).await?;
+            }
+            if let Some(to) = transfer_to_agent {
+                return Ok(Outcome::Transfer(to));
+            }
+            if is_answer {
+                let text = match results.is_empty() {
+                    true => response.message.text,
+                    false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+                };
+                if let Some(key) = &self.settings.output_key {
+                    conversation.session().apply(&[(key.clone(), Some(text.as_str().into()))].into());
+                }
+                let agent = self.name().to_owned();
+                return Ok(Outcome::Answer(AgentOutput { text, agent, finish: response.finish, escalate }));
+            }
+        }
+    }
+
+    /// Returns a dispatcher with the current tools and the context of their calls.
+    fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
+        let context = run
+            .context()
+            .clone()
+            .with_agent_name(self.name())
+            .with_session(conversation.session())
+            .with_extension(Owner(conversation.user_id().to_owned()))
+            .with_extension(run.clone());
+        let dispatcher = self.tools.current()?.with_run(context);
+        if !run.has_listener() {
+            return Ok(dispatcher);
+        }
+        let (run, agent) = (run.clone(), self.name().to_owned());
+        Ok(dispatcher.with_listener(move |event| {
+            run.emit(|| RunEvent::Tool { agent: agent.clone(), event: Box::new(event.clone()) });
+        }))
+    }
+
+    fn request(&self, conversation: &Conversation, run: &Run, dispatcher: &Dispatcher) -> ModelRequest {
+        let settings = &self.settings;
+        let instructions = InstructionsContext { agent: self.name(), session: &conversation.session() };
+        let mut messages = history::visible_to(self.name(), conversation.messages(), settings.history_limit);
+        if let Some(Message::Assistant(_)) = messages.last() {
+            messages.push(Message::user(CONTINUE));
+        }
+        let mut request = ModelRequest::new(messages)
+            .with_instructions((settings.instructions)(&instructions))
+            .with_tools(dispatcher.registry())
+            .with_tool_use(settings.tool_config.clone())
+            .with_options(settings.options.clone());
+        if let Some(format) = run.answer_format() {
+            format.apply(&mut request);
+        }
+        request
+    }
+
+    /// Returns the response of the model, or of a callback in its place.
+    async fn answer(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        dispatcher: &Dispatcher,
+        calls: &mut TurnCalls<'_>,
+    ) -> Result<ModelResponse, AgentError> {
+        let Settings { name, callbacks, price, .. } = &self.settings;
+        let request = self.request(conversation, run, dispatcher);
+        conversation.begin_turn(name);
+        let response = match run.until_stopped(callbacks.before(request)).await? {
+            ControlFlow::Break(response) => response,
+            ControlFlow::Continue(request) => self.ask(conversation, run, request, calls).await?,
+        };
+        run.budget().add_usage(response.usage, price);
+        run.until_stopped(callbacks.after(response)).await
+    }
+
+    /// Waits for the results and adds the whole turn to the conversation.
+    async fn end_turn(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        response: &ModelResponse,
+        mut calls: TurnCalls<'_>,
+    ) -> Result<Vec<ToolResult>, AgentError> {
+        let mut message = response.message.clone();
+        self.name().clone_into(&mut message.agent);
+        message.usage = response.usage;
+        let missing = without(calls.started(), &message.calls);
+        if !missing.is_empty() {
+            // Started calls need an answer; the native form does not contain them.
+            message.calls.extend(missing);
+            message.native = None;
+        }
+        conversation.turn().message = message.clone();
+        run.emit(|| RunEvent::Message { message: Box::new(message.clone()) });
+        if !message.calls.is_empty() {
+            run.save(conversation).await?;
+        }
+        for call in without(&message.calls, calls.started()) {
+            calls.start(call, conversation.turn());
+        }
+        let finished = calls.finish(conversation).await;
+        let results = std::mem::take(&mut conversation.turn().results);
+        let results = conversation.end_turn(message, results);
+        finished.map(|()| results)
+    }
+}

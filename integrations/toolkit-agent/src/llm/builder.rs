@@ -1,0 +1,327 @@
+//! The builder of agents with a model.
+
+use super::agent::{InstructionsContext, LlmAgent, Settings};
+use super::callbacks::ModelCallbacks;
+use super::tools::Tools;
+use crate::agent::Agent;
+use crate::error::AgentError;
+use crate::event::RunOutput;
+use crate::limits::Limits;
+use crate::message::UserMessage;
+use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
+use crate::team::check_names;
+use std::fmt;
+use std::future::ready;
+use std::ops::ControlFlow;
+use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
+use toolkit_core::registry::RegistrySource;
+use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
+
+impl Agent {
+    /// Starts an agent with this model.
+    #[must_use]
+    pub fn builder(model: impl ChatModel) -> AgentBuilder {
+        AgentBuilder::new(model)
+    }
+}
+
+/// The builder of an agent with a model; [`Agent::builder`] starts it.
+///
+/// Callbacks run in their order of registration. A `before` callback with an answer takes the place of the model or
+/// the tool, and of the callbacks after it.
+pub struct AgentBuilder {
+    settings: Settings,
+    dispatcher: Result<Option<Dispatcher>, BuildError>,
+    tool_callbacks: Option<Callbacks>,
+    /// Names and descriptions of agents beyond the sub-agents.
+    transfer_targets: Vec<(String, String)>,
+}
+
+impl AgentBuilder {
+    fn new(model: impl ChatModel) -> Self {
+        let settings = Settings {
+            name: "agent".to_owned(),
+            description: String::new(),
+            model: SharedModel::new(model),
+            instructions: Box::new(|_| String::new()),
+            callbacks: ModelCallbacks::default(),
+            sub_agents: Vec::new(),
+            tool_config: ToolConfig::default(),
+            options: ModelOptions::default(),
+            limits: Limits::default(),
+            retry: ModelRetry::default(),
+            price: Price::default(),
+            output_key: None,
+            history_limit: None,
+            streaming: true,
+        };
+        Self { settings, dispatcher: Ok(None), tool_callbacks: None, transfer_targets: Vec::new() }
+    }
+
+    /// Sets the name. Default: `agent`.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self
+    }
+
+    /// Sets the description for the models of other agents.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.settings.description = description.into();
+        self
+    }
+
+    /// Sets the instructions of the model, also known as system prompt.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        let instructions = instructions.into();
+        self.instructions_with(move |_| instructions.clone())
+    }
+
+    /// Sets a function for the instructions, called before each model call.
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, ScriptedModel};
+    ///
+    /// let agent = Agent::builder(ScriptedModel::new()).instructions_with(|context| {
+    ///     let language = context.session.get("user:language").unwrap_or("English".into());
+    ///     format!("Answer in {language}.")
+    /// });
+    /// ```
+    #[must_use]
+    pub fn instructions_with(
+        mut self,
+        instructions: impl Fn(&InstructionsContext<'_>) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.instructions = Box::new(instructions);
+        self
+    }
+
+    /// Sets the tools: a registry, a live one, or an `Arc` of one.
+    #[must_use]
+    pub fn tools(mut self, tools: impl Into<RegistrySource>) -> Self {
+        self.dispatcher = match self.dispatcher {
+            Ok(Some(dispatcher)) => dispatcher.with_registry(tools),
+            _ => Dispatcher::new(tools),
+        }
+        .map(Some);
+        self
+    }
+
+    /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
+    #[must_use]
+    pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
+        self.dispatcher = Ok(Some(dispatcher));
+        self
+    }
+
+    /// Adds a [`Middleware`] around all tool calls.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        let dispatcher = self.dispatcher.and_then(or_empty);
+        self.dispatcher = dispatcher.map(|dispatcher| Some(dispatcher.with_middleware(middleware)));
+        self
+    }
+
+    /// Adds a sub-agent. The model transfers the conversation to it with the tool `transfer_to_agent`.
+    #[must_use]
+    pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
+        self.settings.sub_agents.push(agent.into());
+        self
+    }
+
+    /// Adds an agent elsewhere in the team, such as the one above, as a target of the tool `transfer_to_agent`. A
+    /// transfer to an agent outside the team ends the run with [`AgentError::UnknownAgent`].
+    #[must_use]
+    pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.transfer_targets.push((name.into(), description.into()));
+        self
+    }
+
+    /// Sets the tool choice and the other settings for the use of tools.
+    #[must_use]
+    pub fn tool_config(mut self, config: impl Into<ToolConfig>) -> Self {
+        self.settings.tool_config = config.into();
+        self
+    }
+
+    /// Sets the options of the model.
+    #[must_use]
+    pub fn options(mut self, options: ModelOptions) -> Self {
+        self.settings.options = options;
+        self
+    }
+
+    /// Sets the limits of a run.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Sets the retries of failed model calls.
+    #[must_use]
+    pub fn retry(mut self, retry: ModelRetry) -> Self {
+        self.settings.retry = retry;
+        self
+    }
+
+    /// Sets the price of tokens, for the cost of a run.
+    #[must_use]
+    pub fn price(mut self, price: Price) -> Self {
+        self.settings.price = price;
+        self
+    }
+
+    /// Stores the answer under this key of the session.
+    #[must_use]
+    pub fn output_key(mut self, key: impl Into<String>) -> Self {
+        self.settings.output_key = Some(key.into());
+        self
+    }
+
+    /// Limits the model to the latest messages of a conversation. They begin with a user message, and always include
+    /// the latest user message and all after it.
+    #[must_use]
+    pub fn history_limit(mut self, messages: usize) -> Self {
+        self.settings.history_limit = Some(messages);
+        self
+    }
+
+    /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
+    #[must_use]
+    pub fn streaming(mut self, streaming: bool) -> Self {
+        self.settings.streaming = streaming;
+        self
+    }
+
+    /// Adds a callback before the model. It may change the request or answer it.
+    #[must_use]
+    pub fn before_model(
+        self,
+        callback: impl Fn(&mut ModelRequest) -> Option<ModelResponse> + Send + Sync + 'static,
+    ) -> Self {
+        self.before_model_async(move |mut request| {
+            ready(match callback(&mut request) {
+                Some(response) => ControlFlow::Break(response),
+                None => ControlFlow::Continue(request),
+            })
+        })
+    }
+
+    /// Adds an asynchronous callback before the model.
+    #[must_use]
+    pub fn before_model_async<Fut>(
+        mut self,
+        callback: impl Fn(ModelRequest) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = ControlFlow<ModelResponse, ModelRequest>> + Send + 'static,
+    {
+        self.settings.callbacks.before.push(Box::new(move |request| Box::pin(callback(request))));
+        self
+    }
+
+    /// Adds a callback for the response of the model; its result replaces the response. Calls then wait for the whole
+    /// response.
+    #[must_use]
+    pub fn after_model(
+        self,
+        callback: impl Fn(ModelResponse) -> ModelResponse + Send + Sync + 'static,
+    ) -> Self {
+        self.after_model_async(move |response| ready(callback(response)))
+    }
+
+    /// Adds an asynchronous callback for the response of the model.
+    #[must_use]
+    pub fn after_model_async<Fut>(
+        mut self,
+        callback: impl Fn(ModelResponse) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = ModelResponse> + Send + 'static,
+    {
+        self.settings.callbacks.after.push(Box::new(move |response| Box::pin(callback(response))));
+        self
+    }
+
+    /// Adds a callback before each tool, inside all middleware. It may change the arguments or answer the call.
+    #[must_use]
+    pub fn before_tool(
+        self,
+        callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
+    ) -> Self {
+        self.tool_callbacks(|callbacks| callbacks.before(callback))
+    }
+
+    /// Adds an asynchronous callback before each tool.
+    #[must_use]
+    pub fn before_tool_async<Fut>(self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
+    where
+        Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
+    {
+        self.tool_callbacks(|callbacks| callbacks.before_async(callback))
+    }
+
+    /// Adds a callback for the output of each tool; its result replaces the output.
+    #[must_use]
+    pub fn after_tool(
+        self,
+        callback: impl Fn(&ToolRequest, ToolOutput) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.tool_callbacks(|callbacks| callbacks.after(callback))
+    }
+
+    /// Adds an asynchronous callback for the output of each tool.
+    #[must_use]
+    pub fn after_tool_async<Fut>(
+        self,
+        callback: impl Fn(ToolRequest, ToolOutput) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        self.tool_callbacks(|callbacks| callbacks.after_async(callback))
+    }
+
+    fn tool_callbacks(mut self, add: impl FnOnce(Callbacks) -> Callbacks) -> Self {
+        self.tool_callbacks = Some(add(self.tool_callbacks.unwrap_or_default()));
+        self
+    }
+
+    /// Builds the agent.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the tools are invalid, or two agents of the team have one name. A tool with the name of the
+    /// agent's tool for transfers is invalid, too.
+    pub fn build(self) -> Result<Agent, BuildError> {
+        let settings = self.settings;
+        check_names(&settings.name, &settings.sub_agents)?;
+        let mut dispatcher = self.dispatcher.and_then(or_empty)?;
+        if let Some(callbacks) = self.tool_callbacks {
+            dispatcher = dispatcher.with_middleware(callbacks);
+        }
+        let tools = Tools::new(dispatcher, &settings.sub_agents, &self.transfer_targets)?;
+        Ok(Agent::from(LlmAgent { settings, tools }))
+    }
+
+    /// Builds the agent and answers in a new conversation.
+    ///
+    /// # Errors
+    /// [`AgentError`] if the tools are invalid, or there is no answer.
+    pub async fn run(self, input: impl Into<UserMessage>) -> Result<RunOutput, AgentError> {
+        self.build()?.run(input).await
+    }
+}
+
+fn or_empty(dispatcher: Option<Dispatcher>) -> Result<Dispatcher, BuildError> {
+    dispatcher.map_or_else(|| Dispatcher::new(ToolRegistry::new()), Ok)
+}
+
+impl fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Settings { name, model, .. } = &self.settings;
+        f.debug_struct("AgentBuilder").field("name", name).field("model", model).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,164 @@
+//! The tool for earlier conversations.
+
+use super::sessions::Sessions;
+use crate::conversation::{Conversation, Owner};
+use crate::message::Message;
+use serde::Deserialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
+
+/// The maximum length of a text, in characters.
+const MAX_CHARS: usize = 200;
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Arguments {
+    /// What the message must contain, in small or capital letters. Empty for all messages.
+    #[serde(default)]
+    keyword: String,
+    /// The name of the agent whose conversations are searched. Empty for your own.
+    #[serde(default)]
+    agent: String,
+    /// The maximum number of messages.
+    #[serde(default = "ten")]
+    limit: usize,
+}
+
+fn ten() -> usize {
+    10
+}
+
+impl Sessions {
+    /// Creates the tool `search_history`: it finds the latest messages with a keyword in the conversations of the user,
+    /// with their time (UTC) and author.
+    ///
+    /// It never reads conversations of another user; the [conversation](Conversation::user_id) of the run names the
+    /// user.
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
+    /// use toolkit::ToolRegistry;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let sessions = Sessions::default();
+    /// let model = ScriptedModel::new()
+    ///     .text("Nice to meet you.")
+    ///     .call("search_history", r#"{"keyword": "name"}"#)
+    ///     .text("Ada.");
+    /// let tools = ToolRegistry::from_tools([sessions.history_tool()?])?;
+    /// let agent = Agent::builder(model).tools(tools).build()?;
+    /// sessions.run(&agent, "ada", "monday", "My name is Ada.").await?;
+    /// let output = sessions.run(&agent, "ada", "tuesday", "Who am I?").await?;
+    /// assert!(output.messages[2].to_text().ends_with("User: My name is Ada."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn history_tool(&self) -> Result<ClosureTool, BuildError> {
+        let sessions = self.clone();
+        let search = move |arguments: Arguments, context: ToolContext| {
+            let sessions = sessions.clone();
+            async move { search(&sessions, arguments, &context).await }
+        };
+        let description = "Search the history of conversations for earlier messages.";
+        ClosureTool::with_context("search_history", description, search)
+    }
+}
+
+async fn search(
+    sessions: &Sessions,
+    arguments: Arguments,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
+    let agent = match arguments.agent.as_str() {
+        "" => context.agent_name().unwrap_or_default(),
+        agent => agent,
+    };
+    if agent.is_empty() {
+        return Ok("No agent specified.".to_owned());
+    }
+    let user = context.extension::<Owner>().map(|owner| owner.0.as_str()).unwrap_or_default();
+    let keyword = arguments.keyword.trim().to_lowercase();
+    let mut found = Vec::new();
+    // The latest conversation comes first; reading ends at the limit.
+    for info in sessions.list(user).await.map_err(ToolError::failed)? {
+        let Some(left @ 1..) = arguments.limit.checked_sub(found.len()) else { break };
+        let conversation = sessions.read(user, &info.id).await.map_err(ToolError::failed)?;
+        let messages = conversation.map(|conversation| find(&conversation, agent, &keyword));
+        found.extend(messages.into_iter().flatten().rev().take(left));
+    }
+    if found.is_empty() {
+        return Ok("No history found.".to_owned());
+    }
+    found.reverse();
+    found.sort_by_key(|(time, _)| *time);
+    Ok(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns time and line of the messages with the keyword by the user and the agent, if the agent took part.
+fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
+    let is_of_agent =
+        |message: &Message| matches!(message, Message::Assistant(message) if message.agent == agent);
+    if !conversation.messages().iter().any(is_of_agent) {
+        return Vec::new();
+    }
+    let messages = conversation.messages().iter().enumerate();
+    let found = messages.filter_map(|(index, message)| {
+        let author = match message {
+            Message::User(_) => "User",
+            message if is_of_agent(message) => "AI",
+            _ => return None,
+        };
+        let (time, text) = (conversation.time_of(index), message.to_text());
+        let matches = !text.is_empty() && text.to_lowercase().contains(keyword);
+        matches.then(|| (time, line(time, author, &text)))
+    });
+    found.collect()
+}
+
+fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
+    let mut text = text.replace(['\n', '\r'], " ");
+    if let Some((end, _)) = text.char_indices().nth(MAX_CHARS) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    let time = time.map(|time| format!("[{}] ", date(time))).unwrap_or_default();
+    format!("{time}{author}: {text}")
+}
+
+/// Formats month, day, hour and minute. Years start in March here, so that the leap day is the last; five months from
+/// March on then have 153 days.
+fn date(time: SystemTime) -> String {
+    let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
+    let (hour, minute) = (minutes / 60 % 24, minutes % 60);
+    // Days since the first of March of a year divisible by 400.
+    let days = (minutes / 60 / 24 + 719_468) % 146_097;
+    let year = (days - days / 1_460 + days / 36_524 - days / 146_096) / 365;
+    let day_of_year = days - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    format!("{:02}-{day:02} {hour:02}:{minute:02}", if month < 10 { month + 3 } else { month - 9 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        for (seconds, expected) in [
+            (0, "01-01 00:00"),
+            (951_782_400, "02-29 00:00"),
+            (951_868_800, "03-01 00:00"),
+            (1_735_689_599, "12-31 23:59"),
+            (1_735_689_600, "01-01 00:00"),
+            (4_107_542_400, "03-01 00:00"),
+        ] {
+            assert_eq!(date(UNIX_EPOCH + Duration::from_secs(seconds)), expected, "{seconds}");
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! What a rule can say about our answer, computed from the row.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::formats::read_arguments;
+use crate::known::Case;
+use crate::schema_answers;
+
+/// The predicate of a name.
+pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
+    Some(match name {
+        "the first word once" => first_word_once,
+        "the method before" => method_before,
+        "the name" => the_name,
+        "a short name" => short_name,
+        "refused with the formats' names" => refused_with_the_formats,
+        "theirs without the cache hint" => theirs_without_the_cache_hint,
+        "a tool of free text" => tool_of_free_text,
+        "the id as it came" => id_as_it_came,
+        "the id with a digest" => id_with_a_digest,
+        "an id of its own" => id_of_its_own,
+        "a call with an id of its own" => call_with_an_id_of_its_own,
+        "one call without a name" => one_call_without_a_name,
+        "a function call of the same name and arguments" => function_call,
+        "the arguments as they came" => arguments_as_they_came,
+        "the result as JSON" => result_as_json,
+        "the result as a value" => result_as_a_value,
+        "the response as JSON" => response_as_json,
+        "the answers in the next user message" => answers_in_the_next_message,
+        "theirs without spaces in JSON" => theirs_without_spaces,
+        "their text in quotes" => their_text_in_quotes,
+        "theirs without blanks around" => theirs_without_blanks,
+        "a beginning of theirs" => beginning_of_theirs,
+        "theirs and a further paragraph" => theirs_and_a_paragraph,
+        "the last word of their names" => last_word_of_their_names,
+        "names with marks in the text" => names_with_marks,
+        "names under an underlined title" => names_under_a_title,
+        "the number of missing characters" => number_of_missing,
+        "a head within the limit" => head_within_the_limit,
+        "a cut with a sign" => cut_with_a_sign,
+        "scores in the same order" => scores_in_order,
+        _ => return schema_answers::named(name),
+    })
+}
+
+/// Their name with a doubled first word once, in small letters.
+fn first_word_once(case: &Case<'_>) -> bool {
+    let theirs = case.theirs.as_str().unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = theirs.split('_').collect();
+    let doubled = words.windows(2).take_while(|pair| pair[0] == pair[1]).count();
+    let written = case.input["input"].as_str().unwrap_or_default().to_lowercase();
+    let (first, rest) = (words.first().copied().unwrap_or_default(), &words[doubled..]);
+    let is_doubled = written.matches(first).count() > 1;
+    is_doubled && *case.ours == rest.join("_")
+}
+
+/// The name of the method before, which is the whole name if it was unknown.
+fn method_before(case: &Case<'_>) -> bool {
+    let before = &case.input["before"];
+    let method = before.get("method_name").filter(|method| !method.is_null());
+    *case.ours == *method.unwrap_or(&before["name"])
+}
+
+/// The name in the same answer.
+fn the_name(case: &Case<'_>) -> bool {
+    *case.ours == case.answer["name"]
+}
+
+/// A name of 64 characters that begins like theirs and ends with a digest, wherever theirs stands.
+fn short_name(case: &Case<'_>) -> bool {
+    let (name, ours) = (case.input["ir"]["name"].as_str().unwrap_or_default(), case.ours.to_string());
+    let start = ours.find(name.get(..40).unwrap_or(name)).unwrap_or_default();
+    let Some(short) = ours.get(start..start + 64) else { return false };
+    is_digest(short, name) && case.theirs.to_string().replace(name, short) == ours
+}
+
+/// A text with eight digits of a digest at its end, before it the given one in legal characters.
+fn is_digest(text: &str, given: &str) -> bool {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let given: String = given.chars().map(legal).collect();
+    let Some((start, digest)) = text.rsplit_once('_') else { return false };
+    let is_hex = digest.len() == 8 && digest.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+    is_hex && text.len() <= 64 && (start == given || start.len() > 40 && given.starts_with(start))
+}
+
+/// Both refusals name the provider and list our formats.
+fn refused_with_the_formats(case: &Case<'_>) -> bool {
+    let (provider, refused) = (case.input["provider"].as_str().unwrap_or_default(), &case.answer["refused"]);
+    let formats = ["openai_chat", "openai_responses", "anthropic", "gemini"];
+    let lists = |text: &str| text.contains(provider) && formats.iter().all(|format| text.contains(format));
+    refused[0] == refused[1] && refused[0].as_str().is_some_and(lists) && case.answer["is_read"] == false
+}
+
+fn theirs_without_the_cache_hint(case: &Case<'_>) -> bool {
+    crate::vectors::without(case.theirs, &["cache_control"]) == *case.ours
+}
+
+/// The neutral form of a tool of free text, with its format as the Responses API spells it.
+fn tool_of_free_text(case: &Case<'_>) -> bool {
+    let input = &case.input["input"];
+    let tool = input.get("custom").unwrap_or(input);
+    let mut format = tool["format"].clone();
+    if let Some(grammar) = format.get("grammar").cloned() {
+        format = json!({"type": "grammar", "syntax": grammar["syntax"], "definition": grammar["definition"]});
+    }
+    let parameters = json!({"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"],
+        "additionalProperties": false});
+    *case.answer
+        == json!({"type": "custom", "name": tool["name"], "description": tool["description"],
+            "parameters": parameters, "required_parameters": ["input"], "metadata": {"format": format}})
+}
+
+/// The id that the row's call or result has.
+fn given_id<'a>(case: &Case<'a>) -> &'a str {
+    let input = case.input;
+    let places = ["/ir/tool_call_id", "/tool_calls/0/id", "/input"];
+    let id = places.into_iter().find_map(|place| input.pointer(place)?.as_str());
+    let key = || input.get("responses")?.as_object()?.keys().next().map(String::as_str);
+    id.or_else(key).unwrap_or_default()
+}
+
+const IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
+
+/// An answer with another id; a text is an id itself.
+fn with_id(answer: &Value, id: &str) -> Value {
+    match answer {
+        Value::String(_) => json!(id),
+        Value::Array(parts) => parts.iter().map(|part| with_id(part, id)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| match value {
+                Value::String(_) if IDS.contains(&name.as_str()) => (name.clone(), json!(id)),
+                Value::String(_) => (name.clone(), value.clone()),
+                value => (name.clone(), with_id(value, id)),
+            });
+            fields.collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn first_id(answer: &Value) -> Option<&str> {
+    match answer {
+        Value::String(id) => Some(id),
+        Value::Array(parts) => parts.iter().find_map(first_id),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
+            Value::String(id) => IDS.contains(&name.as_str()).then_some(id.as_str()),
+            value => first_id(value),
+        }),
+        _ => None,
+    }
+}
+
+/// Theirs with the id of the row.
+fn id_as_it_came(case: &Case<'_>) -> bool {
+    with_id(case.theirs, given_id(case)) == *case.ours
+}
+
+/// Theirs with an id of legal characters that ends with a digest.
+fn id_with_a_digest(case: &Case<'_>) -> bool {
+    let Some(id) = first_id(case.ours) else { return false };
+    is_digest(id, given_id(case)) && with_id(case.theirs, id) == *case.ours
+}
+
+/// An id as the runtime makes them: of a digest and the place of the call.
+fn id_of_its_own(case: &Case<'_>) -> bool {
+    is_own_id(case.ours)
+}
+
+fn is_own_id(id: &Value) -> bool {
+    let parts = id.as_str().and_then(|id| id.strip_prefix("call_")?.split_once('_'));
+    parts.is_some_and(|(digest, place)| {
+        digest.len() == 8 && digest.chars().all(|c| c.is_ascii_hexdigit()) && place.parse::<usize>().is_ok()
+    })
+}
+
+fn call_with_an_id_of_its_own(case: &Case<'_>) -> bool {
+    let function = &case.input["input"]["function"];
+    let wanted = json!({"id": case.ours["id"], "name": function["name"], "arguments": function["arguments"]});
+    is_own_id(&case.ours["id"]) && *case.ours == read_arguments(&wanted)
+}
+
+/// The arguments with which the stream begins, as a call of the empty name.
+fn one_call_without_a_name(case: &Case<'_>) -> bool {
+    let arguments = &case.input["stream"][0]["arguments_part"];
+    is_own_id(&case.ours[0][0]) && *case.ours == json!([[case.ours[0][0], "", arguments]])
+}
+
+fn function_call(case: &Case<'_>) -> bool {
+    let ir = &case.input["ir"];
+    *case.answer
+        == json!({"type": "function_call", "call_id": ir["tool_call_id"], "name": ir["tool_name"],
+            "arguments": ir["tool_input"], "status": "completed"})
+}
+
+/// The arguments that the model wrote, as text or as the value that the text is.
+fn arguments_as_they_came(case: &Case<'_>) -> bool {
+    let call = &case.input["input"];
+    let written = call.get("function").unwrap_or(call).get("arguments").unwrap_or(&Value::Null);
+    let read = written.as_str().and_then(|text| serde_json::from_str(text).ok());
+    *case.ours == read.unwrap_or_else(|| written.clone())
+}
+
+fn result_as_json(case: &Case<'_>) -> bool {
+    *case.ours == case.input["ir"]["result"].to_string()
+}
+
+fn result_as_a_value(case: &Case<'_>) -> bool {
+    let ir = &case.input["ir"];
+    let id = &ir["tool_call_id"];
+    *case.ours == json!({"id": id, "name": id, "response": {"output": ir["result"]}})
+}
+
+fn response_as_json(case: &Case<'_>) -> bool {
+    let response = &case.input["input"]["functionResponse"]["response"];
+    *case.ours == response.get("output").unwrap_or(response).to_string()
+}
+
+/// Theirs, where user messages that follow each other are one.
+fn answers_in_the_next_message(case: &Case<'_>) -> bool {
+    let mut merged: Vec<Value> = Vec::new();
+    for message in case.theirs.as_array().into_iter().flatten() {
+        let content = match &message["content"] {
+            Value::String(text) => json!([{"type": "text", "text": text}]),
+            content => content.clone(),
+        };
+        match merged.last_mut() {
+            Some(last) if last["role"] == "user" && message["role"] == "user" => {
+                let parts = [&last["content"], &content].into_iter().filter_map(Value::as_array).flatten();
+                last["content"] = parts.cloned().collect();
+            }
+            _ => merged.push(message.clone()),
+        }
+    }
+    *case.ours == Value::Array(merged)
+}
+
+/// Theirs, where each text that is a list or an object in JSON is compact.
+fn theirs_without_spaces(case: &Case<'_>) -> bool {
+    fn compact(value: &Value) -> Value {
+        match value {
+            Value::String(text) => {
+                let read = serde_json::from_str(text)
+                    .ok()
+                    .filter(|read: &Value| read.is_object() || read.is_array());
+                read.map_or_else(|| value.clone(), |read| json!(read.to_string()))
+            }
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (name.clone(), compact(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+    compact(case.theirs) == *case.ours
+}
+
+/// As text theirs as a JSON string, as value the text within.
+fn their_text_in_quotes(case: &Case<'_>) -> bool {
+    if case.place.ends_with(".text") {
+        return *case.ours == case.theirs.to_string();
+    }
+    case.answer["text"] == case.ours.to_string() && case.ours.is_string()
+}
+
+fn theirs_without_blanks(case: &Case<'_>) -> bool {
+    case.theirs.as_str().is_some_and(|theirs| *case.ours == theirs.trim())
+}
+
+/// For each parameter of `[[name, text], …]` whether the texts fit.
+fn texts_fit(case: &Case<'_>, fit: impl Fn(&str, &str) -> bool) -> bool {
+    let (theirs, ours) = (case.theirs.as_array(), case.ours.as_array());
+    let (Some(theirs), Some(ours)) = (theirs, ours) else { return false };
+    let mut pairs = theirs.iter().zip(ours);
+    theirs.len() == ours.len()
+        && pairs.all(|(theirs, ours)| {
+            let texts = theirs[1].as_str().zip(ours[1].as_str());
+            theirs[0] == ours[0] && texts.is_some_and(|(theirs, ours)| fit(theirs, ours))
+        })
+}
+
+/// Theirs up to the next field.
+fn beginning_of_theirs(case: &Case<'_>) -> bool {
+    texts_fit(case, |theirs, ours| {
+        theirs.strip_prefix(ours).is_some_and(|rest| rest.is_empty() || rest.starts_with(" :"))
+    })
+}
+
+fn theirs_and_a_paragraph(case: &Case<'_>) -> bool {
+    texts_fit(case, |theirs, ours| {
+        ours.strip_prefix(theirs).is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"))
+    })
+}
+
+fn lines<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
+    case.input["docstring"].as_str().unwrap_or_default().lines().map(str::trim)
+}
+
+fn names(list: &Value) -> BTreeSet<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Ours are the last words before the colon of each `:param`, theirs all of them.
+fn last_word_of_their_names(case: &Case<'_>) -> bool {
+    let fields = lines(case).filter_map(|line| line.strip_prefix(":param ")?.split_once(':'));
+    let (whole, last): (BTreeSet<&str>, BTreeSet<&str>) =
+        fields.filter_map(|(name, _)| Some((name, name.rsplit(' ').next()?))).unzip();
+    match case.place.rsplit('.').next() {
+        Some("only_ours") => names(case.ours) == last,
+        _ => names(case.theirs) == whole && names(case.ours).is_empty(),
+    }
+}
+
+/// A line begins with marks and each name.
+fn names_with_marks(case: &Case<'_>) -> bool {
+    let marked = |name: &&str| {
+        lines(case).any(|line| {
+            let bare = line.trim_start_matches(['*', '`', '-', '+', ' ']);
+            bare.len() < line.len() && bare.starts_with(*name)
+        })
+    };
+    let ours = names(case.ours);
+    !ours.is_empty() && ours.iter().all(marked)
+}
+
+/// A line below the underline begins with each name, alone or in a list.
+fn names_under_a_title(case: &Case<'_>) -> bool {
+    let below = lines(case).skip_while(|line| !line.starts_with("---")).skip(1);
+    let listed: BTreeSet<&str> =
+        below.flat_map(|line| line.split(':').next().unwrap_or_default().split(',')).map(str::trim).collect();
+    let ours = names(case.ours);
+    !ours.is_empty() && ours.is_subset(&listed)
+}
+
+fn count(text: &Value) -> usize {
+    text.as_str().unwrap_or_default().chars().count()
+}
+
+/// The characters of the text that stand neither before the words nor after them.
+fn number_of_missing(case: &Case<'_>) -> bool {
+    let kept = count(&case.answer["head"]) + count(&case.answer["tail"]);
+    *case.ours == (count(&case.input["text"]) - kept).to_string()
+}
+
+/// The beginning of the text and the words are no longer than the limit together.
+fn head_within_the_limit(case: &Case<'_>) -> bool {
+    let (head, limit) = (&case.answer["head"], case.input["max_size"].as_u64());
+    let Some(missing) = case.answer["missing"].as_str() else { return is_cut_with_a_sign(case, head) };
+    let words = format!("\n... (truncated {missing} chars) ...").chars().count();
+    let begins =
+        case.input["text"].as_str().zip(head.as_str()).is_some_and(|(text, head)| text.starts_with(head));
+    let is_counted = missing.parse() == Ok(count(&case.input["text"]) - count(head));
+    begins
+        && is_counted
+        && case.answer["tail"] == ""
+        && limit.is_some_and(|limit| (count(head) + words) as u64 <= limit)
+}
+
+fn cut_with_a_sign(case: &Case<'_>) -> bool {
+    is_cut_with_a_sign(case, case.ours)
+}
+
+/// The beginning of the text up to the limit, the last character of which is `…`.
+fn is_cut_with_a_sign(case: &Case<'_>, cut: &Value) -> bool {
+    let (text, limit) = (case.input["text"].as_str().unwrap_or_default(), case.input["max_size"].as_u64());
+    let head = cut.as_str().and_then(|cut| cut.strip_suffix('…'));
+    head.is_some_and(|head| text.starts_with(head)) && limit == u64::try_from(count(cut)).ok()
+}
+
+/// As many as theirs, the highest first.
+fn scores_in_order(case: &Case<'_>) -> bool {
+    let scores = |list: &Value| -> Vec<f64> {
+        list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+    };
+    let (theirs, ours) = (scores(case.theirs), scores(case.ours));
+    theirs.len() == ours.len()
+        && ours.is_sorted_by(|one, next| one >= next)
+        && ours.iter().all(|score| *score > 0.0)
+}

@@ -1,0 +1,259 @@
+//! What a rule can say about our schema, computed from the definition.
+
+use serde_json::{Map, Value, json};
+
+use crate::known::Case;
+use crate::{meaning, places};
+
+/// The predicate of a name.
+pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
+    Some(match name {
+        "as defined" => as_defined,
+        "as written" => as_written,
+        "reported as lost" => reported_as_lost,
+        "the description of a loss" => description_of_a_loss,
+        "the sets of parameters" => sets_of_parameters,
+        "allowed null" => allowed_null,
+        "the choice without null" => choice_without_null,
+        "a branch for each type" => branch_for_each_type,
+        "the type of the values" => type_of_the_values,
+        "the constant as a list" => constant_as_list,
+        "the constant in a list" => constant_in_list,
+        "the next whole number" => next_whole_number,
+        "the bounds as inclusive ones" => bounds_as_inclusive_ones,
+        "nullable for each choice" => nullable_for_each_choice,
+        "closed" => closed,
+        "an object cut off" => object_cut_off,
+        "the properties of the reference" => properties_of_the_reference,
+        "the parameters as they are" => parameters_as_they_are,
+        "the required properties as written" => required_as_written,
+        _ => return None,
+    })
+}
+
+/// The keyword of a place such as `definitions.parameters.title`.
+fn keyword<'a>(case: &Case<'a>) -> &'a str {
+    case.place.rsplit('.').next().unwrap_or_default()
+}
+
+/// The definition's schema at the place, its references resolved.
+fn defined<'a>(case: &Case<'a>) -> &'a Value {
+    places::within(&case.input["facts"]["defined"], case.path).unwrap_or(&Value::Null)
+}
+
+/// The value of the keyword that differs.
+fn there<'a>(case: &Case<'_>, schema: &'a Value) -> &'a Value {
+    match keyword(case) {
+        "schema" | "property" => schema,
+        keyword => schema.get(keyword).unwrap_or(&Value::Null),
+    }
+}
+
+/// The definition says so, its references resolved. Where ours keeps a reference, as it is written.
+fn as_defined(case: &Case<'_>) -> bool {
+    let ours = places::at(&case.answer["parameters"], case.path);
+    let original = places::at(&case.input["facts"]["original"], case.path);
+    let is_kept = case.path.is_empty() || ours.get("$ref").is_some();
+    there(case, defined(case)) == case.ours || is_kept && there(case, &original) == case.ours
+}
+
+/// The schema in the request says so, which was read again.
+fn as_written(case: &Case<'_>) -> bool {
+    there(case, &places::at(&case.input["facts"]["written"], case.path)) == case.ours
+}
+
+/// The losses at the place, which may be that of a definition that a reference leads to.
+fn losses_here<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
+    let path = case.path;
+    let losses = case.input["facts"]["losses"].as_array().into_iter().flatten();
+    losses.filter_map(move |loss| {
+        let (place, keyword) = (loss[0].as_str()?, loss[1].as_str()?);
+        let in_definition = place.strip_prefix("/$defs/").and_then(|place| place.split_once('/'));
+        let is_here =
+            place == path || in_definition.is_some_and(|(_, end)| path.ends_with(&format!("/{end}")));
+        is_here.then_some(keyword)
+    })
+}
+
+/// Ours does not have it, and a loss names the keyword at this place.
+fn reported_as_lost(case: &Case<'_>) -> bool {
+    case.ours.is_null() && losses_here(case).any(|lost| lost == keyword(case))
+}
+
+/// The description holds each simple value of what a loss at this place names.
+fn description_of_a_loss(case: &Case<'_>) -> bool {
+    let Some(text) = case.ours.as_str() else { return false };
+    let says = |lost: &str| match defined(case).get(lost) {
+        Some(Value::Array(names)) if lost == "required" => {
+            let known =
+                |name: &&Value| defined(case)["properties"].get(name.as_str().unwrap_or_default()).is_some();
+            names.iter().filter(|name| !known(name)).all(|name| says_value(text, name))
+        }
+        Some(Value::String(reference)) if lost == "$ref" => {
+            text.contains(reference.rsplit(['/', '#']).next().unwrap_or_default())
+        }
+        Some(Value::Array(values)) => values.iter().all(|value| says_value(text, value)),
+        Some(value) => says_value(text, value),
+        None => false,
+    };
+    losses_here(case).any(says)
+}
+
+fn says_value(text: &str, value: &Value) -> bool {
+    match value {
+        Value::String(value) => text.contains(value.as_str()),
+        Value::Number(_) | Value::Bool(_) => text.contains(&value.to_string()),
+        _ => !text.is_empty(),
+    }
+}
+
+/// `nullable` where the definition allows `null`.
+fn allowed_null(case: &Case<'_>) -> bool {
+    let schema = meaning::without_nullable(defined(case));
+    let allows = jsonschema::draft202012::new(&schema).is_ok_and(|schema| schema.is_valid(&Value::Null));
+    *case.ours == true && (allows || !losses_here(case).all(|lost| lost != "type"))
+}
+
+/// The definition's list without `null`, and `nullable` beside it; of one type only that type.
+fn choice_without_null(case: &Case<'_>) -> bool {
+    let null = json!({"type": "null"});
+    let Some(all) = there(case, defined(case)).as_array() else { return false };
+    let rest: Vec<&Value> = all.iter().filter(|value| **value != "null" && **value != null).collect();
+    let is_nullable = places::at(&case.answer["parameters"], case.path)["nullable"] == true;
+    let is_choice = match (keyword(case), rest.as_slice()) {
+        ("type", [only]) => case.ours == *only,
+        // Several types are branches.
+        ("type", _) => case.ours.is_null() && losses_here(case).next().is_none(),
+        _ => *case.ours == json!(rest),
+    };
+    is_choice && is_nullable && rest.len() < all.len()
+}
+
+/// A branch for each type that the definition allows beside `null`, or has values of.
+fn branch_for_each_type(case: &Case<'_>) -> bool {
+    let schema = defined(case);
+    let mut kinds: Vec<Value> = Vec::new();
+    let values = schema["enum"].as_array().into_iter().flatten().map(|value| json!(kind(value)));
+    for kind in schema["type"].as_array().into_iter().flatten().cloned().chain(values) {
+        if kind != "null" && !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let branches: Value = kinds.iter().map(|kind| json!({"type": kind})).collect();
+    !kinds.is_empty() && *case.ours == branches
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The type of the constant, or of every allowed value.
+fn type_of_the_values(case: &Case<'_>) -> bool {
+    let schema = defined(case);
+    let mut values = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const")).peekable();
+    values.peek().is_some() && values.all(|value| *case.ours == kind(value))
+}
+
+/// A list of the constant alone.
+fn constant_as_list(case: &Case<'_>) -> bool {
+    defined(case).get("const").is_some_and(|constant| *case.ours == json!([constant]))
+}
+
+/// Every constant of the definition is a list of one value in ours.
+fn constant_in_list(case: &Case<'_>) -> bool {
+    let mut constants = Vec::new();
+    collect("const", &case.input["facts"]["defined"], &mut constants);
+    let mut lists = Vec::new();
+    collect("enum", &case.input["facts"]["written"], &mut lists);
+    !constants.is_empty()
+        && constants.iter().all(|constant| lists.iter().any(|list| **list == json!([constant])))
+}
+
+fn collect<'a>(keyword: &str, schema: &'a Value, found: &mut Vec<&'a Value>) {
+    found.extend(schema.get(keyword));
+    match schema {
+        Value::Object(fields) => fields.values().for_each(|schema| collect(keyword, schema, found)),
+        Value::Array(schemas) => schemas.iter().for_each(|schema| collect(keyword, schema, found)),
+        _ => {}
+    }
+}
+
+/// The least whole number above the definition's exclusive bound.
+fn next_whole_number(case: &Case<'_>) -> bool {
+    let schema = defined(case);
+    let bound = schema["exclusiveMinimum"].as_i64().filter(|_| schema["type"] == "integer");
+    bound.is_some_and(|bound| *case.ours == bound + 1)
+}
+
+/// The same for every exclusive bound of the definition.
+fn bounds_as_inclusive_ones(case: &Case<'_>) -> bool {
+    let facts = &case.input["facts"];
+    let (mut exclusive, mut inclusive) = (Vec::new(), Vec::new());
+    collect("exclusiveMinimum", &facts["defined"], &mut exclusive);
+    collect("minimum", &facts["written"], &mut inclusive);
+    let next = |bound: &&Value| bound.as_i64().map(|bound| bound + 1);
+    exclusive.iter().all(|bound| inclusive.iter().any(|here| here.as_i64() == next(bound)))
+}
+
+/// As often as the definition has a choice with `null`.
+fn nullable_for_each_choice(case: &Case<'_>) -> bool {
+    let facts = &case.input["facts"];
+    let (mut unions, mut nullable) = (Vec::new(), Vec::new());
+    collect("anyOf", &facts["defined"], &mut unions);
+    collect("nullable", &facts["written"], &mut nullable);
+    let null = json!({"type": "null"});
+    let choices =
+        unions.iter().filter(|union| union.as_array().is_some_and(|branches| branches.contains(&null)));
+    nullable.len() >= choices.count()
+}
+
+/// Every object of the definition that says so is closed.
+fn closed(case: &Case<'_>) -> bool {
+    let mut rest = Vec::new();
+    collect(keyword(case), &case.input["facts"]["defined"], &mut rest);
+    !rest.is_empty() && rest.iter().all(|rest| **rest == false)
+}
+
+/// An object, where a loss says that a reference is cut off.
+fn object_cut_off(case: &Case<'_>) -> bool {
+    *case.ours == "object" && losses_here(case).any(|lost| lost == "$ref")
+}
+
+/// The properties of the schema that the reference leads to.
+fn properties_of_the_reference(case: &Case<'_>) -> bool {
+    let reference = defined(case)["$ref"].as_str().and_then(|name| name.strip_prefix('#'));
+    let target = reference.and_then(|name| case.input["facts"]["original"].pointer(name));
+    let names = |properties: &Value| -> Vec<String> {
+        properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    };
+    target.is_some_and(|target| names(&target["properties"]) == names(case.ours))
+}
+
+/// The definition's parameters.
+fn parameters_as_they_are(case: &Case<'_>) -> bool {
+    case.answer["parameters"] == case.input["ir"]["parameters"]
+}
+
+/// The list that the request has.
+fn required_as_written(case: &Case<'_>) -> bool {
+    let written = &case.input["facts"]["written"]["required"];
+    if written.is_null() { *case.ours == json!([]) } else { case.ours == written }
+}
+
+/// A sentence that names the properties of every branch of the root's union.
+fn sets_of_parameters(case: &Case<'_>) -> bool {
+    let schema = &case.input["facts"]["original"];
+    let branches = ["anyOf", "oneOf"].into_iter().filter_map(|union| schema[union].as_array()).flatten();
+    let mut names =
+        branches.filter_map(|branch| branch["properties"].as_object()).flat_map(Map::keys).peekable();
+    let text = case.ours.as_str().filter(|_| case.path.is_empty() && names.peek().is_some());
+    text.is_some_and(|text| names.all(|name| text.contains(&format!("`{name}`"))))
+}

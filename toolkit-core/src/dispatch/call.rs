@@ -1,0 +1,301 @@
+//! Prepared calls: looked up once, split once, ready to run.
+
+use super::execution::{Execution, ordered};
+use super::settings::Settings;
+use super::span::CallSpan;
+use super::turns::{Turn, Turns};
+use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
+use crate::context::{CallParts, RunContext, ToolActions, ToolContext};
+use crate::error::ToolError;
+use crate::event::{CallGuard, EventCall, EventEmitter};
+use crate::middleware::{CallArguments, ToolRequest};
+use crate::output::ToolOutput;
+use crate::registry::{Resolved, ToolRegistry};
+use crate::result::ToolResult;
+use crate::tool::{Running, Tool, ToolFuture, start};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Prepares the calls of one batch, in their order.
+pub(super) struct Preparation {
+    pub(super) settings: Arc<Settings>,
+    /// The tools as they were at the start of the batch.
+    pub(super) registry: Arc<ToolRegistry>,
+    pub(super) run: Option<Arc<RunContext>>,
+    /// Boxed like `turns`, because most batches need neither and a preparation is moved.
+    cancellation: Option<Box<Cancellation>>,
+    /// Whether no other call comes before or after.
+    is_single: bool,
+    /// The position of the next call.
+    position: usize,
+    /// Assigned on first use.
+    number: Option<Arc<u64>>,
+    /// Created lazily: most batches need no ordering.
+    turns: Option<Box<Turns>>,
+}
+
+/// The tokens that cancel a batch and its calls.
+#[derive(Default)]
+pub(super) struct Cancellation {
+    pub(super) all: CancellationToken,
+    calls: HashMap<CallId, CancellationToken>,
+}
+
+impl Cancellation {
+    /// Returns the token of the calls with this id.
+    pub(super) fn of_call(&mut self, id: CallId) -> CancellationToken {
+        self.calls.entry(id).or_insert_with(|| self.all.child_token()).clone()
+    }
+}
+
+impl Preparation {
+    pub(super) fn new(
+        settings: &Arc<Settings>,
+        registry: Arc<ToolRegistry>,
+        cancellation: Option<CancellationToken>,
+        is_single: bool,
+    ) -> Self {
+        let (settings, run) = (settings.clone(), settings.run.clone());
+        let cancellation = cancellation.map(|all| Box::new(Cancellation { all, calls: HashMap::new() }));
+        Self { settings, registry, run, cancellation, is_single, position: 0, number: None, turns: None }
+    }
+
+    pub(super) fn cancellation(&mut self) -> &mut Cancellation {
+        self.cancellation.get_or_insert_default()
+    }
+
+    fn number(&mut self) -> Arc<u64> {
+        let next = || Arc::new(self.settings.gates.next_batch());
+        self.number.get_or_insert_with(next).clone()
+    }
+
+    /// Looks the tool up, splits the call reason off, takes the call's turns, and emits its first event.
+    pub(super) fn prepare(&mut self, call: ToolCall) -> PreparedCall {
+        let position = self.position;
+        self.position += 1;
+        let ToolCall { id, name, arguments, extras, .. } = call;
+        let registry = self.registry.clone();
+        let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
+            Ok(Resolved { tool, arguments, called_as }) => {
+                let (arguments, call_reason) = registry.split_call_reason_owned(tool.definition(), arguments);
+                (Ok(tool), arguments, called_as, call_reason)
+            }
+            Err(error) => (Err(error), RawArguments::default(), None, None),
+        };
+        let definition = target.as_ref().ok().map(|tool| tool.definition());
+        let contents = self.settings.bus.includes_contents();
+        let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
+        let guard = self.settings.bus.has_listeners().then(|| {
+            let tool = definition.map_or(&*name, |definition| definition.name.as_str());
+            self.queued(position, tool, &id, &arguments, call_reason.as_deref())
+        });
+        let work = match target {
+            Err(error) => Work::Refused(self.settings.failure(&name, error)),
+            Ok(tool) => {
+                let metadata = &tool.definition().metadata;
+                let limit = self.settings.limit(metadata, registry.timeout());
+                if self.settings.needs_plan(metadata) {
+                    Work::Planned(self.plan(tool, limit, arguments))
+                } else {
+                    Work::Direct { tool: tool.clone(), limit, arguments }
+                }
+            }
+        };
+        let cancellation = self.cancellation.as_mut().map(|tokens| tokens.of_call(id.clone()));
+        PreparedCall { position, id, name, call_reason, extras, called_as, work, cancellation, guard, span }
+    }
+
+    #[cold]
+    fn queued(
+        &mut self,
+        position: usize,
+        tool: &str,
+        id: &CallId,
+        arguments: &RawArguments,
+        call_reason: Option<&str>,
+    ) -> CallGuard {
+        let batch = *self.number();
+        let (bus, run) = (&self.settings.bus, self.run.as_deref());
+        let call = EventCall {
+            batch,
+            position,
+            call_id: id.clone(),
+            tool: tool.to_owned(),
+            invocation_id: run.and_then(RunContext::invocation_id).map(str::to_owned),
+            agent_name: run.and_then(RunContext::agent_name).map(str::to_owned),
+            call_reason: call_reason.map(str::to_owned),
+            arguments_bytes: arguments.as_str().len(),
+            arguments: bus.includes_contents().then(|| arguments.as_str().into()),
+        };
+        CallGuard::new(EventEmitter::new(bus.clone(), call))
+    }
+
+    #[cold]
+    fn plan(&mut self, tool: &Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments) -> Plan {
+        let arguments = CallArguments::new(arguments);
+        let batch = self.number();
+        let turns = match self.is_single {
+            true => Vec::new(),
+            false => {
+                let turns = self.turns.get_or_insert_default();
+                ordered(tool.definition(), &arguments).map(|resource| turns.next(resource)).collect()
+            }
+        };
+        let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
+        Plan { execution, arguments, turns, batch }
+    }
+}
+
+/// A call that is ready to run.
+pub(super) struct PreparedCall {
+    pub(super) position: usize,
+    id: CallId,
+    name: String,
+    call_reason: Option<String>,
+    extras: ProviderExtras,
+    /// The model's spelling of the tool's name, if it differs.
+    called_as: Option<Box<str>>,
+    work: Work,
+    cancellation: Option<CancellationToken>,
+    /// Emits the end of the call; `None` without listeners.
+    guard: Option<CallGuard>,
+    span: CallSpan,
+}
+
+/// The work of a call.
+enum Work {
+    /// The call cannot run.
+    Refused(ToolError),
+    /// Nothing stands between the call and its tool.
+    Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
+    /// The call waits for a turn, a permit, a thread or middleware.
+    Planned(Plan),
+}
+
+struct Plan {
+    execution: Arc<Execution>,
+    arguments: Arc<CallArguments>,
+    turns: Vec<Turn>,
+    batch: Arc<u64>,
+}
+
+/// The end of a call.
+pub(super) struct Ended {
+    outcome: Result<ToolOutput, ToolError>,
+    actions: ToolActions,
+    /// The tool's running time.
+    duration: Duration,
+}
+
+impl PreparedCall {
+    /// Runs the call. The future can be dropped at any time and does not panic.
+    #[inline]
+    pub(super) async fn run(
+        &mut self,
+        settings: &Settings,
+        registry: &ToolRegistry,
+        run: Option<&Arc<RunContext>>,
+    ) -> Ended {
+        let span = self.span.clone();
+        let ended = span.around(self.run_in_span(settings, registry, run)).await;
+        self.span.end(&ended.outcome, settings.bus.includes_contents());
+        if let Some(guard) = self.guard.take() {
+            guard.end(&ended.outcome, ended.duration);
+        }
+        ended
+    }
+
+    #[inline]
+    async fn run_in_span(
+        &mut self,
+        settings: &Settings,
+        registry: &ToolRegistry,
+        run: Option<&Arc<RunContext>>,
+    ) -> Ended {
+        let started = Instant::now();
+        let tool = match &self.work {
+            Work::Refused(error) => return Ended::without_run(error.clone()),
+            Work::Direct { tool, .. } => tool,
+            Work::Planned(plan) => &plan.execution.tool,
+        };
+        let definition = tool.definition();
+        let max_result_size = settings.max_result_size(&definition.metadata);
+        let parts = CallParts {
+            call_id: Some(self.id.clone()),
+            cancellation: self.cancellation.clone(),
+            called_as: self.called_as.clone(),
+            call_reason: self.call_reason.clone(),
+            state: registry.state().cloned(),
+            run: run.cloned(),
+            emitter: self.guard.as_ref().map(CallGuard::emitter),
+        };
+        let context = ToolContext::of_call(definition.name.clone(), parts);
+        let (outcome, duration) = match &mut self.work {
+            Work::Direct { tool, limit, arguments } => {
+                let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
+                    Ok(outcome) => outcome,
+                    Err(running) => running.await,
+                };
+                (outcome, started.elapsed())
+            }
+            Work::Planned(_) if context.is_cancelled() => {
+                (Err(ToolError::cancelled(context.known_name())), Duration::ZERO)
+            }
+            Work::Planned(plan) => (plan.run(&context, self.position).await, plan.execution.running_time()),
+            Work::Refused(error) => (Err(error.clone()), Duration::ZERO),
+        };
+        let actions = context.end(outcome.is_ok());
+        let outcome = outcome.map_err(|error| settings.failure(context.known_name(), error));
+        let outcome = match max_result_size {
+            Some(limit) => settings.truncated(limit, &context, outcome).await,
+            None => outcome,
+        };
+        Ended { outcome, actions, duration }
+    }
+
+    #[inline]
+    pub(super) fn into_result(self, Ended { outcome, actions, duration }: Ended) -> ToolResult {
+        let Self { position, id, name, call_reason, extras, .. } = self;
+        ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
+    }
+
+    /// Returns the result of a call whose task was lost: by the end of the runtime, or by a panic outside of the
+    /// guards.
+    #[cold]
+    pub(super) fn into_lost(self) -> ToolResult {
+        let error = match std::thread::panicking() {
+            true => ToolError::panicked(&self.name, "no message"),
+            false => ToolError::cancelled(&self.name),
+        };
+        self.into_result(Ended::without_run(error))
+    }
+}
+
+impl Plan {
+    /// Waits for the turns, passes through the middleware and runs the tool.
+    fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Running<'a> {
+        let Self { execution, arguments, turns, batch } = self;
+        let steps = async move {
+            for turn in turns {
+                turn.comes().await;
+            }
+            let middleware = &execution.settings.middleware;
+            if middleware.is_empty() {
+                return execution.run(arguments, context).await;
+            }
+            let (tool, context) = (execution.tool.clone(), context.clone());
+            let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
+            middleware.before(execution.clone()).run(request).await
+        };
+        Running::new(ToolFuture::running(steps, |outcome| outcome), context, None)
+    }
+}
+
+impl Ended {
+    #[cold]
+    pub(super) fn without_run(error: ToolError) -> Self {
+        Self { outcome: Err(error), actions: ToolActions::default(), duration: Duration::ZERO }
+    }
+}

@@ -1,0 +1,73 @@
+//! Settings about outcomes: the run, texts of failures, truncation.
+
+use super::Dispatcher;
+use crate::context::RunContext;
+use crate::error::ToolError;
+use crate::output::Truncation;
+use std::sync::Arc;
+
+impl Dispatcher {
+    /// Sets the run of the calls: its session, agent name, id and progress listener.
+    ///
+    /// Dispatchers are cheap to clone, so each run may have its own. A call sees the session with its own changes,
+    /// without those of other calls of its batch. The changes of successful calls are applied when the batch ends, in
+    /// the order of the calls; see [`Batch`](super::Batch) for batches that are read one result at a time.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Search { query: String }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let search = ClosureTool::with_context("search", "", |args: Search, context: ToolContext| {
+    ///     context.session().set("user:last_query", args.query);
+    /// })?;
+    /// let session = Session::new("session 1");
+    /// let run = RunContext::new().with_session(session.clone());
+    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([search])?)?.with_run(run);
+    /// dispatcher.dispatch([ToolCall::new("1", "search", r#"{"query": "rust"}"#)]).await;
+    /// assert_eq!(session.get("user:last_query"), Some("rust".into()));
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_run(self, run: impl Into<Arc<RunContext>>) -> Self {
+        self.with(|settings| settings.run = Some(run.into()))
+    }
+
+    /// Sets the text of failures for the model, built from the called name and the error.
+    ///
+    /// The default is [`ToolError::message`], which includes the error's own text and omits its causes.
+    ///
+    /// ```
+    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// // A trusted model reads the causes, too.
+    /// let open = Dispatcher::new(ToolRegistry::new())?.with_failure_text(|_, error| format!("{error:#}"));
+    /// // A model that talks to strangers reads only the kind.
+    /// let closed = Dispatcher::new(ToolRegistry::new())?
+    ///     .with_failure_text(|tool, error| format!("`{tool}` has failed: {:?}", error.kind()));
+    /// let results = closed.dispatch([ToolCall::new("1", "add", "{}")]).await;
+    /// assert_eq!(results[0].to_text(), "`add` has failed: NotFound");
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_failure_text(
+        self,
+        text: impl Fn(&str, &ToolError) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| settings.failure_text = Some(Arc::new(text)))
+    }
+
+    /// Sets the truncation of results and error messages.
+    ///
+    /// By default only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size) are
+    /// truncated, and the rest is lost. [`ToolRegistry::call`](crate::ToolRegistry::call) never truncates.
+    #[must_use]
+    pub fn with_truncation(self, truncation: Truncation) -> Self {
+        self.with(|settings| settings.truncation = truncation)
+    }
+}

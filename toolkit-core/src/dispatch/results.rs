@@ -1,0 +1,74 @@
+//! The results of a batch: left by its calls, taken by the batch.
+
+use super::sync::{Mutex, MutexGuard};
+use crate::result::ToolResult;
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::task::{Context, Poll, Waker};
+
+/// The results of a batch whose calls run on tasks.
+#[derive(Default)]
+pub(super) struct Results(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// By position; `None` until the call ends, and after its result was taken.
+    results: Vec<Option<ToolResult>>,
+    /// The positions of the results not yet taken, in the order of completion.
+    order: VecDeque<usize>,
+    ended: usize,
+    /// The batch, and the number of ended calls that it waits for.
+    waiting: Option<(usize, Waker)>,
+}
+
+impl Results {
+    pub(super) fn put(&self, result: ToolResult) {
+        let mut inner = self.lock();
+        let position = result.position;
+        if inner.results.len() <= position {
+            inner.results.resize_with(position + 1, || None);
+        }
+        inner.results[position] = Some(result);
+        inner.order.push_back(position);
+        inner.ended += 1;
+        let ended = inner.ended;
+        let waiting = inner.waiting.take_if(|(wanted, _)| *wanted <= ended);
+        drop(inner);
+        if let Some((_, waker)) = waiting {
+            waker.wake();
+        }
+    }
+
+    /// Takes the next result in the order of completion; `None` if all `pushed` calls have ended.
+    pub(super) fn poll_next(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
+        let mut inner = self.lock();
+        if let Some(position) = inner.order.pop_front() {
+            return Poll::Ready(inner.results[position].take());
+        }
+        let wanted = inner.ended + 1;
+        if wanted > pushed { Poll::Ready(None) } else { inner.wait(wanted, cx) }
+    }
+
+    /// Takes all results that are left, in the order of the calls, when all `pushed` calls have ended.
+    ///
+    /// The batch is woken once, not by each call.
+    pub(super) fn poll_rest(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Vec<ToolResult>> {
+        let mut inner = self.lock();
+        if inner.ended < pushed {
+            return inner.wait(pushed, cx);
+        }
+        inner.order.clear();
+        Poll::Ready(std::mem::take(&mut inner.results).into_iter().flatten().collect())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn wait<T>(&mut self, wanted: usize, cx: &Context<'_>) -> Poll<T> {
+        self.waiting = Some((wanted, cx.waker().clone()));
+        Poll::Pending
+    }
+}

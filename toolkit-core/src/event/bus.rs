@@ -1,0 +1,67 @@
+//! The bus that carries the events of a dispatcher to its listeners and streams.
+
+use super::{ToolEvent, ToolEvents};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use tokio::sync::broadcast::{self, Sender};
+
+/// Events kept for slow streams.
+const EVENTS_KEPT: usize = 4_096;
+
+type Listener = dyn Fn(&ToolEvent) + Send + Sync;
+
+/// The event bus of a dispatcher. Clones share its streams, and the listeners added before cloning.
+#[derive(Clone, Default)]
+pub(crate) struct EventBus {
+    /// Created by the first subscription.
+    streams: Arc<OnceLock<Sender<ToolEvent>>>,
+    listeners: Vec<Arc<Listener>>,
+    /// Whether events carry the text of arguments and outputs.
+    contents: bool,
+}
+
+impl EventBus {
+    pub(crate) fn subscribe(&self) -> ToolEvents {
+        let sender = self.streams.get_or_init(|| broadcast::channel(EVENTS_KEPT).0);
+        ToolEvents::new(sender.subscribe())
+    }
+
+    pub(crate) fn add_listener(&mut self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) {
+        self.listeners.push(Arc::new(listener));
+    }
+
+    pub(crate) fn include_contents(&mut self, contents: bool) {
+        self.contents = contents;
+    }
+
+    pub(crate) fn includes_contents(&self) -> bool {
+        self.contents
+    }
+
+    #[inline]
+    pub(crate) fn has_listeners(&self) -> bool {
+        !self.listeners.is_empty() || self.streams.get().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    pub(super) fn emit(&self, event: ToolEvent) {
+        for listener in &self.listeners {
+            // A panic of a listener must not fail the call; the panic hook has reported it.
+            let _ = catch_unwind(AssertUnwindSafe(|| listener(&event)));
+        }
+        if let Some(sender) = self.streams.get() {
+            // An error means that the last stream was dropped meanwhile.
+            let _ = sender.send(event);
+        }
+    }
+}
+
+impl fmt::Debug for EventBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventBus")
+            .field("streams", &self.streams.get().map_or(0, Sender::receiver_count))
+            .field("listeners", &self.listeners.len())
+            .field("contents", &self.contents)
+            .finish()
+    }
+}

@@ -1,0 +1,136 @@
+//! The emitter of one call's events, and the guard that emits its end.
+
+use super::{CallEnd, CallStatus, EventBus, EventCall, ToolEvent, ToolEventKind};
+use crate::error::ToolError;
+use crate::output::ToolOutput;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Emits the events of one call. Clones emit for the same call; without listeners a call has no emitter.
+#[derive(Clone)]
+pub(crate) struct EventEmitter(Arc<Inner>);
+
+struct Inner {
+    bus: Arc<EventBus>,
+    call: Arc<EventCall>,
+    queued_at: Instant,
+    /// Locked while an event is emitted, so that none follows the end.
+    progress: Mutex<CallProgress>,
+}
+
+#[derive(Default)]
+struct CallProgress {
+    attempts: u32,
+    coerced: Vec<String>,
+    ended: bool,
+}
+
+impl EventEmitter {
+    /// Creates the emitter and emits the call's first event.
+    pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
+        let (call, queued_at) = (Arc::new(call), Instant::now());
+        let emitter = Self(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
+        emitter.emit(|_| ToolEventKind::Called);
+        emitter
+    }
+
+    fn call_progress(&self) -> MutexGuard<'_, CallProgress> {
+        self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Emits an event unless the call has ended.
+    fn emit(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
+        let mut progress = self.call_progress();
+        if !progress.ended {
+            let kind = kind(&mut progress);
+            self.0.bus.emit(ToolEvent { time: SystemTime::now(), call: self.0.call.clone(), kind });
+        }
+    }
+
+    pub(crate) fn started(&self) {
+        self.emit(|progress| {
+            progress.attempts += 1;
+            progress.coerced.clear();
+            ToolEventKind::Started { attempt: progress.attempts }
+        });
+    }
+
+    pub(crate) fn progress(&self, fraction: f64, message: &str) {
+        self.emit(|_| ToolEventKind::Progress { fraction, message: message.into() });
+    }
+
+    pub(crate) fn asked(&self, reason: &str) {
+        self.emit(|_| ToolEventKind::Asked { reason: reason.into() });
+    }
+
+    pub(crate) fn answered(&self, approved: bool, waited: Duration) {
+        self.emit(|_| ToolEventKind::Answered { approved, waited });
+    }
+
+    pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
+        self.emit(|_| ToolEventKind::Retried { attempt, error: error.clone(), pause });
+    }
+
+    /// Records that the value of a parameter was coerced.
+    pub(crate) fn coerced(&self, parameter: &str) {
+        self.call_progress().coerced.push(parameter.to_owned());
+    }
+
+    fn end(&self, outcome: Result<&ToolOutput, &ToolError>, duration: Duration) {
+        self.emit(|progress| {
+            progress.ended = true;
+            let error = outcome.err();
+            let contents = self.0.bus.includes_contents();
+            ToolEventKind::Ended(CallEnd {
+                status: CallStatus::of(error),
+                error: error.cloned(),
+                duration,
+                total: self.0.queued_at.elapsed(),
+                attempts: progress.attempts,
+                coerced: std::mem::take(&mut progress.coerced),
+                output_bytes: outcome.map_or_else(|error| error.message().len(), ToolOutput::bytes),
+                output: outcome.ok().filter(|_| contents).map(|output| output.to_text().into()),
+            })
+        });
+    }
+}
+
+/// Emits the end of a call, also where the call is dropped.
+pub(crate) struct CallGuard(EventEmitter);
+
+impl CallGuard {
+    pub(crate) fn new(emitter: EventEmitter) -> Self {
+        Self(emitter)
+    }
+
+    pub(crate) fn emitter(&self) -> &EventEmitter {
+        &self.0
+    }
+
+    /// Emits the outcome of the call and the tool's running time.
+    pub(crate) fn end(self, outcome: &Result<ToolOutput, ToolError>, duration: Duration) {
+        self.0.end(outcome.as_ref(), duration);
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        if self.0.call_progress().ended {
+            return;
+        }
+        let tool = &self.0.0.call.tool;
+        let error = match std::thread::panicking() {
+            true => ToolError::panicked(tool, "no message"),
+            false => ToolError::cancelled(tool),
+        };
+        // The running time of a dropped tool is unknown.
+        self.0.end(Err(&error), Duration::ZERO);
+    }
+}
+
+impl fmt::Debug for EventEmitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EventEmitter").field(&self.0.call).finish()
+    }
+}

@@ -1,0 +1,236 @@
+//! Serde forms of contents and outputs, for `#[serde(with = "…")]`.
+//!
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits: a type that does is converted to output as JSON,
+//! and these are output already.
+
+use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
+use ::serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// The serialized form of a [`Content`].
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ContentForm {
+    Text {
+        text: String,
+    },
+    /// The very text, so that no digit of a number is lost.
+    Json {
+        json: String,
+    },
+    Image(MediaForm),
+    Audio(MediaForm),
+    File(MediaForm),
+    Resource {
+        uri: String,
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct MediaForm {
+    media_type: String,
+    #[serde(flatten)]
+    data: DataForm,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DataForm {
+    Base64(String),
+    Url(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct OutputForm {
+    content: Vec<ContentForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    structured: Option<Value>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    brief: String,
+}
+
+/// A `null` is a value, not an absence.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+impl From<ContentForm> for Content {
+    fn from(form: ContentForm) -> Self {
+        match form {
+            ContentForm::Text { text } => Self::Text(text),
+            // A document edited by hand may hold invalid JSON, which is kept as text.
+            ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
+                Ok(_) => Self::Json(JsonText(json)),
+                Err(_) => Self::Text(json),
+            },
+            ContentForm::Image(media) => Self::Image(Box::new(media.into())),
+            ContentForm::Audio(media) => Self::Audio(Box::new(media.into())),
+            ContentForm::File(media) => Self::File(Box::new(media.into())),
+            ContentForm::Resource { uri, name, media_type } => {
+                Self::Resource(Box::new(Resource { uri, name, media_type }))
+            }
+        }
+    }
+}
+
+impl From<&Content> for ContentForm {
+    fn from(content: &Content) -> Self {
+        match content {
+            Content::Text(text) => Self::Text { text: text.clone() },
+            Content::Json(json) => Self::Json { json: json.as_str().to_owned() },
+            Content::Image(media) => Self::Image((&**media).into()),
+            Content::Audio(media) => Self::Audio((&**media).into()),
+            Content::File(media) => Self::File((&**media).into()),
+            Content::Resource(resource) => {
+                let Resource { uri, name, media_type } = (**resource).clone();
+                Self::Resource { uri, name, media_type }
+            }
+        }
+    }
+}
+
+impl From<MediaForm> for Media {
+    fn from(MediaForm { media_type, data, name }: MediaForm) -> Self {
+        let data = match data {
+            DataForm::Base64(bytes) => MediaData::Base64(bytes),
+            DataForm::Url(url) => MediaData::Url(url),
+        };
+        Self { media_type, data, name }
+    }
+}
+
+impl From<&Media> for MediaForm {
+    fn from(media: &Media) -> Self {
+        let Media { media_type, data, name } = media.clone();
+        let data = match data {
+            MediaData::Base64(bytes) => DataForm::Base64(bytes),
+            MediaData::Url(url) => DataForm::Url(url),
+        };
+        Self { media_type, data, name }
+    }
+}
+
+/// The form of a list of [`Content`]: objects tagged by `type`, as in `{"type": "text", "text": "hi"}`.
+pub mod contents {
+    use super::{Content, ContentForm};
+    use ::serde::{Deserialize, Deserializer, Serializer};
+
+    /// Serializes the contents.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(contents: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(contents.iter().map(ContentForm::from))
+    }
+
+    /// Deserializes contents.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
+        let forms = Vec::<ContentForm>::deserialize(deserializer)?;
+        Ok(forms.into_iter().map(Content::from).collect())
+    }
+}
+
+/// The form of a [`ToolOutput`]: `content`, and `structured`, `message` and `brief` where they are set.
+pub mod tool_output {
+    use super::{Content, ContentForm, OutputForm, ToolOutput};
+    use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Serializes the output.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(output: &ToolOutput, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = OutputForm {
+            content: output.content().iter().map(ContentForm::from).collect(),
+            structured: output.structured().cloned(),
+            message: output.message().to_owned(),
+            brief: output.brief().to_owned(),
+        };
+        form.serialize(serializer)
+    }
+
+    /// Deserializes an output.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolOutput, D::Error> {
+        let OutputForm { mut content, structured, message, brief } = OutputForm::deserialize(deserializer)?;
+        let mut output = match content.pop() {
+            Some(only) if content.is_empty() => Content::from(only).into(),
+            last => ToolOutput::new(content.into_iter().chain(last).map(Content::from).collect()),
+        };
+        if let Some(structured) = structured {
+            output = output.with_structured(structured);
+        }
+        if !message.is_empty() {
+            output = output.with_message(message);
+        }
+        Ok(if brief.is_empty() { output } else { output.with_brief(brief) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[track_caller]
+    fn check(output: &ToolOutput, written: &Value) {
+        assert_eq!(tool_output::serialize(output, serde_json::value::Serializer).as_ref().unwrap(), written);
+        assert_eq!(tool_output::deserialize(written).as_ref().unwrap(), output);
+    }
+
+    #[test]
+    fn outputs_round_trip() {
+        check(&ToolOutput::default(), &json!({"content": []}));
+        check(&ToolOutput::text("hi"), &json!({"content": [{"type": "text", "text": "hi"}]}));
+        let number = ToolOutput::json(&u128::MAX).unwrap().with_structured(json!(null));
+        check(
+            &number,
+            &json!({
+                "content": [{"type": "json", "json": "340282366920938463463374607431768211455"}],
+                "structured": null,
+            }),
+        );
+        let noted = ToolOutput::text("25 °C").with_message("in the shade").with_brief("found");
+        check(
+            &noted.with_structured(json!({"t": 25})),
+            &json!({
+                "content": [{"type": "text", "text": "25 °C"}],
+                "structured": {"t": 25}, "message": "in the shade", "brief": "found",
+            }),
+        );
+        let resource = Resource { uri: "file:///a".to_owned(), name: "a".to_owned(), media_type: None };
+        let many = ToolOutput::new(vec![
+            Media::new("image/png", b"hi").with_name("a.png").into(),
+            Media::from_url("audio/wav", "https://example.com/a.wav").into(),
+            Media::new("application/pdf", b"").into(),
+            Content::Resource(Box::new(resource)),
+        ]);
+        check(
+            &many,
+            &json!({"content": [
+                {"type": "image", "media_type": "image/png", "base64": "aGk=", "name": "a.png"},
+                {"type": "audio", "media_type": "audio/wav", "url": "https://example.com/a.wav"},
+                {"type": "file", "media_type": "application/pdf", "base64": ""},
+                {"type": "resource", "uri": "file:///a", "name": "a"},
+            ]}),
+        );
+    }
+
+    #[test]
+    fn invalid_json_becomes_text() {
+        let written = json!([{"type": "json", "json": "{oops"}]);
+        assert_eq!(contents::deserialize(written).unwrap(), [Content::Text("{oops".to_owned())]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Results read back out of a history.
+
+use crate::gemini::call::read as read_call;
+use crate::gemini::spelling::{Fields, get, list};
+use crate::pairing::{Key, Pairing};
+use crate::path::field;
+use crate::results::listed;
+use crate::{WireError, ids};
+use serde_json::{Value, json};
+use toolkit_core::call::CallId;
+use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
+use toolkit_core::{ErrorKind, ToolError, ToolResult};
+
+/// A result as it stands in a part: `{functionResponse: {id?, name, response, parts?}}`.
+#[derive(Clone, Copy)]
+pub(in crate::gemini) struct WireResult<'a>(&'a Fields);
+
+impl<'a> WireResult<'a> {
+    /// `None` if the part holds something else.
+    pub(in crate::gemini) fn of(part: &'a Value) -> Option<Self> {
+        get(part.as_object()?, "functionResponse")?.as_object().map(Self)
+    }
+
+    /// How the result's call is known.
+    pub(in crate::gemini) fn key(self) -> Key<'a> {
+        Key { id: self.id().map(Into::into), name: Some(self.name()) }
+    }
+
+    fn id(self) -> Option<&'a str> {
+        get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty())
+    }
+
+    fn name(self) -> &'a str {
+        get(self.0, "name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn outcome(self) -> Result<ToolOutput, ToolError> {
+        let response = get(self.0, "response");
+        let fields = response.and_then(Value::as_object);
+        if let Some(error) = fields.and_then(|fields| fields.get("error"))
+            && fields.is_some_and(|fields| !fields.contains_key("output"))
+        {
+            return Err(ToolError::new(ErrorKind::Failed, text(error)));
+        }
+        // Without these two keys, all of it is the output.
+        let output = fields.and_then(|fields| fields.get("output")).or(response);
+        let mut contents = self.contents(output);
+        Ok(match contents.pop() {
+            Some(only) if contents.is_empty() => only.into(),
+            last => {
+                contents.extend(last);
+                ToolOutput::new(contents)
+            }
+        })
+    }
+
+    /// The output and the media beside it, without the lines that only name them.
+    fn contents(self, output: Option<&Value>) -> Vec<Content> {
+        let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
+        let said = match output {
+            None => None,
+            Some(Value::String(text)) => without_names(text, &mut media).map(Content::Text),
+            Some(value) => JsonText::new(value).ok().map(Content::Json),
+        };
+        said.into_iter().chain(media).collect()
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+/// The text without the lines that [`encode_result`](super::encode_result) writes for the media,
+/// which tell the names of files. `None` if there are no others.
+fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
+    let mut unnamed = media.iter_mut().peekable();
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let name = unnamed.peek().and_then(|next| file_name(line, &next.to_text()).map(ToOwned::to_owned));
+        match (name, unnamed.next_if(|next| file_name(line, &next.to_text()).is_some())) {
+            (Some(name), Some(Content::Image(media) | Content::Audio(media) | Content::File(media))) => {
+                if !name.is_empty() {
+                    media.name = Some(name);
+                }
+            }
+            _ => lines.push(line),
+        }
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The name in `[image image/png chart.png]`, given `[image image/png]`; empty if there is none, and
+/// `None` if the line is another text.
+fn file_name<'a>(line: &'a str, unnamed: &str) -> Option<&'a str> {
+    let name = line.strip_prefix(unnamed.strip_suffix(']')?)?.strip_suffix(']')?;
+    if name.is_empty() { Some(name) } else { name.strip_prefix(' ') }
+}
+
+fn media(part: &Value) -> Option<Content> {
+    let part = part.as_object()?;
+    let inline = get(part, "inlineData").and_then(Value::as_object);
+    let file = get(part, "fileData").and_then(Value::as_object);
+    let text_of = |fields: &Fields, name| get(fields, name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let (fields, data) = match (inline, file) {
+        (Some(inline), _) => (inline, MediaData::Base64(text_of(inline, "data")?)),
+        (None, Some(file)) => (file, MediaData::Url(text_of(file, "fileUri")?)),
+        (None, None) => return None,
+    };
+    let media_type = text_of(fields, "mimeType").unwrap_or_else(|| "application/octet-stream".to_owned());
+    let kind = match media_type.split_once('/').map(|(kind, _)| kind) {
+        Some("image") => Content::Image,
+        Some("audio") => Content::Audio,
+        _ => Content::File,
+    };
+    Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
+}
+
+/// Parses the results of a history, of one content or of one part.
+///
+/// A result without an id gets the one that [`parse_calls`](crate::ApiFormat::parse_calls) gives its call.
+/// If the call is not there, it gets one of its own.
+pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+    let mut pairing = Pairing::default();
+    let mut call_ids: Vec<CallId> = Vec::new();
+    let mut found: Vec<(WireResult<'_>, Option<CallId>)> = Vec::new();
+    let listed = listed(payload, "a content, or a part with `functionResponse`")?;
+    for (path, item) in &listed {
+        let parts = parts(item, path)?;
+        let calls: Vec<_> = parts.iter().filter_map(|part| read_call(part, false)).collect();
+        call_ids.extend(ids::complete(calls.iter().map(|call| (call.json, call.id.as_deref()))));
+        pairing.begin_turn();
+        for call in calls {
+            pairing.call(Key { id: call.id, name: Some(call.name) });
+        }
+        for result in parts.iter().filter_map(WireResult::of) {
+            let call = pairing.result(result.key()).and_then(|number| call_ids.get(number));
+            found.push((result, result.id().map(CallId::from).or_else(|| call.cloned())));
+        }
+    }
+    let seeds: Vec<Value> = found.iter().map(|(result, _)| json!(result.0)).collect();
+    let given = found.iter().map(|(_, id)| id.as_ref().map(CallId::as_str));
+    let ids = ids::complete(seeds.iter().zip(given));
+    let results = found.iter().zip(ids).enumerate().map(|(position, ((result, _), id))| {
+        ToolResult::new(id, result.name(), result.outcome()).with_position(position)
+    });
+    Ok(results.collect())
+}
+
+fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {
+    let Some(fields) = item.as_object() else {
+        return Err(WireError::new(path, "a content, or a part with `functionResponse`"));
+    };
+    match fields.get("parts") {
+        Some(Value::Array(parts)) => Ok(parts),
+        None if !["role", "content", "type"].iter().any(|name| fields.contains_key(*name)) => {
+            Ok(std::slice::from_ref(item))
+        }
+        _ => Err(WireError::new(field(path, "parts"), "a list of parts")),
+    }
+}

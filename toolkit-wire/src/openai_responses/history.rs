@@ -1,0 +1,55 @@
+//! Messages for the next request, received or made.
+
+use super::{IDS, OpenAiResponses, call, response, results};
+use crate::call::WireCall;
+use crate::codec::{HistoryCodec, IdRule};
+use crate::reading::Message;
+use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
+
+impl HistoryCodec for OpenAiResponses {
+    fn id_rule(&self) -> Option<IdRule> {
+        Some(IdRule { rule: IDS, is_strict: true })
+    }
+
+    fn write_call(&self, call: &WireCall<'_>, id: String, names: &WireNames) -> Value {
+        let mut item = call::write(call, id, names);
+        response::strip_refused(&mut item);
+        Value::Object(item)
+    }
+
+    /// An item with neither a type nor a role, no server accepts.
+    fn write_part(&self, item: &Value) -> Option<Value> {
+        let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
+        let mut item = item?.clone();
+        response::strip_refused(&mut item);
+        Some(Value::Object(item))
+    }
+
+    fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
+        // A turn that was cut while the model was thinking: reasoning "without its required following
+        // item" is refused.
+        while message.is_whole && items.last().is_some_and(|item| response::is_kind(item, "reasoning")) {
+            items.pop();
+        }
+        items
+    }
+
+    fn encode_call(&self, call: &ToolCall, id: String, names: &WireNames) -> Value {
+        call::encode(call, id, names)
+    }
+
+    /// The text is an item of its own, in the short form, because the long one wants an id.
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        let text = text.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
+        text.into_iter().chain(calls).collect()
+    }
+
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let parts: Vec<Value> = contents.iter().map(results::content_part).collect();
+        json!({"type": "message", "role": "user", "content": parts})
+    }
+}

@@ -1,0 +1,154 @@
+//! Which call a result answers: one rule for all APIs.
+//!
+//! A result answers a call before it that has the same id and no result yet. Where an API knows calls by
+//! name, the name decides if the call or the result has no id. Of several such calls, the nearest turn
+//! has the right one, and in that turn it is the earliest.
+
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+
+/// The result of a call that was never answered.
+pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
+
+/// How a call, or the result of one, is known.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Key<'a> {
+    pub(crate) id: Option<Cow<'a, str>>,
+    /// The tool's name, where the API matches by it.
+    pub(crate) name: Option<&'a str>,
+}
+
+/// A call or a result in a message of a history.
+#[derive(Debug)]
+pub(crate) enum Entry<'a> {
+    Call(Key<'a>, &'a Value),
+    Result(Key<'a>, &'a Value),
+}
+
+/// A call, and its result if there is one.
+#[derive(Debug)]
+pub(crate) struct Pair<'a> {
+    pub(crate) key: Key<'a>,
+    pub(crate) call: &'a Value,
+    /// The result and the index of its message.
+    pub(crate) result: Option<(usize, &'a Value)>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Handle<'a> {
+    Id(Cow<'a, str>),
+    Name(&'a str),
+    /// The name of a call without an id.
+    NameOnly(&'a str),
+}
+
+/// The calls that wait for their results, by handle and turn.
+#[derive(Debug, Default)]
+pub(crate) struct Pairing<'a> {
+    is_answered: Vec<bool>,
+    turn: usize,
+    waiting: HashMap<Handle<'a>, Vec<(usize, VecDeque<usize>)>>,
+}
+
+impl<'a> Pairing<'a> {
+    /// Begins a new turn: the calls that follow are nearer to their results.
+    pub(crate) fn begin_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Adds a call and returns its number, which counts from 0.
+    pub(crate) fn call(&mut self, key: Key<'a>) -> usize {
+        let number = self.is_answered.len();
+        self.is_answered.push(false);
+        let unnamed = key.name.filter(|_| key.id.is_none()).map(Handle::NameOnly);
+        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed];
+        for handle in handles.into_iter().flatten() {
+            let turns = self.waiting.entry(handle).or_default();
+            match turns.last_mut() {
+                Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
+                _ => turns.push((self.turn, VecDeque::from([number]))),
+            }
+        }
+        number
+    }
+
+    /// Returns the number of the call that a result answers.
+    pub(crate) fn result(&mut self, key: Key<'a>) -> Option<usize> {
+        match key.id {
+            Some(id) => self
+                .take(&Handle::Id(id))
+                .or_else(|| key.name.and_then(|name| self.take(&Handle::NameOnly(name)))),
+            None => key.name.and_then(|name| self.take(&Handle::Name(name))),
+        }
+    }
+
+    fn take(&mut self, handle: &Handle<'a>) -> Option<usize> {
+        let turns = self.waiting.get_mut(handle)?;
+        while let Some((_, calls)) = turns.last_mut() {
+            while let Some(number) = calls.pop_front() {
+                if let Some(is_answered) =
+                    self.is_answered.get_mut(number).filter(|is_answered| !**is_answered)
+                {
+                    *is_answered = true;
+                    return Some(number);
+                }
+            }
+            turns.pop();
+        }
+        None
+    }
+}
+
+/// Pairs the calls of each message of a history with their results.
+pub(crate) fn pair<'a>(
+    history: &'a [Value],
+    entries: impl Fn(&'a Value) -> Vec<Entry<'a>>,
+) -> Vec<Vec<Pair<'a>>> {
+    let mut pairing = Pairing::default();
+    let mut pairs: Vec<Vec<Pair<'a>>> = Vec::with_capacity(history.len());
+    let mut places = Vec::new();
+    for (index, message) in history.iter().enumerate() {
+        pairs.push(Vec::new());
+        pairing.begin_turn();
+        for entry in entries(message) {
+            match entry {
+                Entry::Call(key, call) => {
+                    pairing.call(key.clone());
+                    places.push((index, pairs[index].len()));
+                    pairs[index].push(Pair { key, call, result: None });
+                }
+                Entry::Result(key, result) => {
+                    if let Some((message, call)) = pairing.result(key).map(|number| places[number]) {
+                        pairs[message][call].result = Some((index, result));
+                    }
+                }
+            }
+        }
+    }
+    pairs
+}
+
+/// The elements of the list under `field` of a message.
+pub(crate) fn parts<'a>(message: &'a Value, field: &str) -> &'a [Value] {
+    message.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A message without the results under `field`, and whether it held any. A message of results only is
+/// `None`.
+pub(crate) fn without_results(
+    mut message: Value,
+    field: &str,
+    is_result: impl Fn(&Value) -> bool,
+) -> (Option<Value>, bool) {
+    let Some(Value::Array(parts)) = message.get_mut(field) else { return (Some(message), false) };
+    let before = parts.len();
+    parts.retain(|part| !is_result(part));
+    let (has_results, is_empty) = (parts.len() < before, parts.is_empty());
+    ((!has_results || !is_empty).then_some(message), has_results)
+}
+
+/// A message of the user with these parts; none for no parts, which services refuse.
+pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
+    if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
+}

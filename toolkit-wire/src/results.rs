@@ -1,0 +1,52 @@
+//! Results as providers take them: readings and spellings that several APIs share.
+
+use crate::WireError;
+use crate::path::element;
+use serde_json::Value;
+use std::borrow::Cow;
+use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
+
+/// The contents of an output as text, and its message on a line of its own.
+pub(crate) fn output_text<'a>(
+    output: &'a ToolOutput,
+    text: impl Fn(&'a Content) -> Cow<'a, str>,
+) -> Cow<'a, str> {
+    let contents = match output.content() {
+        [only] => text(only),
+        list => Cow::Owned(list.iter().map(text).collect::<Vec<_>>().join("\n")),
+    };
+    match (contents.is_empty(), output.message()) {
+        (_, "") => contents,
+        (true, message) => Cow::Borrowed(message),
+        (false, message) => Cow::Owned(format!("{contents}\n{message}")),
+    }
+}
+
+/// The text of a content that the API cannot take. An address needs no more than its text.
+pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
+    let text = content.to_text();
+    match content {
+        Content::Audio(media) | Content::File(media) | Content::Image(media)
+            if matches!(media.data, MediaData::Base64(_)) =>
+        {
+            Cow::Owned(format!("{text} cannot be shown: this API has no way to send it"))
+        }
+        _ => text,
+    }
+}
+
+/// The elements of a history, or the one message that the payload is, each with its path.
+pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
+    match payload {
+        Value::Array(items) => {
+            Ok(items.iter().enumerate().map(|(index, item)| (element("", index), item)).collect())
+        }
+        Value::Object(_) => Ok(vec![(String::new(), payload)]),
+        _ => Err(WireError::new("", expected)),
+    }
+}
+
+/// A value that has no other place in an output, as JSON.
+pub(crate) fn json_content(value: &Value) -> Content {
+    JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
+}

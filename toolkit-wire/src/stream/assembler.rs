@@ -1,0 +1,197 @@
+//! The life of a streamed call, for all codecs: begun, announced once, held back while it may have been
+//! cut off, and yielded once.
+//!
+//! Codecs find out which part a piece of a stream belongs to, and how parts grow.
+
+use super::decode::StreamEvent;
+use crate::ids::CallIds;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ops::{Index, IndexMut};
+use toolkit_core::call::ToolCall;
+
+/// A part of a streamed message: a call, a text, or anything else with a place of its own.
+pub(crate) trait StreamPart {
+    /// The place among the parts of the message.
+    fn position(&self) -> u64;
+
+    /// The provider's id of the call, if there is one.
+    fn given_id(&self) -> Option<Cow<'_, str>>;
+
+    fn name(&self) -> &str;
+
+    /// Sets the id that the call has from now on.
+    fn set_id(&mut self, id: &str);
+
+    /// Whether the part is a call that can be yielded.
+    fn is_call(&self) -> bool;
+
+    /// Whether the part is a call without arguments so far.
+    fn is_blank_call(&self) -> bool;
+
+    /// Replaces blank arguments.
+    fn set_arguments(&mut self, text: &str);
+
+    /// Completes the part: its call is about to be yielded.
+    fn seal(&mut self) {}
+
+    /// The call that the part is, with the id that was set.
+    fn to_call(&self) -> Option<ToolCall>;
+}
+
+/// The parts of one message, in the order in which they began.
+#[derive(Debug)]
+pub(crate) struct Assembler<P> {
+    slots: Vec<Slot<P>>,
+    ids: Option<CallIds>,
+    /// Calls without arguments that have ended. A model that is cut off ends its call, too, so they wait until
+    /// it goes on or says why it stopped.
+    held: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Slot<P> {
+    part: P,
+    is_announced: bool,
+    is_yielded: bool,
+}
+
+impl<P> Default for Assembler<P> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), ids: None, held: Vec::new() }
+    }
+}
+
+impl<P: StreamPart> Assembler<P> {
+    /// Sets what generated ids are derived from, unless it is set already.
+    pub(crate) fn seed(&mut self, seed: impl FnOnce() -> Value) {
+        self.ids.get_or_insert_with(|| CallIds::new(&seed()));
+    }
+
+    /// Adds a part and returns its number.
+    pub(crate) fn begin(&mut self, part: P) -> usize {
+        self.slots.push(Slot { part, is_announced: false, is_yielded: false });
+        self.slots.len() - 1
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn get(&self, number: usize) -> Option<&P> {
+        Some(&self.slots.get(number)?.part)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut P> {
+        Some(&mut self.slots.get_mut(number)?.part)
+    }
+
+    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = &P> {
+        self.slots.iter().map(|slot| &slot.part)
+    }
+
+    /// Whether the call was yielded: nothing that comes later changes it.
+    pub(crate) fn is_yielded(&self, number: usize) -> bool {
+        self.slots.get(number).is_some_and(|slot| slot.is_yielded)
+    }
+
+    /// Announces a call whose name and id will not change.
+    pub(crate) fn announce(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
+        let Some(slot) = self.slots.get_mut(number).filter(|slot| !slot.is_announced) else { return };
+        slot.is_announced = true;
+        let ids = self.ids.get_or_insert_with(|| CallIds::new(&Value::Null));
+        let id = ids.settle(slot.part.given_id().as_deref());
+        slot.part.set_id(id.as_str());
+        events.push(StreamEvent::CallStarted { id: id.into(), name: slot.part.name().to_owned() });
+    }
+
+    /// Ends a call. One without arguments is held back if no part follows it.
+    pub(crate) fn end(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
+        match self.get(number).is_some_and(P::is_blank_call) && !self.is_yielded(number) {
+            true => self.held.push(number),
+            false => self.yield_call(number, events),
+        }
+        self.release_passed(events);
+    }
+
+    /// Yields a call, once.
+    pub(crate) fn yield_call(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
+        if !self.slots.get(number).is_some_and(|slot| !slot.is_yielded && slot.part.is_call()) {
+            return;
+        }
+        self.announce(number, events);
+        if let Some(slot) = self.slots.get_mut(number) {
+            slot.is_yielded = true;
+            slot.part.seal();
+            events.extend(slot.part.to_call().map(StreamEvent::Call));
+        }
+    }
+
+    /// Yields the calls that were held back and are not the last part any more: the model went on.
+    pub(crate) fn release_passed(&mut self, events: &mut Vec<StreamEvent>) {
+        let last = if self.held.is_empty() { return } else { self.last() };
+        let (held, passed) =
+            std::mem::take(&mut self.held).into_iter().partition(|number| Some(*number) == last);
+        self.held = held;
+        for number in passed {
+            self.yield_call(number, events);
+        }
+    }
+
+    /// Yields the calls that were held back. If the model was cut off, the last part is the one at which it was.
+    pub(crate) fn release(&mut self, is_cut: bool, events: &mut Vec<StreamEvent>) {
+        let last = self.last().filter(|_| is_cut);
+        for number in std::mem::take(&mut self.held) {
+            if Some(number) == last {
+                self.cut(number);
+            }
+            self.yield_call(number, events);
+        }
+    }
+
+    /// Marks the call as cut off if no arguments came: running it with none would run another call.
+    pub(crate) fn cut(&mut self, number: usize) {
+        let slot = self.slots.get_mut(number).filter(|slot| !slot.is_yielded && slot.part.is_blank_call());
+        if let Some(slot) = slot {
+            slot.part.set_arguments("{");
+        }
+    }
+
+    /// The number of the part that no other follows.
+    pub(crate) fn last(&self) -> Option<usize> {
+        let slots = self.slots.iter().enumerate();
+        slots.max_by_key(|(number, slot)| (slot.part.position(), *number)).map(|(number, _)| number)
+    }
+
+    /// Drops parts that are not kept, and sorts the others. Their numbers change.
+    pub(crate) fn arrange(&mut self, is_kept: impl Fn(&P) -> bool) {
+        self.held.clear();
+        self.slots.retain(|slot| is_kept(&slot.part));
+        self.slots.sort_by_key(|slot| slot.part.position());
+    }
+
+    /// The parts in their order. If the model was cut off (`is_cut`), a last call without arguments says so in a
+    /// way that does not look as if it had been cut off itself.
+    pub(crate) fn into_parts(mut self, is_cut: bool) -> Vec<P> {
+        let last = self.last().filter(|_| is_cut).and_then(|last| self.get_mut(last));
+        if let Some(call) = last.filter(|part| part.is_blank_call()) {
+            call.set_arguments("{}");
+        }
+        self.arrange(|_| true);
+        self.slots.into_iter().map(|slot| slot.part).collect()
+    }
+}
+
+impl<P> Index<usize> for Assembler<P> {
+    type Output = P;
+
+    fn index(&self, number: usize) -> &P {
+        &self.slots[number].part
+    }
+}
+
+impl<P> IndexMut<usize> for Assembler<P> {
+    fn index_mut(&mut self, number: usize) -> &mut P {
+        &mut self.slots[number].part
+    }
+}
