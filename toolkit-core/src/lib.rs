@@ -82,6 +82,6 @@ pub use wire::{
     UnknownApiFormat,
 };
 
-pub use toolkit_schema as schema;
 pub use tokio_util::sync::CancellationToken;
+pub use toolkit_schema as schema;
 pub use {schemars, serde, serde_json};

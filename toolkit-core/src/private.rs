@@ -11,7 +11,8 @@ pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::{Failure, Output, Returned, SchemaFn, Unconvertible, Undescribed};
 pub use crate::registry::Registration;
-pub use crate::schema::{Constraints, type_name};
+pub use crate::schema::__private::type_name;
+pub use crate::schema::Constraints;
 pub use crate::tool::{
     CallFn, Function, FunctionTool, Invocation, ToolCell, ToolFuture, Toolset, UnknownArguments,
 };

@@ -6,7 +6,7 @@ use super::members::{not_an_object, not_json, with_members};
 use super::whole::{self, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::{CompiledSchema, Fault, SchemaFault, Step};
+use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
 /// Reads the arguments of calls and has the validator judge them.
@@ -21,7 +21,7 @@ impl DynamicArgs {
     ///
     /// # Errors
     /// Everything that is wrong with the schema.
-    pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaFault>> {
+    pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }
 
@@ -48,7 +48,7 @@ impl DynamicArgs {
         if !doubled.is_empty() {
             return Err(ToolError::invalid_arguments(doubled));
         }
-        if self.schema.accepts(&value) {
+        if self.schema.is_valid(&value) {
             return Ok(value);
         }
         if value.is_null() && self.takes_object {
@@ -57,7 +57,7 @@ impl DynamicArgs {
         if coerce && let Some(meant) = self.meant(text, &value, schema, context) {
             value = meant;
         }
-        if self.schema.accepts(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
+        if self.schema.is_valid(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
     }
 
     /// What may be meant by arguments that were refused.
@@ -74,7 +74,7 @@ impl DynamicArgs {
             return if relaxed.is_ambiguous() { None } else { serde_json::from_str(&relaxed.text).ok() };
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
-        self.schema.accepts(&inner).then_some(inner)
+        self.schema.is_valid(&inner).then_some(inner)
     }
 
     fn refusal(&self, schema: &Value, value: &Value) -> ToolError {
@@ -83,12 +83,14 @@ impl DynamicArgs {
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         let names = || properties.into_iter().flat_map(Map::keys).map(String::as_str);
-        let violation = |fault: Fault| match (fault.kind, fault.steps.as_slice()) {
-            (ViolationKind::Unknown, [Step::Key(name)]) => explain::unknown(name, names()),
-            _ => explain::violation("", fault),
+        let in_own_words = |violation: Violation| match violation.kind {
+            ViolationKind::Unknown if value.get(&violation.path).is_some() => {
+                explain::unknown(&violation.path, names())
+            }
+            _ => violation,
         };
         let mut violations: Vec<Violation> =
-            self.schema.faults(schema, value).into_iter().map(violation).collect();
+            self.schema.violations(value).into_iter().map(in_own_words).collect();
         if violations.is_empty() {
             let message = "the arguments do not fit the schema";
             violations.push(Violation::new("", ViolationKind::Constraint, message));

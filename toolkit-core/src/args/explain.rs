@@ -6,9 +6,8 @@ use super::param::{Fill, Param, fill_absent};
 use super::place;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::{
-    Fault, Step, coerce, broken_constraints, describe, faults, missing, path, value_in_words,
-};
+use crate::schema::__private::{Scope, check, missing, value_in_words};
+use crate::schema::{SchemaRef, coerce, describe};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -212,7 +211,7 @@ fn mended(root: &Value, schema: &Value, text: &str) -> Option<String> {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
-    let changed = coerce(root, schema, &mut value);
+    let changed = coerce(SchemaRef::new(root, schema), &mut value);
     changed.then(|| value.to_string())
 }
 
@@ -232,7 +231,7 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
 }
 
 fn missing_parameter(param: &impl Parameter, schema: &Value) -> Violation {
-    let expected = property(param, schema).and_then(|property| describe(schema, property));
+    let expected = property(param, schema).and_then(|property| describe(SchemaRef::new(schema, property)));
     Violation::new(param.name(), ViolationKind::Missing, missing(expected))
 }
 
@@ -243,19 +242,11 @@ pub(super) fn keeps_to_schema(param: &Param, value: &str, rules: &Rules<'_>) -> 
 
 fn broken(param: &impl Parameter, value: &str, rules: &Rules<'_>) -> Vec<Violation> {
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults = property(param, rules.schema)
-        .zip(parsed)
-        .map(|(property, parsed)| broken_constraints(rules.schema, property, &parsed, value));
-    violations(param.name(), faults.unwrap_or_default())
-}
-
-/// The faults of a value that stands at `place`.
-pub(super) fn violations(place: &str, faults: Vec<Fault>) -> Vec<Violation> {
-    faults.into_iter().map(|fault| violation(place, fault)).collect()
-}
-
-pub(super) fn violation(place: &str, fault: Fault) -> Violation {
-    Violation::new(path(place, &fault.steps), fault.kind, fault.message)
+    let found = property(param, rules.schema).zip(parsed).map(|(property, parsed)| {
+        let schema = SchemaRef::new(rules.schema, property);
+        check(schema, &parsed, Some(value), param.name(), Scope::Constraints)
+    });
+    found.unwrap_or_default()
 }
 
 /// Every fault that the schema shows; if it shows none, the type has a rule of its own, and the error
@@ -274,15 +265,13 @@ pub(super) fn wrong_value(
     let meant = schema.filter(|_| rules.coerce).and_then(|schema| mended(root, schema, value));
     let value = meant.as_deref().unwrap_or(value);
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults = schema.zip(parsed).map(|(schema, parsed)| faults(root, schema, &parsed, value));
-    let mut faults = faults.unwrap_or_default();
-    if !is_about_members(error) {
-        without_other_names(&mut faults);
-    }
-    match faults.is_empty() {
-        false => violations(place, faults),
-        true => vec![refused_by_type(place, value, error)],
-    }
+    // A type that refuses no name may know a member under another one.
+    let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
+    let found = schema
+        .zip(parsed)
+        .map(|(schema, parsed)| check(SchemaRef::new(root, schema), &parsed, Some(value), place, scope));
+    let found = found.filter(|found| !found.is_empty());
+    found.unwrap_or_else(|| vec![refused_by_type(place, value, error)])
 }
 
 /// An array or object that the model wrote into a string: the fault is inside.
@@ -297,22 +286,6 @@ fn is_about_members(error: &serde_json::Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// A member that the schema does not know beside one that it misses may be the same under another name,
-/// which the type takes and the schema does not say.
-fn without_other_names(faults: &mut Vec<Fault>) {
-    let parents: Vec<Vec<Step>> =
-        faults.iter().filter(|fault| fault.kind == ViolationKind::Unknown).map(parent).collect();
-    faults.retain(|fault| match fault.kind {
-        ViolationKind::Unknown => false,
-        ViolationKind::Missing => !parents.contains(&parent(fault)),
-        _ => true,
-    });
-}
-
-fn parent(fault: &Fault) -> Vec<Step> {
-    fault.steps.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default()
-}
-
 /// What the decoder of a type said about a value that stands at `place`.
 fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Violation {
     let found = place::find(value, place::offset(value, error.line(), error.column()));
@@ -324,7 +297,7 @@ fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Viola
         false => format!(", got {}", value_in_words(found.text)),
     };
     let message = format!("{}{got}", shorten_to(said, SAID));
-    Violation::new(path(place, &found.steps), ViolationKind::WrongType, message)
+    Violation::new(found.path(place), ViolationKind::WrongType, message)
 }
 
 fn property<'a>(param: &impl Parameter, schema: &'a Value) -> Option<&'a Value> {

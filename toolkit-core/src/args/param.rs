@@ -1,7 +1,8 @@
 //! A parameter: what generated code says about it, and the slot its value is parsed into.
 
 use super::default::ParamDefault;
-use crate::schema::{Constraints, SchemaBuilder, has_demands, keep_notes, tidy};
+use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
+use crate::schema::{Constraints, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -130,7 +131,7 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec], refuse_unknown: bool) -> (V
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        demanding.push(has_demands(&schema));
+        demanding.push(has_constraints(&schema));
         tidy(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
     }
@@ -164,7 +165,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     }
     if !description.is_empty() {
         let of_type = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let description = keep_notes(&description, of_type);
+        let description = with_notes(&description, of_type);
         schema.insert("description".to_owned(), description.into());
     }
     if let Some((Some(value), _)) = default {

@@ -1,7 +1,5 @@
 //! Where inside a JSON text a parser stopped, as a path into the value.
 
-use crate::schema::Step;
-
 /// The innermost value at a place in a JSON text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
@@ -9,6 +7,26 @@ pub(super) struct Place<'a> {
     pub(super) steps: Vec<Step>,
     /// Its text.
     pub(super) text: &'a str,
+}
+
+/// One step into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The member of this name.
+    Key(String),
+    /// The item at this index.
+    Index(usize),
+}
+
+impl Place<'_> {
+    /// Returns the way from `start`, as in `filters[2].max`.
+    pub(super) fn path(&self, start: &str) -> String {
+        self.steps.iter().fold(start.to_owned(), |path, step| match step {
+            Step::Key(key) if path.is_empty() => key.clone(),
+            Step::Key(key) => format!("{path}.{key}"),
+            Step::Index(index) => format!("{path}[{index}]"),
+        })
+    }
 }
 
 /// The byte that `serde_json` counts as line and column.

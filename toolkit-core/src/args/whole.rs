@@ -9,7 +9,8 @@ use super::fields::fields_of;
 use super::members::{Member, with_members};
 use super::param::{Decode, Fill, ToolParams};
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::{broken_constraints, faults, judged_schema_of};
+use crate::schema::__private::{Scope, argument_schema_of, check};
+use crate::schema::{SchemaRef, violations};
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
@@ -27,7 +28,7 @@ pub struct Shape {
 impl Shape {
     /// The schema of a type, and its shape; `None` if the type is not written as an object.
     pub(crate) fn of<T: ToolParams>() -> Option<(Value, Self)> {
-        let (mut schema, demanding) = judged_schema_of::<T>();
+        let (mut schema, demanding) = argument_schema_of::<T>();
         if !is_of_object(&schema) {
             return None;
         }
@@ -49,7 +50,7 @@ impl Shape {
     /// The same for any type. One that is not written as an object is decoded from whatever comes.
     pub(crate) fn of_any<T: ToolParams>() -> (Value, Self) {
         Self::of::<T>().unwrap_or_else(|| {
-            let (schema, demanding) = judged_schema_of::<T>();
+            let (schema, demanding) = argument_schema_of::<T>();
             (schema, Self { fields: None, closable: false, demanding })
         })
     }
@@ -75,8 +76,9 @@ impl Shape {
 
     fn broken(&self, text: &str, rules: &Rules<'_>) -> Vec<Violation> {
         let value = if self.demanding { serde_json::from_str::<Value>(text).ok() } else { None };
-        let broken = value.map(|value| broken_constraints(rules.schema, rules.schema, &value, text));
-        explain::violations("", broken.unwrap_or_default())
+        let broken =
+            value.map(|value| check(rules.schema.into(), &value, Some(text), "", Scope::Constraints));
+        broken.unwrap_or_default()
     }
 }
 
@@ -234,7 +236,7 @@ struct Checked<'a> {
 impl Fill for Checked<'_> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let value: Value = serde_json::from_str(text)?;
-        if !faults(self.root, self.schema, &value, text).is_empty() {
+        if !violations(SchemaRef::new(self.root, self.schema), &value).is_empty() {
             return Err(serde_json::Error::custom("it does not fit the schema"));
         }
         self.text = Some(text.to_owned());

@@ -6,7 +6,7 @@ use crate::args::{Rules, Shape, ToolParams, decode_whole};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
-use crate::schema::{property_named, without_aliases};
+use crate::schema::__private::{property_named, strip_aliases};
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt;
@@ -142,7 +142,7 @@ impl ClosureTool {
                 .to_owned(),
             defined_at,
         })?;
-        let checked = without_aliases(&mut schema);
+        let checked = strip_aliases(&mut schema);
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;

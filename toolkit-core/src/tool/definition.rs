@@ -3,7 +3,7 @@
 use super::ToolMetadata;
 use crate::name::ToolName;
 use crate::output::SchemaFn;
-use crate::schema::written_schema;
+use crate::schema::__private::output_schema;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::OnceLock;
@@ -132,7 +132,7 @@ impl OutputSchema {
     }
 
     fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(written_schema);
+        let make = || self.of_type.and_then(output_schema);
         self.made.get_or_init(make).as_ref()
     }
 }
