@@ -39,15 +39,15 @@ impl<C> Codec for C where
 
 /// The `tools` of a request.
 pub(crate) trait DefinitionCodec {
-    /// The text before and after the definitions in the list of tools.
+    /// Returns the text before and after the definitions in the list of tools.
     fn frame(&self) -> (&'static str, &'static str) {
         ("[", "]")
     }
 
-    /// The schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
+    /// Returns the schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
     fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect;
 
-    /// The key in a definition's `meta` of fields that only this API has.
+    /// Returns the key in a definition's `meta` of fields that only this API has.
     fn own_fields(&self) -> Option<&'static str> {
         None
     }
@@ -88,7 +88,7 @@ pub(crate) trait ResponseCodec {
 
 /// Messages for the next request, received or made.
 pub(crate) trait HistoryCodec {
-    /// The rule for call ids in requests. `None` where ids are optional.
+    /// Returns the rule for call ids in requests. `None` where ids are optional.
     fn id_rule(&self) -> Option<IdRule>;
 
     /// Writes a received call for the next request.

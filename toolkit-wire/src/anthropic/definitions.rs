@@ -90,7 +90,7 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// The service refuses examples that are not objects.
+/// Encodes examples. The service refuses those that are not objects.
 fn input_examples(examples: &[Value], losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
     let (sent, refused): (Vec<_>, Vec<_>) =
         examples.iter().enumerate().partition(|(_, example)| example.is_object());
@@ -101,7 +101,7 @@ fn input_examples(examples: &[Value], losses: &mut Vec<SchemaLoss>) -> Vec<Value
     sent.into_iter().map(|(_, example)| example.clone()).collect()
 }
 
-/// The service refuses callers that it does not know, such as those of other APIs. Its own are the
+/// Encodes callers. The service refuses unknown ones, such as those of other APIs. Its own are the
 /// model itself and the versions of its code execution.
 fn allowed_callers(callers: &[String], losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
     let is_known = |caller: &str| caller == "direct" || caller.starts_with("code_execution_");
@@ -119,7 +119,7 @@ fn is_tool(fields: &Map<String, Value>) -> bool {
         || fields.get("type").is_some_and(Value::is_string)
 }
 
-/// Whether the service defines the tool: `web_search_20250305`, `bash_20250124` and the like.
+/// Returns whether the service defines the tool: `web_search_20250305`, `bash_20250124` and the like.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),

@@ -41,7 +41,7 @@ impl DefinitionCodec for Gemini {
         if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
     }
 
-    /// One element of `function_declarations`; the list around all of them is the format's frame.
+    /// Encodes an element of `function_declarations`; the list around all of them is the format's frame.
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
         let json_schema = how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = if json_schema {
@@ -88,7 +88,8 @@ impl DefinitionCodec for Gemini {
         Ok(definitions)
     }
 
-    /// A tool may hold functions and run at the service at once; then all but the functions is returned.
+    /// Returns hosted tools. A tool may hold functions and run at the service at once; its functions are left
+    /// out.
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
         let mut hosted = Vec::new();
         for (_, tool) in tools(payload)? {
@@ -125,7 +126,7 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, lost.collect())
 }
 
-/// Whether the schema is that of a function without parameters, for which the service wants none: it
+/// Returns whether the schema is that of a function without parameters, for which the service wants none: it
 /// refuses an object without properties.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
@@ -143,7 +144,7 @@ fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
 }
 
-/// The settings of a definition that a declaration has no field for.
+/// Returns the settings of a definition that a declaration has no field for.
 fn unsaid(definition: &ToolDefinition) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_custom = definition.kind != ToolKind::Function;
@@ -174,7 +175,7 @@ fn tools(payload: &Value) -> Result<Vec<(String, &Fields)>, WireError> {
         .collect()
 }
 
-/// To take the tool of another API for one that runs at the service would lose it.
+/// Finds a field of another API's tools. Taking such a tool for a hosted one would lose it.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }
@@ -186,7 +187,7 @@ fn is_tool(fields: &Fields) -> bool {
         || foreign_field(fields).is_some()
 }
 
-/// Whether it is a function without the tool around it.
+/// Returns whether it is a function without the tool around it.
 fn is_declaration(fields: &Fields) -> bool {
     fields.get("name").is_some_and(Value::is_string)
 }
