@@ -1,7 +1,7 @@
 //! The traits of a provider's codec, one for each concern.
 
 use crate::call::WireCall;
-use crate::declaration::{EncodedDefinition, Spelling};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness};
 use crate::reading::{Message, Reading};
 use crate::stream::decode::StreamDecoder;
 use crate::tool_config::EncodedToolConfig;
@@ -46,6 +46,24 @@ pub(crate) trait DefinitionCodec {
 
     /// Returns the schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
     fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect;
+
+    /// Returns the rule for tool names.
+    fn name_rule(&self) -> NameRule;
+
+    /// Returns how the API holds tools to their schemas.
+    fn strictness(&self) -> Strictness {
+        Strictness::None
+    }
+
+    /// Returns the number of tools that a request may have; `None` if no number is documented.
+    fn most_tools(&self) -> Option<usize> {
+        None
+    }
+
+    /// Returns the rule for names of properties, if there is one.
+    fn property_rule(&self) -> Option<NameRule> {
+        None
+    }
 
     /// Returns the key in a definition's `meta` of fields that only this API has.
     fn own_fields(&self) -> Option<&'static str> {

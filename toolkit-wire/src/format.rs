@@ -1,17 +1,19 @@
 //! The formats, and the operations on each of them.
 
 use crate::codec::Codec;
-use crate::definitions::Renderer;
+use crate::definitions::{Fragment, Renderer};
 use crate::{
-    ConfiguredFormat, DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response,
-    StreamAccumulator, WireError, anthropic, gemini, openai_chat, openai_responses, reading,
+    DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
+    anthropic, gemini, openai_chat, openai_responses, reading,
 };
 use serde_json::{Map, Value};
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
@@ -116,7 +118,7 @@ impl ApiFormat {
         let published: Vec<_> =
             definitions.into_iter().map(|definition| definition.published(options.call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
-        Renderer::new(self, &definitions, names, options).render_all()
+        Renderer::new(self.codec(), &definitions, names, options).render_all()
     }
 
     /// Parses definitions: a list of tools, one tool, or a request with its `tools`.
@@ -304,6 +306,61 @@ impl ApiFormat {
     #[must_use]
     pub fn accumulator(self) -> StreamAccumulator {
         StreamAccumulator::new(self.codec())
+    }
+}
+
+/// An [`ApiFormat`] with [`DefinitionOptions`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ConfiguredFormat {
+    format: ApiFormat,
+    options: DefinitionOptions,
+}
+
+impl ToolFormat for ConfiguredFormat {
+    type Rendered = Definitions;
+    type Fragment = Fragment;
+
+    fn name_rule(&self) -> NameRule {
+        self.format.name_rule()
+    }
+
+    fn publication(&self) -> Publication {
+        Publication::default()
+            .with_call_reason(self.options.call_reason)
+            .with_list_deferred(self.options.list_deferred)
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
+    ) -> (Definitions, Vec<Arc<Fragment>>) {
+        let renderer = Renderer::new(self.format.codec(), tools, names, &self.options);
+        let fragment = |index| match earlier(index) {
+            Some(fragment) if renderer.holds(index, &fragment) => fragment,
+            _ => Arc::new(renderer.fragment(index)),
+        };
+        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
+        (renderer.assemble(&fragments), fragments)
+    }
+}
+
+impl ToolFormat for ApiFormat {
+    type Rendered = Definitions;
+    type Fragment = Fragment;
+
+    fn name_rule(&self) -> NameRule {
+        Self::name_rule(*self)
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
+    ) -> (Definitions, Vec<Arc<Fragment>>) {
+        self.with_options(DefinitionOptions::default()).render(tools, names, earlier)
     }
 }
 

@@ -1,13 +1,13 @@
 //! The `tools` of a request.
 
-use super::Anthropic;
-use super::FORMAT;
+use super::{Anthropic, FORMAT, NAMES};
 use crate::WireError;
 use crate::call::Fields;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Map, Value};
+use toolkit_core::name::NameRule;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
@@ -25,6 +25,19 @@ const KNOWN: [&str; 8] = [
 ];
 
 impl DefinitionCodec for Anthropic {
+    fn name_rule(&self) -> NameRule {
+        NAMES
+    }
+
+    fn strictness(&self) -> Strictness {
+        Strictness::PerRequest
+    }
+
+    /// `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
+    fn property_rule(&self) -> Option<NameRule> {
+        Some(NameRule { max_length: 64, punctuation: "_.-", letter_first: false })
+    }
+
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }

@@ -1,13 +1,14 @@
 //! The `tools` of a request.
 
-use super::Gemini;
 use super::schema::to_json_schema;
 use super::spelling::{Fields, camel, get, key};
+use super::{Gemini, NAMES};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Value, json};
+use toolkit_core::name::NameRule;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
@@ -35,6 +36,25 @@ const OUTPUT: &str = "/output_schema";
 impl DefinitionCodec for Gemini {
     fn frame(&self) -> (&'static str, &'static str) {
         (r#"[{"function_declarations":["#, "]}]")
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NAMES
+    }
+
+    fn strictness(&self) -> Strictness {
+        Strictness::AllOrNone(
+            "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
+        )
+    }
+
+    fn most_tools(&self) -> Option<usize> {
+        Some(512)
+    }
+
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
+    fn property_rule(&self) -> Option<NameRule> {
+        Some(NameRule { max_length: 64, punctuation: "_", letter_first: true })
     }
 
     fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
