@@ -54,7 +54,7 @@ fn refused(outcome: Result<String, String>, lines: &[&str]) {
 }
 
 #[test]
-fn the_schema_is_that_of_the_type_and_forbids_what_it_would_ignore() {
+fn the_schema_is_the_types_and_forbids_unknown_members() {
     assert_eq!(
         search().definition().parameters,
         json!({
@@ -76,7 +76,7 @@ fn the_schema_is_that_of_the_type_and_forbids_what_it_would_ignore() {
 }
 
 #[tokio::test]
-async fn what_is_right_or_can_be_meant_is_taken() {
+async fn valid_arguments_and_near_misses_are_accepted() {
     let tool = search();
     for (arguments, text) in [
         (r#"{"query": "rust"}"#, "rust None [] None"),
@@ -246,7 +246,7 @@ async fn answers_of_every_kind() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn what_cannot_be_a_tool_is_refused_with_the_place() {
+fn impossible_tools_are_refused_with_their_place() {
     let error = ClosureTool::new("a b", "", |_: Nothing| ()).unwrap_err();
     assert!(matches!(error.problems(), [BuildProblem::IllegalName { .. }]));
     assert!(error.to_string().contains("closures.rs:"), "{error}");
