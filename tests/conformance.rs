@@ -154,7 +154,7 @@ impl Counts {
     }
 }
 
-/// What the command line asks for. Arguments of the usual test harness that mean nothing here are ignored.
+/// The command line. Arguments of the usual test harness without a meaning here are ignored.
 #[derive(Default)]
 struct Arguments {
     filters: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a rule can say about our answer, computed from the row.
+//! Predicates on our answer, computed from the row.
 
 use std::collections::BTreeSet;
 
@@ -202,8 +202,13 @@ fn arguments_as_they_came(case: &Case<'_>) -> bool {
     *case.ours == read.unwrap_or_else(|| written.clone())
 }
 
+/// Whether a text is the compact JSON of a value.
+fn is_json_of(text: &Value, value: &Value) -> bool {
+    text.as_str().is_some_and(|text| text == value.to_string())
+}
+
 fn result_as_json(case: &Case<'_>) -> bool {
-    *case.ours == case.input["ir"]["result"].to_string()
+    is_json_of(case.ours, &case.input["ir"]["result"])
 }
 
 fn result_as_a_value(case: &Case<'_>) -> bool {
@@ -214,7 +219,7 @@ fn result_as_a_value(case: &Case<'_>) -> bool {
 
 fn response_as_json(case: &Case<'_>) -> bool {
     let response = &case.input["input"]["functionResponse"]["response"];
-    *case.ours == response.get("output").unwrap_or(response).to_string()
+    is_json_of(case.ours, response.get("output").unwrap_or(response))
 }
 
 /// Theirs, where user messages that follow each other are one.
@@ -258,9 +263,9 @@ fn theirs_without_spaces(case: &Case<'_>) -> bool {
 /// As text theirs as a JSON string, as value the text within.
 fn their_text_in_quotes(case: &Case<'_>) -> bool {
     if case.place.ends_with(".text") {
-        return *case.ours == case.theirs.to_string();
+        return is_json_of(case.ours, case.theirs);
     }
-    case.answer["text"] == case.ours.to_string() && case.ours.is_string()
+    is_json_of(&case.answer["text"], case.ours) && case.ours.is_string()
 }
 
 fn theirs_without_blanks(case: &Case<'_>) -> bool {
@@ -339,7 +344,7 @@ fn count(text: &Value) -> usize {
 /// The characters of the text that stand neither before the words nor after them.
 fn number_of_missing(case: &Case<'_>) -> bool {
     let kept = count(&case.answer["head"]) + count(&case.answer["tail"]);
-    *case.ours == (count(&case.input["text"]) - kept).to_string()
+    is_json_of(case.ours, &json!(count(&case.input["text"]) - kept))
 }
 
 /// The beginning of the text and the words are no longer than the limit together.
