@@ -9,6 +9,8 @@
 
 #[path = "conformance/answers.rs"]
 mod answers;
+#[path = "conformance/docstring_answers.rs"]
+mod docstring_answers;
 #[path = "conformance/known.rs"]
 mod known;
 #[path = "conformance/places.rs"]
