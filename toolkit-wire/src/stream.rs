@@ -76,7 +76,7 @@ impl StreamAccumulator {
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
         match event {
             Value::Array(list) => {
-                list.iter().try_for_each(|event| self.inner.push(event, &mut self.pending))?
+                list.iter().try_for_each(|event| self.inner.push(event, &mut self.pending))?;
             }
             event => self.inner.push(event, &mut self.pending)?,
         }
