@@ -1,7 +1,7 @@
-//! What a turn of an agent's loop costs beside its model and its tools, against the same loop by hand.
+//! The cost of a turn of an agent's loop beside its model and its tools, against the same loop by hand.
 //!
 //! A run has two turns: the model calls the tools, all at once, and then answers. A scripted model answers at once,
-//! and the tool adds two numbers, so what is measured is what stands between them.
+//! and the tool adds two numbers, so the measured part is the loop between them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 
@@ -105,7 +105,7 @@ fn run_streaming(bencher: Bencher<'_, '_>, calls: usize) {
     bencher.bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
 }
 
-/// With somebody who listens to every event.
+/// With a listener for every event.
 #[divan::bench(args = CALLS)]
 fn run_watched(bencher: Bencher<'_, '_>, calls: usize) {
     let (agent, runtime) = (agent(calls, true), runtime());

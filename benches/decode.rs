@@ -19,7 +19,7 @@ fn main() {
     divan::main();
 }
 
-/// What a `#[tool]` function does before its body. The tools do nothing with the arguments.
+/// The work of a `#[tool]` function before its body. The tools do nothing with the arguments.
 fn slots(bencher: Bencher<'_, '_>, tool: &FunctionTool, call: Call) {
     let context = ToolContext::new(tool.definition().name.clone());
     assert!(matches!(tool.call(call.arguments, &context).try_ready(), Ok(Ok(_))));

@@ -73,7 +73,7 @@ one_call!(a_add, A);
 one_call!(b_search_web, B);
 one_call!(c_create_order, C);
 
-/// What one call costs when something stands between it and the tool that does nothing, and when it is scheduled.
+/// The cost of one call through middleware that does nothing, and of its scheduling.
 #[divan::bench_group]
 mod on_the_way {
     use super::*;

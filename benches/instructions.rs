@@ -1,4 +1,4 @@
-//! Repeats one named case, for `callgrind.sh` to count what it costs. Without arguments, checks the results.
+//! Repeats one named case, for `callgrind.sh` to count its cost. Without arguments, checks the results.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ struct Case {
     work: Work,
 }
 
-/// What a case may cost.
+/// The highest cost of a case.
 enum Target {
     None,
     /// A multiple of the floor's instructions, and allocations more than the floor has.
@@ -64,7 +64,7 @@ impl Case {
     }
 
     /// Name, floor, instructions as a multiple of the floor's, instructions, allocations above the
-    /// floor's, allocations; `-` for what is not said.
+    /// floor's, allocations; `-` where there is none.
     fn row(&self) -> String {
         let floor = self.floor.unwrap_or("-");
         let target = match self.target {

@@ -1,1 +1,1 @@
-//! The benchmarks are in the files beside this one; each says in its first line what it measures.
+//! The benchmarks are in the files beside this one; the first line of each names its measurement.

@@ -1,4 +1,4 @@
-//! Searching among deferred tools: the first search, one after a change, and what registering costs.
+//! Searching among deferred tools: the first search, one after a change, and the cost of registering.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that fails should stop")]
 

@@ -1,6 +1,6 @@
 //! Definitions and calls in every format, against the same JSON written by hand.
 //!
-//! The floor of a definition is `json!` and its text, without a look at what the schema says.
+//! The floor of a definition is `json!` and its text, without a look at the schema.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 

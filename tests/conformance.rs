@@ -9,6 +9,8 @@
 
 #[path = "conformance/answers.rs"]
 mod answers;
+#[path = "conformance/docstring_answers.rs"]
+mod docstring_answers;
 #[path = "conformance/known.rs"]
 mod known;
 #[path = "conformance/places.rs"]
@@ -154,7 +156,7 @@ impl Counts {
     }
 }
 
-/// What the command line asks for. Arguments of the usual test harness that mean nothing here are ignored.
+/// The command line. Arguments of the usual test harness without a meaning here are ignored.
 #[derive(Default)]
 struct Arguments {
     filters: Vec<String>,

@@ -1,14 +1,13 @@
-//! A model check of what calls share: the scheduler's gates and turns under every order of their steps.
+//! A model check of the dispatcher's gates and turns under every order of their steps.
 //!
-//! The files are those of `toolkit-core`, with a lock that gives the control to `shuttle` whenever it is released. Small cases are tried in every order, larger ones in many thousands. What is checked: a gate
-//! never lets in more than its limit, whoever gives up takes nothing along and holds nobody up, turns
-//! come in their order, and in the end everything is free.
+//! The files are those of `toolkit-core`, with a lock that yields to `shuttle` at each release. Small cases are tried
+//! in every order, larger ones in thousands. The checks: a gate never admits more calls than its limit, abandoned places
+//! neither take permits along nor block the queue, turns come in their order, and in the end every permit is free.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a check that fails should stop")]
-#![allow(clippy::print_stdout, reason = "there is no harness that would tell")]
+#![allow(clippy::print_stdout, reason = "there is no harness to report")]
 
-/// A lock after each use of which any other thread may go on. Nobody waits for it, because threads take turns, and not
-/// within a use.
+/// A lock that lets any other thread continue after each use. Threads switch only there, so it is never contended.
 mod sync {
     use std::ops::{Deref, DerefMut};
     use std::sync::{self, LockResult, PoisonError};
@@ -22,7 +21,7 @@ mod sync {
         }
     }
 
-    /// It is empty when it is dropped.
+    /// Empty while it is dropped.
     pub(super) struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
 
     impl<T> Deref for MutexGuard<'_, T> {
@@ -66,13 +65,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use turns::Turns;
 
-/// What one call does at a gate.
+/// The behaviour of one call at a gate.
 #[derive(Debug, Clone, Copy)]
 struct Caller {
-    /// How many may be inside, this one included.
+    /// The number of permits that may be held, this one included.
     limit: usize,
     batch: u64,
-    /// Whether it gives up if it is not let in at once.
+    /// Whether it gives up if it is not admitted at once.
     gives_up: bool,
 }
 
@@ -84,7 +83,7 @@ const fn gives_up(limit: usize, batch: u64) -> Caller {
     Caller { limit, batch, gives_up: true }
 }
 
-/// The future's output if it has one now. Nobody is woken later.
+/// Returns the future's output if it is ready now.
 fn now<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
@@ -92,7 +91,7 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// Callers at one gate, each on a thread of its own.
+/// Runs callers at one gate, each on a thread of its own.
 fn at_a_gate(callers: &[Caller]) {
     let gates = Arc::new(Gates::default());
     let inside = Arc::new(AtomicUsize::new(0));
@@ -104,14 +103,14 @@ fn at_a_gate(callers: &[Caller]) {
             thread::spawn(move || {
                 let permit = if gives_up {
                     let mut place = Box::pin(gates.acquire(Resource::Dispatcher, limit, batch));
-                    // The permit may come between this and the end of the place, which takes the lock.
+                    // The permit may arrive before the place is dropped, which takes the lock.
                     now(place.as_mut())
                 } else {
                     Some(block_on(gates.acquire(Resource::Dispatcher, limit, batch)))
                 };
                 if permit.is_some() {
                     let others = inside.fetch_add(1, Ordering::SeqCst);
-                    // Whoever has a wider limit may come in to who has a narrower one.
+                    // A wider limit may join a narrower one.
                     assert!(others < widest, "{} are inside, and {widest} may be", others + 1);
                     thread::yield_now();
                     inside.fetch_sub(1, Ordering::SeqCst);
@@ -129,9 +128,8 @@ fn at_a_gate(callers: &[Caller]) {
     assert!(now(gates.acquire(Resource::Dispatcher, widest, 9)).is_none(), "a permit was made up");
 }
 
-/// One is inside, and stays until the other is, too, which may have come after one that wants to be alone and
-/// gives up.
-fn behind_one_who_gives_up() {
+/// Holds a permit until another call has one, too, perhaps behind a narrower call that gives up.
+fn behind_an_abandoned_place() {
     let gates = Arc::new(Gates::default());
     let enter = |limit| gates.acquire(Resource::Dispatcher, limit, 1);
     let inside = now(enter(2));
@@ -145,7 +143,7 @@ fn behind_one_who_gives_up() {
     drop(inside);
 }
 
-/// Calls in one row, each on a thread of its own; those for which it is true give up before their turn.
+/// Runs calls in one row, each on a thread of its own; those marked give up before their turn.
 fn in_a_row(give_up: &[bool]) {
     let mut turns = Turns::default();
     let ended = Arc::new(Mutex::new(Vec::new()));
@@ -170,11 +168,11 @@ fn in_a_row(give_up: &[bool]) {
         thread.join().unwrap();
     }
     let expected: Vec<usize> = (0..give_up.len()).filter(|at| !give_up[*at]).collect();
-    assert_eq!(*ended.lock().unwrap(), expected, "somebody overtook");
+    assert_eq!(*ended.lock().unwrap(), expected, "a call overtook");
     assert!(now(turns.next(Resource::Dispatcher).comes()).is_some(), "a turn never ends");
 }
 
-/// In how many orders a large case is tried.
+/// The number of orders tried in a large case.
 const ORDERS: usize = 2_000;
 
 fn every_order(name: &str, case: impl Fn() + Send + Sync + 'static) {
@@ -196,13 +194,13 @@ fn many_orders(name: &str, case: impl Fn() + Send + Sync + 'static) {
 }
 
 fn main() {
-    // Whoever lists tests finds none here.
+    // Listing finds no tests here.
     if std::env::args().any(|argument| argument == "--list") {
         return;
     }
     every_order("two at a gate for one", || at_a_gate(&[waits(1, 1), waits(1, 2)]));
     every_order("one waits, one gives up", || at_a_gate(&[waits(1, 1), gives_up(1, 2)]));
-    every_order("one behind one who gives up", behind_one_who_gives_up);
+    every_order("a place behind an abandoned one", behind_an_abandoned_place);
     every_order("two in a row", || in_a_row(&[false, false]));
     every_order("the first of three gives up", || in_a_row(&[true, false, false]));
     every_order("the second of three gives up", || in_a_row(&[false, true, false]));

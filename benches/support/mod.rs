@@ -1,4 +1,4 @@
-//! What the benchmarks share: the tools, the same work by hand, and the calls.
+//! The shared parts of the benchmarks: the tools, the same work by hand, and the calls.
 
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
@@ -90,7 +90,7 @@ impl Tool for Named {
     }
 }
 
-/// Runs a future that never waits. No runtime's cost is in what is measured.
+/// Runs a future that never waits. No runtime's cost is measured.
 #[inline]
 pub(crate) fn finish<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

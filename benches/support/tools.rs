@@ -68,7 +68,7 @@ pub(crate) struct Address {
     pub(crate) country: String,
 }
 
-/// What is said about an order.
+/// The details of an order.
 #[derive(Debug, Serialize)]
 #[serde(crate = "self::serde")]
 pub(crate) struct Summary {

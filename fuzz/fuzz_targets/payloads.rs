@@ -1,4 +1,4 @@
-//! Every parser of every format on any JSON: it never panics, and what it makes can be read again.
+//! Every parser of every format on any JSON: it never panics, and its output can be read again.
 
 #![no_main]
 

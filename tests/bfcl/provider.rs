@@ -1,4 +1,4 @@
-//! What a provider would answer if its model asked for these calls: whole, and as a stream.
+//! A provider's response with these calls: whole, and as a stream.
 
 use serde_json::{Value, json};
 use toolkit::ApiFormat;

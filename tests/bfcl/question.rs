@@ -90,7 +90,7 @@ impl Question {
         Ok(())
     }
 
-    /// A dispatcher for the tools, which give back what they get.
+    /// A dispatcher for the tools, which return their arguments.
     fn dispatcher(&self, change: impl Fn(Value) -> Value) -> Result<Dispatcher, String> {
         let mut registry = ToolRegistry::new();
         for tool in &self.tools {
@@ -105,7 +105,7 @@ impl Question {
         Dispatcher::new(registry).map_err(|error| error.to_string())
     }
 
-    /// How the result differs from what the validator says; `None` if it does not.
+    /// How the result differs from the validator's decision; `None` if it does not.
     fn differs(&self, validator: &Validator, arguments: &Value, result: &ToolResult) -> Option<String> {
         match (&result.outcome, validator.is_valid(arguments)) {
             (Ok(output), true) => {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// Arguments that are wrong in one way.
 pub(crate) struct Spoiled {
-    /// What was done.
+    /// The change that makes the call wrong.
     pub(crate) how: &'static str,
     /// The parameter that the refusal has to name.
     pub(crate) param: String,

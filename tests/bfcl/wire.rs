@@ -33,8 +33,8 @@ impl WireTally {
     }
 }
 
-/// Sends the calls of one question through all formats. What the tools then say has to be what they say to
-/// the calls themselves.
+/// Sends the calls of one question through all formats. The tools have to answer as they answer the
+/// calls themselves.
 pub(crate) async fn check(
     question: &str,
     dispatcher: &Dispatcher,
@@ -69,7 +69,7 @@ pub(crate) async fn check(
     Ok(())
 }
 
-/// What the tools say to the calls.
+/// The tools' answers to the calls.
 async fn answers(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Result<String, String>> {
     let results = dispatcher.dispatch(calls).await;
     let text = |outcome: Result<toolkit::ToolOutput, toolkit::ToolError>| match outcome {

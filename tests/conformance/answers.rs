@@ -1,12 +1,10 @@
-//! What a rule can say about our answer, computed from the row.
-
-use std::collections::BTreeSet;
+//! Predicates on our answer, computed from the row.
 
 use serde_json::{Value, json};
 
 use crate::formats::read_arguments;
 use crate::known::Case;
-use crate::schema_answers;
+use crate::{docstring_answers, schema_answers};
 
 /// The predicate of a name.
 pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
@@ -31,29 +29,45 @@ pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
         "the answers in the next user message" => answers_in_the_next_message,
         "theirs without spaces in JSON" => theirs_without_spaces,
         "their text in quotes" => their_text_in_quotes,
-        "theirs without blanks around" => theirs_without_blanks,
-        "a beginning of theirs" => beginning_of_theirs,
-        "theirs and a further paragraph" => theirs_and_a_paragraph,
-        "the last word of their names" => last_word_of_their_names,
-        "names with marks in the text" => names_with_marks,
-        "names under an underlined title" => names_under_a_title,
+        "refused for a name in the row" => refused_for_a_name,
         "the number of missing characters" => number_of_missing,
         "a head within the limit" => head_within_the_limit,
         "a cut with a sign" => cut_with_a_sign,
         "scores in the same order" => scores_in_order,
-        _ => return schema_answers::named(name),
+        _ => return docstring_answers::named(name).or_else(|| schema_answers::named(name)),
     })
 }
 
-/// Their name with a doubled first word once, in small letters.
+/// Theirs in small letters, where the first word of each part stands once.
 fn first_word_once(case: &Case<'_>) -> bool {
+    let once = |part: &str| {
+        let words: Vec<&str> = part.split('_').collect();
+        let doubled = words.windows(2).take_while(|pair| pair[0] == pair[1]).count();
+        words[doubled..].join("_")
+    };
     let theirs = case.theirs.as_str().unwrap_or_default().to_lowercase();
-    let words: Vec<&str> = theirs.split('_').collect();
-    let doubled = words.windows(2).take_while(|pair| pair[0] == pair[1]).count();
-    let written = case.input["input"].as_str().unwrap_or_default().to_lowercase();
-    let (first, rest) = (words.first().copied().unwrap_or_default(), &words[doubled..]);
-    let is_doubled = written.matches(first).count() > 1;
-    is_doubled && *case.ours == rest.join("_")
+    let parts: Vec<String> = theirs.split_inclusive(['-', '.']).map(once).collect();
+    *case.ours == parts.concat()
+}
+
+/// A refusal that names a text of the row, which is no legal name.
+fn refused_for_a_name(case: &Case<'_>) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let mut texts = Vec::new();
+    collect_texts(case.input, &mut texts);
+    let mut faulty =
+        texts.iter().filter(|text| text.is_empty() || text.len() > 60 || !text.chars().all(legal));
+    let refusal = case.ours.as_str().filter(|_| case.place.ends_with(".refused"));
+    refusal.is_some_and(|refusal| faulty.any(|text| refusal.contains(&format!("`{text}`"))))
+}
+
+fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Object(fields) => fields.values().for_each(|value| collect_texts(value, texts)),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        _ => {}
+    }
 }
 
 /// The name of the method before, which is the whole name if it was unknown.
@@ -202,8 +216,13 @@ fn arguments_as_they_came(case: &Case<'_>) -> bool {
     *case.ours == read.unwrap_or_else(|| written.clone())
 }
 
+/// Whether a text is the compact JSON of a value.
+fn is_json_of(text: &Value, value: &Value) -> bool {
+    text.as_str().is_some_and(|text| text == value.to_string())
+}
+
 fn result_as_json(case: &Case<'_>) -> bool {
-    *case.ours == case.input["ir"]["result"].to_string()
+    is_json_of(case.ours, &case.input["ir"]["result"])
 }
 
 fn result_as_a_value(case: &Case<'_>) -> bool {
@@ -214,7 +233,7 @@ fn result_as_a_value(case: &Case<'_>) -> bool {
 
 fn response_as_json(case: &Case<'_>) -> bool {
     let response = &case.input["input"]["functionResponse"]["response"];
-    *case.ours == response.get("output").unwrap_or(response).to_string()
+    is_json_of(case.ours, response.get("output").unwrap_or(response))
 }
 
 /// Theirs, where user messages that follow each other are one.
@@ -258,78 +277,9 @@ fn theirs_without_spaces(case: &Case<'_>) -> bool {
 /// As text theirs as a JSON string, as value the text within.
 fn their_text_in_quotes(case: &Case<'_>) -> bool {
     if case.place.ends_with(".text") {
-        return *case.ours == case.theirs.to_string();
+        return is_json_of(case.ours, case.theirs);
     }
-    case.answer["text"] == case.ours.to_string() && case.ours.is_string()
-}
-
-fn theirs_without_blanks(case: &Case<'_>) -> bool {
-    case.theirs.as_str().is_some_and(|theirs| *case.ours == theirs.trim())
-}
-
-/// For each parameter of `[[name, text], …]` whether the texts fit.
-fn texts_fit(case: &Case<'_>, fit: impl Fn(&str, &str) -> bool) -> bool {
-    let (theirs, ours) = (case.theirs.as_array(), case.ours.as_array());
-    let (Some(theirs), Some(ours)) = (theirs, ours) else { return false };
-    let mut pairs = theirs.iter().zip(ours);
-    theirs.len() == ours.len()
-        && pairs.all(|(theirs, ours)| {
-            let texts = theirs[1].as_str().zip(ours[1].as_str());
-            theirs[0] == ours[0] && texts.is_some_and(|(theirs, ours)| fit(theirs, ours))
-        })
-}
-
-/// Theirs up to the next field.
-fn beginning_of_theirs(case: &Case<'_>) -> bool {
-    texts_fit(case, |theirs, ours| {
-        theirs.strip_prefix(ours).is_some_and(|rest| rest.is_empty() || rest.starts_with(" :"))
-    })
-}
-
-fn theirs_and_a_paragraph(case: &Case<'_>) -> bool {
-    texts_fit(case, |theirs, ours| {
-        ours.strip_prefix(theirs).is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"))
-    })
-}
-
-fn lines<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
-    case.input["docstring"].as_str().unwrap_or_default().lines().map(str::trim)
-}
-
-fn names(list: &Value) -> BTreeSet<&str> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-/// Ours are the last words before the colon of each `:param`, theirs all of them.
-fn last_word_of_their_names(case: &Case<'_>) -> bool {
-    let fields = lines(case).filter_map(|line| line.strip_prefix(":param ")?.split_once(':'));
-    let (whole, last): (BTreeSet<&str>, BTreeSet<&str>) =
-        fields.filter_map(|(name, _)| Some((name, name.rsplit(' ').next()?))).unzip();
-    match case.place.rsplit('.').next() {
-        Some("only_ours") => names(case.ours) == last,
-        _ => names(case.theirs) == whole && names(case.ours).is_empty(),
-    }
-}
-
-/// A line begins with marks and each name.
-fn names_with_marks(case: &Case<'_>) -> bool {
-    let marked = |name: &&str| {
-        lines(case).any(|line| {
-            let bare = line.trim_start_matches(['*', '`', '-', '+', ' ']);
-            bare.len() < line.len() && bare.starts_with(*name)
-        })
-    };
-    let ours = names(case.ours);
-    !ours.is_empty() && ours.iter().all(marked)
-}
-
-/// A line below the underline begins with each name, alone or in a list.
-fn names_under_a_title(case: &Case<'_>) -> bool {
-    let below = lines(case).skip_while(|line| !line.starts_with("---")).skip(1);
-    let listed: BTreeSet<&str> =
-        below.flat_map(|line| line.split(':').next().unwrap_or_default().split(',')).map(str::trim).collect();
-    let ours = names(case.ours);
-    !ours.is_empty() && ours.is_subset(&listed)
+    is_json_of(&case.answer["text"], case.ours) && case.ours.is_string()
 }
 
 fn count(text: &Value) -> usize {
@@ -339,7 +289,7 @@ fn count(text: &Value) -> usize {
 /// The characters of the text that stand neither before the words nor after them.
 fn number_of_missing(case: &Case<'_>) -> bool {
     let kept = count(&case.answer["head"]) + count(&case.answer["tail"]);
-    *case.ours == (count(&case.input["text"]) - kept).to_string()
+    is_json_of(case.ours, &json!(count(&case.input["text"]) - kept))
 }
 
 /// The beginning of the text and the words are no longer than the limit together.

@@ -71,7 +71,7 @@ fn both(row: &Value, ours: impl Fn(ApiFormat) -> Result<Value, String>) -> Resul
     Ok(Answers { theirs: theirs.map(same), ours: ours(format).map(same) })
 }
 
-/// Leaves out what means the same as leaving it out: content that is `null`, the status of an item in
+/// Leaves out fields whose absence means the same: content that is `null`, the status of an item in
 /// a request and its id, and the model as the caller.
 fn without_defaults(format: ApiFormat, value: &Value) -> Value {
     match value {

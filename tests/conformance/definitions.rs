@@ -85,7 +85,7 @@ fn of_schema(parameters: &Value) -> Result<ToolDefinition, String> {
     Ok(ToolDefinition::new(name, "d", parameters.clone()))
 }
 
-/// What a rule may compare our schema with: the definition's, with its references resolved, and the losses.
+/// The facts that a rule may compare our schema with: the definition's schema, as it is and resolved, and the losses.
 fn facts(definition: &ToolDefinition, report: &DefinitionReport) -> Value {
     let losses = losses(report);
     let losses: Vec<Value> = losses.iter().map(|(path, keyword)| json!([path, keyword])).collect();

@@ -13,7 +13,7 @@ use toolkit_wire::ApiFormat;
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, flag, rows, some_text, text};
 
-/// A tool that says what it is told to say.
+/// A tool with a fixed answer.
 struct Said(ToolDefinition);
 
 impl Tool for Said {
@@ -66,7 +66,7 @@ pub(crate) fn discovery(file: &Value, report: &mut Report<'_>) -> Result<(), Str
     })
 }
 
-/// What the model reads of a tool of the search.
+/// The parts of a search tool that the model reads.
 struct Told {
     listed: BTreeMap<String, String>,
     parameters: Value,
@@ -82,13 +82,13 @@ fn told(registry: &ToolRegistry) -> Result<BTreeMap<String, Told>, String> {
     Ok(told)
 }
 
-/// The tools that a description lists, with what it says of them.
+/// The tools that a description lists, with its text about each.
 fn listed(description: &str) -> BTreeMap<String, String> {
     let lines = description.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
     lines.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
 }
 
-/// What a schema says about each argument beside its description, and which are required.
+/// The schema of each argument without its description, and the required ones.
 fn members(schema: &Value) -> Value {
     let mut members = schema["properties"].as_object().cloned().unwrap_or_default();
     for property in members.values_mut().filter_map(Value::as_object_mut) {
@@ -140,7 +140,7 @@ fn call(runtime: &Runtime, dispatcher: &Dispatcher, tool: &str, arguments: &Valu
     }
 }
 
-/// What the original returned or raised.
+/// The original's returned value or raised exception.
 fn result(outcome: &Value) -> Result<Answer, String> {
     match (outcome.get("ok"), outcome.get("error")) {
         (Some(value), _) => Ok(Ok(value.clone())),
@@ -149,7 +149,7 @@ fn result(outcome: &Value) -> Result<Answer, String> {
     }
 }
 
-/// The names of the tools that were found, in their order, what is said of each, and the scores.
+/// The names of the tools that were found, in their order, the text about each, and the scores.
 fn seen(answer: Answer) -> Result<Answer, String> {
     let found = match answer {
         Ok(found) => found,

@@ -21,8 +21,8 @@ pub(crate) fn docstring_params(file: &Value, report: &mut Report<'_>) -> Result<
     })
 }
 
-/// Their summary is the first line, ours the first paragraph. Parameters are compared by name: what
-/// both describe has one `text`, the others are `only_theirs` or `only_ours`.
+/// Their summary is the first line, ours the first paragraph. Parameters are compared by name: those
+/// that both describe have one `text`, the others are `only_theirs` or `only_ours`.
 fn answers(summary: &str, theirs: &BTreeMap<&str, &str>, ours: &Docstring) -> Answers {
     let described = ours.params.iter().filter(|param| !param.description.is_empty());
     let params: BTreeMap<&str, &str> =

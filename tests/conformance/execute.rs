@@ -1,4 +1,4 @@
-//! Calls that are run: what comes back, and who may make them.
+//! Calls that are run: their results, and the permissions they need.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn for_each_way(file: &Value) -> Result<Value, String> {
     Ok(json!({"execute": each}))
 }
 
-/// What the original's result says.
+/// The value of the original's result.
 fn returned(result: &Value, name: &str) -> Answer {
     let value = match &result[name] {
         Value::String(text) => written(text),
@@ -121,7 +121,7 @@ fn dispatch(runtime: &Runtime, dispatcher: &Dispatcher, call: &Value) -> Result<
     })
 }
 
-/// A program that looks for rules that let through what others forbid does not run with them.
+/// A program that checks its rules refuses to run with rules that overrule stricter ones.
 fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
     let rules = entry(row, "rules")?.as_array().ok_or("`rules` is not a list")?;
     let mut permissions = Permissions::new();
@@ -129,7 +129,7 @@ fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
         permissions = permissions.rule(match rule.as_str() {
             Some("allow_readonly") => PermissionRule::allow().for_tag(ToolTag::ReadOnly),
             Some("ask_destructive") => PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive),
-            Some("deny_privileged") => PermissionRule::deny("nobody may").for_tag(ToolTag::Privileged),
+            Some("deny_privileged") => PermissionRule::deny("not allowed").for_tag(ToolTag::Privileged),
             _ => return Err(format!("no rule {rule}")),
         });
     }

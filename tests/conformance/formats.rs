@@ -1,4 +1,4 @@
-//! What the comparisons of provider formats have in common.
+//! The shared parts of the comparisons of provider formats.
 
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
@@ -12,7 +12,7 @@ pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
     provider.parse().map_err(|error| format!("{error}"))
 }
 
-/// A definition as a request carries it, and what was said about it.
+/// A definition as a request carries it, and the report about it.
 pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value, DefinitionReport) {
     let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
     let tools = format.encode_definitions([definition], &names, &DefinitionOptions::default());
@@ -33,7 +33,7 @@ pub(crate) fn for_each_provider(file: &Value, section: &str, by: &str) -> Result
     Ok(json!({section: rows}))
 }
 
-/// What a row says that the other system answers.
+/// The other system's answer in a row.
 pub(crate) fn theirs(row: &Value, name: &str) -> Result<Result<Value, String>, String> {
     let answer = entry(row, name)?;
     match (answer.get("ok"), answer.get("error")) {
@@ -59,7 +59,7 @@ pub(crate) fn schema_of(format: ApiFormat, tool: &Value) -> Value {
     tool.pointer(place).and_then(|fields| fields.get(key)).cloned().unwrap_or_default()
 }
 
-/// A tool as two entries, the schema and all else. What means the same becomes the same: Google's types
+/// A tool as two entries, the schema and all else. Spellings of one meaning become one: Google's types
 /// in capital letters, which only newer versions write, and a missing schema, which is one of nothing.
 pub(crate) fn parts(format: ApiFormat, tool: &Value) -> Value {
     let mut schema = schema_of(format, tool);

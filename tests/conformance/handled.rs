@@ -152,7 +152,7 @@ fn told(result: &ToolResult) -> Value {
                 ErrorKind::NotFound => "ToolNotFoundError",
                 ErrorKind::InvalidJson => "ToolParseError",
                 ErrorKind::InvalidArguments => "ToolValidateError",
-                // What the tool says itself has no words of ours before it.
+                // The tool's own message has no words of ours before it.
                 ErrorKind::Failed if !error.message().starts_with("Error running tool") => "ToolError",
                 ErrorKind::Failed => "ToolRuntimeError",
                 _ => "another error",
@@ -184,8 +184,7 @@ fn theirs(result: &Value) -> Result<Answer, String> {
     })))
 }
 
-/// What parser and validator say is in words of their own, and what to do next comes from us; what stands before
-/// it is the same.
+/// The message without the reasons of parser and validator, and without our advice: the beginning is the same.
 fn without_reason(kind: &str, message: &str) -> String {
     let end = match kind {
         "ToolParseError" | "ToolValidateError" => message.find(": "),

@@ -1,4 +1,4 @@
-//! The differences that are meant, as data: where, for which inputs, what toolkit answers, and why.
+//! The intended differences, as data: the place, the inputs, toolkit's answer, and the reason.
 
 use std::cell::Cell;
 
@@ -26,7 +26,7 @@ pub(crate) struct Case<'a> {
     pub(crate) answer: &'a Value,
 }
 
-/// One meant difference: where it is seen, and what toolkit answers there.
+/// One intended difference: its places, and toolkit's answer there.
 struct Rule {
     /// Files and places, for example `kosong.json handle.output`.
     at: Vec<(String, String)>,
@@ -36,7 +36,7 @@ struct Rule {
     uses: Cell<usize>,
 }
 
-/// What a rule says about our answer.
+/// A rule's statement about our answer.
 enum Statement {
     /// It is this value.
     Value(Value),
@@ -50,7 +50,7 @@ enum Statement {
     Is(fn(&Case<'_>) -> bool),
 }
 
-/// What the rules say about one difference.
+/// The outcome of all rules for one difference.
 pub(crate) enum Verdict {
     Stated,
     /// Rules cover the place, and none of them states this answer.

@@ -198,7 +198,7 @@ fn result_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     Ok(Ok(json!(messages).pointer(place).cloned().unwrap_or_default()))
 }
 
-/// What a tool gave back: text, blocks of content, or a value.
+/// The output of a tool: text, blocks of content, or a value.
 pub(crate) fn output(result: &Value) -> Result<ToolOutput, String> {
     let json = |value: &Value| JsonText::new(value).map(Content::Json).map_err(|error| error.to_string());
     match result {
@@ -239,7 +239,7 @@ fn result_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
     Ok(answer(results.map(Option::unwrap_or_default)))
 }
 
-/// Of what they read, the entries that say what ours say: a result as the text that the model read.
+/// The entries of their result that ours has too: a result as the text that the model read.
 fn plain_result(ir: &Value) -> Value {
     let Value::Object(fields) = ir else { return ir.clone() };
     let mut fields = fields.clone();

@@ -10,7 +10,7 @@ use crate::places;
 /// How deep a schema is searched for properties and allowed values.
 const DEEPEST: usize = 12;
 
-/// `kept` if our schema accepts the objects that the definition's accepts, less what the losses name; else the fault.
+/// `kept` if our schema accepts the objects that the definition's accepts, less the meaning of the losses; else the fault.
 /// Arguments are always an object.
 ///
 /// A loss excuses its own meaning: without the keyword at its place the definition's schema has to accept all that ours
@@ -41,7 +41,7 @@ pub(crate) fn verdict(defined: &Value, ours: &Value, losses: &[(String, String)]
 
 const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
 
-/// The definition's schema without what the losses name; the fault, if one of them names what is not lost.
+/// The definition's schema without the lost keywords; the fault, if a loss names a keyword that is not lost.
 pub(crate) fn without_losses(
     defined: &Value,
     ours: &Value,
@@ -58,7 +58,7 @@ pub(crate) fn without_losses(
     Ok(weaker)
 }
 
-/// The definition's schema without what one loss names.
+/// The definition's schema without the keyword of one loss.
 fn weakened(
     weaker: &Value,
     defined: &Value,
@@ -181,7 +181,7 @@ pub(crate) fn null_in_words(schema: &Value) -> Value {
     })
 }
 
-/// A schema without what Google need not be told: its models never write members that are not named.
+/// A schema without the closing of objects, which Google does not need: its models never write unnamed members.
 pub(crate) fn without_closing(schema: &Value) -> Value {
     each_schema(schema, &|fields| {
         if fields.get("additionalProperties") == Some(&Value::Bool(false)) {

@@ -86,7 +86,7 @@ fn qualify_name(row: &Value) -> Result<Answers, String> {
     let ours = ToolName::from_parts(name, None, method.unwrap_or(name))
         .and_then(|name| name.update_namespace(namespace, force, separator));
     let ours = ours.map(|qualified| {
-        // The original also says what the method is called in a name that stays as it is.
+        // The original also gives the method of a name that stays as it is.
         let whole = qualified.as_str();
         let rest = whole.split_once(separator.as_char()).map_or(whole, |(_, rest)| rest);
         let is_known = method.is_some() || qualified.method_name() != whole;
@@ -118,7 +118,7 @@ fn named(parts: &Value) -> Result<Result<ToolName, NameError>, String> {
     Ok(ToolName::from_parts(name, some_text(parts, "namespace")?, method(parts, name)?))
 }
 
-/// The parts of a name in a row, with what is unknown spelled as in ours.
+/// The parts of a name in a row, with unknown parts spelled as in ours.
 fn parts(row: &Value) -> Result<Value, String> {
     let name = text(row, "name")?;
     let method = method(row, name)?;

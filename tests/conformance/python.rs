@@ -26,7 +26,7 @@ pub(crate) enum Python {
 }
 
 impl Python {
-    /// What a tool gives back that returns this value's counterpart.
+    /// The output of a tool that returns this value's counterpart.
     pub(crate) fn returned(self) -> Result<ToolOutput, ToolError> {
         match self {
             Self::None => ().into_tool_output(),
@@ -61,7 +61,7 @@ impl Serialize for Python {
     }
 }
 
-/// Reads what `repr` wrote. Objects that do not show what they hold are refused.
+/// Reads the output of `repr`. Objects that do not show their fields are refused.
 pub(crate) fn read(repr: &str) -> Result<Python, String> {
     let mut reader = Reader { rest: repr };
     let value = reader.value()?;
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         Ok(if items.is_empty() { Python::Dict(entries) } else { Python::Set(items) })
     }
 
-    /// A member of an enumeration, as in `<Color.RED: 'red'>`, is what it stands for.
+    /// A member of an enumeration, as in `<Color.RED: 'red'>`, is its value.
     fn member(&mut self) -> Result<Python, String> {
         self.take_while(|c| !matches!(c, ':' | '>'));
         if !self.takes(":") {
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The fields of a structure, as in `x=1, y=2)`; `None` if what follows is something else.
+    /// The fields of a structure, as in `x=1, y=2)`; `None` if something else follows.
     fn fields(&mut self) -> Result<Option<Vec<(Python, Python)>>, String> {
         let before = self.rest;
         let mut fields = Vec::new();

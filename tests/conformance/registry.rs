@@ -1,4 +1,4 @@
-//! Tools called through a registry: what comes back, and what is refused.
+//! Tools called through a registry: results and refusals.
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -95,7 +95,7 @@ fn dispatch(runtime: &Runtime, registry: &ToolRegistry, response: &Value) -> Res
     Ok(output.map(|output| written(&output.to_text())))
 }
 
-/// What the original returned or raised.
+/// The original's returned value or raised exception.
 fn result(outcome: &Value) -> Result<Answer, String> {
     match (outcome.get("ok"), outcome.get("error")) {
         (Some(Value::String(text)), _) => Ok(Ok(written(text))),

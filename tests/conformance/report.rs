@@ -8,7 +8,7 @@ use crate::known::{Case, KnownDifferences, Verdict};
 use crate::places;
 use crate::vectors::{self, Context};
 
-/// What one side answers: a value, or the words of a refusal.
+/// The answer of one side: a value, or the words of a refusal.
 pub(crate) type Answer = Result<Value, String>;
 
 /// Both answers to one row.

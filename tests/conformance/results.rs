@@ -1,4 +1,4 @@
-//! What tools return: how a plain value is written for the model.
+//! Returned values: how a plain value is written for the model.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub(crate) fn results(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
     })
 }
 
-/// What stands before and after the words that say how much is missing, and that number.
+/// The text before and after the words about the missing part, and the number in them.
 fn parts(cut: &str) -> Value {
     let words = cut.split_once("\n... (truncated ");
     let after = words.and_then(|(_, rest)| rest.split_once(" chars) ..."));
@@ -52,7 +52,7 @@ fn parts(cut: &str) -> Value {
     }
 }
 
-/// The text that the model reads, and what it is as JSON, where it is JSON.
+/// The text that the model reads, and its value where it is JSON.
 fn written(encoded: &Value) -> Value {
     let value = encoded.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     json!({"text": encoded, "value": value})

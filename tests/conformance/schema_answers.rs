@@ -1,4 +1,4 @@
-//! What a rule can say about our schema, computed from the definition.
+//! Predicates on our schema, computed from the definition.
 
 use serde_json::{Map, Value, json};
 
@@ -80,7 +80,7 @@ fn reported_as_lost(case: &Case<'_>) -> bool {
     case.ours.is_null() && losses_here(case).any(|lost| lost == keyword(case))
 }
 
-/// The description holds each simple value of what a loss at this place names.
+/// The description holds each simple value of the keyword that a loss at this place names.
 fn description_of_a_loss(case: &Case<'_>) -> bool {
     let Some(text) = case.ours.as_str() else { return false };
     let says = |lost: &str| match defined(case).get(lost) {

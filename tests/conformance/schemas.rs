@@ -1,4 +1,4 @@
-//! Schemas: their digests, and what changed between two of them.
+//! Schemas: their digests, and the changes between two of them.
 
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::{Compatibility, SchemaChangeKind, SchemaDiff, schema_hash};
@@ -23,7 +23,7 @@ pub(crate) fn schemas(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
 
 /// `schema_diff_toolregistry.json`
 pub(crate) fn schema_diff(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
-    // What the original answered is looked at by the known differences: it has a class for not knowing.
+    // The rules look at the original's answer, too: it has a class for undecided changes.
     report.section(file, "cases", &[], |row| {
         let [class, changes] = entry(row, "result")?.as_array().map_or(&[][..], Vec::as_slice) else {
             return Err("`result` is not a pair".to_owned());

@@ -38,7 +38,7 @@ pub(crate) fn openjiuwen(file: &Value, report: &mut Report<'_>) -> Result<(), St
     })
 }
 
-/// What each row makes.
+/// The value that each row makes.
 fn made(what: &str) -> Result<Answer, String> {
     let city = json!({"city": {"type": "string", "description": "城市名称"}});
     Ok(match what {
@@ -64,7 +64,7 @@ fn made(what: &str) -> Result<Answer, String> {
         }
         "extra fields ignored" => shaped::<Parameters>(json!({"additionalProperties": false})),
         "type not fixed" => shaped::<Parameters>(json!({"type": "array"})),
-        other => return Err(format!("nobody knows how to make `{other}`")),
+        other => return Err(format!("the row `{other}` is unknown")),
     })
 }
 

@@ -133,7 +133,7 @@ async fn everything_else_stays_as_the_model_wrote_it() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_cannot_be_given_and_messages_use_the_names_that_the_model_knows() {
+async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
     for (arguments, messages) in [
         (r#"{}"#, vec!["`query`: required, but missing; expected string"]),
         (
@@ -220,7 +220,7 @@ async fn a_value_of_the_programs_own_that_the_tool_refuses_is_not_the_models_fau
 }
 
 #[test]
-fn what_cannot_be_is_refused_when_the_view_is_made() {
+fn impossible_transforms_are_refused_at_once() {
     assert_eq!(
         refused(
             search::tool(),

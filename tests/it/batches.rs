@@ -34,7 +34,7 @@ fn append_call(id: &str, file: &str, delay: u64) -> ToolCall {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_run_from_the_moment_they_are_added() {
+async fn calls_run_from_the_moment_of_their_push() {
     let mut batch = dispatcher(&Written::default()).batch([]);
     let begin = Instant::now();
     batch.push(append_call("slow", "a", 300));
@@ -83,7 +83,7 @@ async fn the_session_changes_at_the_end_in_the_order_of_the_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_cancelled_as_a_whole_or_call_by_call() {
+async fn a_batch_is_cancelled_as_a_whole_or_call_by_call() {
     let mut batch = dispatcher(&Written::default()).batch([]);
     for id in ["1", "2", "3"] {
         batch.push(append_call(id, id, 1_000));
@@ -108,7 +108,7 @@ async fn dropping_it_stops_the_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_call_is_told_before_it_starts() {
+async fn every_call_is_announced_before_it_starts() {
     let dispatcher = dispatcher(&Written::default());
     let mut events = dispatcher.events();
     let mut batch = dispatcher.batch([]);
@@ -127,7 +127,7 @@ async fn every_call_is_told_before_it_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_with_an_id_can_be_cancelled_before_they_are_pushed() {
+async fn calls_can_be_cancelled_before_their_push() {
     let token = CancellationToken::new();
     let mut batch = dispatcher(&Written::default()).batch_with([append_call("1", "a", 1_000)], token.clone());
     batch.cancel_call("2");

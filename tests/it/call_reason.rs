@@ -103,7 +103,7 @@ fn a_parameter_of_that_name_is_reported_where_it_would_be_lost() {
 }
 
 #[tokio::test]
-async fn own_tools_get_the_arguments_as_they_were_written() {
+async fn own_tools_receive_the_arguments_unchanged() {
     use toolkit::{ToolDefinition, ToolFuture, ToolName};
 
     struct Raw(ToolDefinition, Arc<Mutex<Vec<String>>>);

@@ -138,7 +138,7 @@ async fn calls_run_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn the_stream_gives_what_is_done_first() {
+async fn a_batch_gives_results_in_the_order_of_completion() {
     let calls = [
         call("slow", "sleep", r#"{"ms": 200}"#),
         call("fast", "echo", r#"{"n": 1}"#),

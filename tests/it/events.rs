@@ -149,7 +149,7 @@ async fn an_event_says_which_call_it_is_of_and_how_it_went() {
 }
 
 #[tokio::test]
-async fn contents_are_told_on_demand_only() {
+async fn contents_are_included_on_demand_only() {
     let dispatcher = dispatcher().with_event_contents(true);
     let mut events = dispatcher.events();
     dispatcher.dispatch([call("1", "echo", r#"{"n": 17}"#)]).await;
@@ -161,7 +161,7 @@ async fn contents_are_told_on_demand_only() {
 }
 
 #[tokio::test]
-async fn who_is_asked_is_told() {
+async fn approvals_emit_events() {
     let permissions = Permissions::new()
         .rule(PermissionRule::deny("never").for_tool("events-sleep"))
         .rule(PermissionRule::ask("is it fine?"))
@@ -192,7 +192,7 @@ async fn who_is_asked_is_told() {
 }
 
 #[tokio::test]
-async fn the_end_tells_what_the_model_reads() {
+async fn the_last_event_has_the_text_for_the_model() {
     let last_word = Callbacks::new().on_error(|_, _| Ok("never mind".into()));
     let dispatcher = dispatcher().with_middleware(last_word).with_event_contents(true);
     let mut events = dispatcher.events();
@@ -203,7 +203,7 @@ async fn the_end_tells_what_the_model_reads() {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_dropped_is_told_to_the_end() {
+async fn a_dropped_batch_emits_the_end_of_every_call() {
     let dispatcher = dispatcher();
     let mut events = dispatcher.events();
     let calls = || [call("1", "sleep", r#"{"ms": 60000}"#), call("2", "sleep", r#"{"ms": 60000}"#)];
@@ -219,7 +219,7 @@ async fn a_batch_that_is_dropped_is_told_to_the_end() {
 }
 
 #[tokio::test]
-async fn a_slow_listener_is_told_what_it_missed() {
+async fn a_slow_stream_reports_its_gap() {
     let dispatcher = dispatcher();
     let mut events = dispatcher.events();
     let calls = (0..3_000).map(|n| call(&n.to_string(), "nope", "{}"));

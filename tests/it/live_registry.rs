@@ -132,7 +132,7 @@ fn a_tool_without_its_state_is_refused() {
 }
 
 #[tokio::test]
-async fn every_change_is_emitted() {
+async fn every_change_emits_an_event() {
     let live = live();
     let (snapshot, mut events) = live.watch();
     assert_eq!(snapshot.names().collect::<Vec<_>>(), ["live-hold"]);

@@ -77,7 +77,7 @@ fn every_option_is_read_back() {
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn unset_options_have_their_defaults() {
     let metadata = nothing::tool().definition().metadata.clone();
     let mut expected = ToolMetadata::default();
     expected.is_async = true;

@@ -139,7 +139,7 @@ async fn a_closure_may_change_arguments_and_results() {
 }
 
 #[tokio::test]
-async fn whatever_a_middleware_does_every_call_has_its_result() {
+async fn every_call_has_its_result_under_any_middleware() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(|request: ToolRequest, next: Next| async move {
         match request.call_id().map_or("", |id| id.as_str()) {
@@ -275,7 +275,7 @@ async fn harmless_calls_are_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_do_harm_is_tried_again_only_if_the_error_says_so() {
+async fn harmful_calls_are_retried_only_if_the_error_is_retryable() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Retry::new());
     script.next([Err(ToolError::failed("no"))]);
@@ -333,7 +333,7 @@ fn identical_calls_of_a_batch_run_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_call_is_not_the_answer_to_its_twin() {
+async fn a_cancelled_call_does_not_answer_its_duplicate() {
     let (script, dispatcher) = setup();
     let dispatcher = dispatcher.with_middleware(Deduplicate::new());
     let wait = |id| call(id, "wait", r#"{"key": "a", "ms": 100}"#);
@@ -404,7 +404,7 @@ async fn rules_decide_in_their_order() {
 }
 
 #[tokio::test]
-async fn without_somebody_to_ask_the_answer_is_no() {
+async fn without_a_handler_approvals_are_refused() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
     let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";

@@ -74,7 +74,7 @@ async fn outputs_are_kept_for_the_tools_that_were_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_are_shared_with_who_waits_and_not_kept() {
+async fn errors_are_shared_with_waiting_calls_and_not_cached() {
     let cache = Cache::new(9).for_tool("*");
     let setup = setup(&cache);
     let failed = |run: usize| format!("Error running tool: run {run}");
@@ -98,7 +98,7 @@ fn calls_at_the_same_time_run_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_one_that_runs_is_cancelled_another_runs() {
+async fn when_the_running_call_is_cancelled_another_runs() {
     let setup = setup(&Cache::new(9).for_tool("*"));
     let calls = ["1", "2", "3"].map(|id| ToolCall::new(id, "look", r#"{"query": "a"}"#));
     let mut batch = setup.dispatcher.batch(calls);
@@ -133,7 +133,7 @@ async fn there_is_an_end_to_time_and_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_an_answer_holds_no_place() {
+async fn a_call_waiting_for_a_cached_answer_holds_no_permit() {
     let cache = Cache::new(9).for_tool("look");
     let Setup { dispatcher, .. } = setup(&cache);
     let dispatcher = dispatcher.with_max_concurrency(2);

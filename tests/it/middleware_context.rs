@@ -78,7 +78,7 @@ async fn an_attempt_that_was_left_behind_writes_to_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_in_place_of_a_failure_keeps_nothing_of_what_the_failure_wrote() {
+async fn an_answer_in_the_place_of_a_failure_discards_its_writes() {
     let session = Session::new("s");
     let answers = Callbacks::new().on_error(|_, _| Ok("never mind".into()));
     let dispatcher = dispatcher(&session).with_middleware(answers);

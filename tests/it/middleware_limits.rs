@@ -75,7 +75,7 @@ async fn the_limit_of_all_tools_holds_beside_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_would_wait_too_long_reads_when_to_come_back() {
+async fn a_call_beyond_the_patience_reads_when_to_return() {
     let limit = RateLimit::new().for_tool("*-search", 1, 10 * SECOND).with_patience(15 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
     let results = dispatcher.dispatch(searches(4)).await;
@@ -91,7 +91,7 @@ async fn who_would_wait_too_long_reads_when_to_come_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_its_time_holds_no_place() {
+async fn a_call_waiting_for_its_rate_holds_no_permit() {
     let limit = RateLimit::new().for_tool("*-search", 1, 20 * SECOND);
     let dispatcher = dispatcher().with_max_concurrency(1).with_timeout(SECOND).with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", "")];
@@ -101,7 +101,7 @@ async fn who_waits_for_its_time_holds_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_its_time_can_be_cancelled() {
+async fn a_call_waiting_for_its_rate_can_be_cancelled() {
     let limit = RateLimit::new().for_all(1, 20 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
     let token = CancellationToken::new();
@@ -181,7 +181,7 @@ async fn attempts_are_counted_for_each_run() {
 }
 
 #[tokio::test]
-async fn an_attempt_in_vain_of_the_last_call_keeps_what_was_wrong() {
+async fn the_last_failed_attempt_keeps_its_violations() {
     let counted = Arc::new(AtomicUsize::new(0));
     let seen = counted.clone();
     let dispatcher =

@@ -290,7 +290,7 @@ async fn no_time_no_limit_and_nothing_said_are_three_things() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_call_can_be_cancelled_whatever_it_waits_for() {
+async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
     let (log, dispatcher) = setup();
     let mut batch = dispatcher.batch([]);
     batch.cancel_call("0");

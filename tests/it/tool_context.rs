@@ -117,7 +117,7 @@ async fn changes_come_in_the_order_of_the_calls_and_only_from_those_that_succeed
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_stopped_call_has_written_is_void() {
+async fn writes_of_a_stopped_call_are_discarded() {
     let session = Session::new("s");
     let run = RunContext::new().with_session(session.clone());
     let dispatcher = dispatcher().with_timeout(Duration::from_millis(20)).with_run(run);
@@ -128,7 +128,7 @@ async fn what_a_stopped_call_has_written_is_void() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prefixes_say_for_whom_a_value_is() {
+async fn prefixes_select_the_scope_of_a_value() {
     let (app, user) = (SessionMap::new(), SessionMap::new());
     let session = |id: &str| Session::new(id).with_app(app.clone()).with_user(user.clone());
     let (first, second) = (session("1"), session("2"));
@@ -177,7 +177,7 @@ async fn tools_know_their_run() {
 }
 
 #[tokio::test]
-async fn progress_reaches_the_listener_and_its_panic_nobody() {
+async fn progress_reaches_the_listener_whose_panic_is_ignored() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let listener = heard.clone();
     let run = RunContext::new().on_progress(move |progress: Progress| {
@@ -203,7 +203,7 @@ async fn a_call_knows_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_thread_that_is_left_behind_writes_to_nothing() {
+async fn writes_of_an_abandoned_thread_are_discarded() {
     let kept = Arc::new(Mutex::new(None));
     let shelf = kept.clone();
     #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -29,7 +29,7 @@ fn call(seconds: u64) -> ToolCall {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_clones_of_a_layer_share_holds_for_all_calls() {
+async fn state_shared_by_clones_of_a_layer_applies_to_all_calls() {
     let dispatcher = dispatcher().with_middleware(TowerMiddleware::new(ConcurrencyLimitLayer::new(2)));
     let started = Instant::now();
     let results = dispatcher.dispatch((0..6).map(|_| call(1))).await;
@@ -38,7 +38,7 @@ async fn what_the_clones_of_a_layer_share_holds_for_all_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_of_layers_and_of_tools_are_told_apart() {
+async fn errors_of_layers_and_of_tools_are_distinguished() {
     let layers = ServiceBuilder::new()
         .layer(TimeoutLayer::new(Duration::from_secs(5)))
         .map_request(|passage: ServiceRequest| {

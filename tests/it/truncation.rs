@@ -59,13 +59,13 @@ async fn an_error_stays_an_error_and_begins_as_before() {
 }
 
 #[tokio::test]
-async fn what_the_program_asks_for_itself_is_never_cut() {
+async fn direct_calls_of_the_program_are_never_truncated() {
     let registry = ToolRegistry::from_tools(tools![read_little]).unwrap();
     assert_eq!(registry.call("read_little", "{}").await.unwrap().to_text().len(), 2_001);
 }
 
 #[tokio::test]
-async fn the_full_text_is_where_the_model_is_told() {
+async fn the_full_text_is_at_the_place_in_the_note() {
     let folder = folder("where");
     let dispatcher = dispatcher(Truncation::new(400).with_sink(DirectorySink::new(&folder)));
     let results = dispatcher.dispatch([ToolCall::new("1", "read", "{}")]).await;

@@ -76,7 +76,8 @@ fn the_core_names_no_provider() {
             let Some(name) = PROVIDERS.iter().find(|name| lower.contains(**name)) else { continue };
             // Examples in docs are code of users.
             let is_example = line.trim().starts_with("//") && !prose.contains(&(at + 1));
-            if !is_example && !(has_rule && prose.contains(&(at + 1))) {
+            let is_rule = has_rule && prose.contains(&(at + 1));
+            if !is_example && !is_rule {
                 faults.push(format!("{}:{}: {name}: {}", path.display(), at + 1, line.trim()));
             }
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::root;
 
-/// Packages of the workspace that are not published: what only they use does not reach users.
+/// Packages of the workspace that are not published: their own dependencies do not reach users.
 const OURS_ALONE: [&str; 3] = ["toolkit-tests", "toolkit-benches", "toolkit-consumer"];
 
 fn run(program: &str, arguments: &[&str]) -> String {

@@ -8,5 +8,5 @@ pub use build::{BuildError, BuildProblem, Location};
 pub use kind::ErrorKind;
 pub use tool::ToolError;
 pub(crate) use tool::one_of;
+pub(crate) use toolkit_schema::__private::{shorten, shorten_to};
 pub use toolkit_schema::{Violation, ViolationKind, nearest};
-pub(crate) use toolkit_schema::{shorten, shorten_to};

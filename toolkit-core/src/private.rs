@@ -12,7 +12,8 @@ pub use crate::error::ToolError;
 pub use crate::output::probes::{Failure, Output, Unconvertible};
 pub use crate::output::schema_probes::{Returned, SchemaFn, Undescribed};
 pub use crate::registry::discover::Registration;
-pub use crate::schema::{Constraints, type_name};
+pub use crate::schema::__private::type_name;
+pub use crate::schema::Constraints;
 pub use crate::tool::{
     CallFn, Function, FunctionTool, Invocation, Tool, ToolCell, ToolFuture, Toolset, UnknownArguments, shared,
 };

@@ -1,19 +1,20 @@
-//! What tells the branches of a choice among objects apart, as in the schema of an enum.
+//! The members that tell the objects of a union apart, as in the schema of an enum.
 
-use super::describe::resolve;
+use crate::reference::resolve;
+use crate::types::types;
 use serde_json::Value;
 
-/// What tells the objects of a choice apart.
+/// The members that tell the objects of a union apart.
 #[derive(Debug, PartialEq)]
-pub(super) enum Choice<'a> {
-    /// A member that has a value of its own in each: an enum with a tag.
+pub(crate) enum Choice<'a> {
+    /// A member with a value of its own in each: a tagged enum.
     Tag(&'a str, Vec<&'a Value>),
-    /// The one member that each has: an enum whose variants are named by it.
+    /// The only member of each: an externally tagged enum.
     Members(Vec<&'a str>),
 }
 
-/// What tells those branches apart that are objects; `None` if there are none, or not all have one sign.
-pub(super) fn choice_of<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Choice<'a>> {
+/// Returns what tells the objects among the branches apart; `None` without objects, or if some differ otherwise.
+pub(crate) fn choice_of<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Choice<'a>> {
     let mut choice = None;
     for branch in branches.iter().filter(|branch| may_be_object(root, branch)) {
         choice = Some(match (choice, tag(root, branch), only_member(root, branch)) {
@@ -33,18 +34,17 @@ pub(super) fn choice_of<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Ch
     choice
 }
 
-/// Whether values of a branch are objects, as far as can be seen.
-pub(super) fn may_be_object(root: &Value, branch: &Value) -> bool {
+/// Returns whether values of a branch may be objects, as far as its keywords show.
+pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
     let Some(schema) = resolve(root, branch) else { return true };
     match schema.get("type") {
-        Some(Value::String(kind)) => kind == "object",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
-        _ => schema.get("enum").is_none() && schema.get("const").is_none(),
+        None => schema.get("enum").is_none() && schema.get("const").is_none(),
+        keyword => types(keyword).any(|name| name == "object"),
     }
 }
 
-/// The member that has one value only, and that value.
-pub(super) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
+/// Returns the member with a single allowed value, and that value.
+pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
     let own = |schema: &'a Value| {
         let properties = schema.get("properties")?.as_object()?;
         properties.iter().find_map(|(name, property)| Some((name.as_str(), property.get("const")?)))
@@ -52,12 +52,12 @@ pub(super) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'
     own(branch).or_else(|| own(resolve(root, branch)?))
 }
 
-/// The one member that must be there where no other may be.
-pub(super) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
+/// Returns the required member of an object that takes no other.
+pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
     let schema = resolve(root, branch)?;
-    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     match schema.get("required")?.as_array()?.as_slice() {
-        [only] if closed => only.as_str(),
+        [only] if is_closed => only.as_str(),
         _ => None,
     }
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_told_apart_by_a_tag_or_a_name() {
+    fn a_tag_or_the_only_member_tells_objects_apart() {
         let tagged =
             |value: &str| json!({"type": "object", "properties": {"x": {}, "kind": {"const": value}}});
         let named = |name: &str| json!({"type": "object", "required": [name], "additionalProperties": false});

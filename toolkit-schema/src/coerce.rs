@@ -1,39 +1,58 @@
-//! Values inside a value as they may be meant: whole numbers as integers, what stands in a string, and
-//! `null` for what is left out.
+//! Coercion of values inside a value to what their schema expects.
 
-use super::aliases::property;
-use super::describe::resolve;
-use super::faults::{faults, is_of_kind};
+use crate::aliases::property;
+use crate::check::{branches, violations};
+use crate::reference::{SchemaRef, resolve};
+use crate::types::{is_of_type, types};
 use serde_json::{Map, Value};
+use std::ptr;
 
-/// Doubles are exact up to here.
+/// Doubles below are exact integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Turns `5.0` into `5` wherever the schema allows integers only, and `"5"` into `5` wherever it allows
-/// no texts, takes out `null` for what may be left out, and says whether anything changed.
-pub fn coerce(root: &Value, schema: &Value, value: &mut Value) -> bool {
-    let Some(schema) = resolve(root, schema) else { return false };
-    let inside = |keyword: &str| schema.get(keyword).filter(|inside| inside.is_object());
-    let mut changed = match ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array()) {
-        Some(branches) => branches.iter().filter(|branch| coerce(root, branch, value)).count() > 0,
-        None => false,
-    };
+/// Coerces near misses inside a value, and returns whether anything changed.
+///
+/// - `5.0` becomes `5` where the schema takes integers only.
+/// - A string becomes the JSON value that it holds where the schema takes no strings.
+/// - `null` is removed where a member is optional and never `null`.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let schema = json!({"properties": {"count": {"type": "integer"}, "unit": {"enum": ["c", "f"]}}});
+/// let mut value = json!({"count": "5", "unit": null});
+/// assert!(toolkit_schema::coerce(&schema, &mut value));
+/// assert_eq!(value, json!({"count": 5}));
+/// ```
+pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
+    let SchemaRef { root, schema } = schema.into();
+    coerce_in(root, schema, value, &mut Vec::new())
+}
+
+/// Coerces a value. `around` are the unions of which the schema is a branch: one that holds itself ends there.
+fn coerce_in<'a>(root: &'a Value, schema: &'a Value, value: &mut Value, around: &mut Vec<&'a Value>) -> bool {
+    let is_new = |schema: &&Value| !around.iter().any(|outer| ptr::eq(*outer, *schema));
+    let Some(schema) = resolve(root, schema).filter(is_new) else { return false };
+    let held = |keyword: &str| schema.get(keyword).filter(|inside| inside.is_object());
+    let mut names = types(schema.get("type"));
+    let mut changed = false;
+    around.push(schema);
+    for branch in branches(schema).into_iter().flatten() {
+        changed |= coerce_in(root, branch, value, around);
+    }
+    around.pop();
     match value {
-        Value::Number(number) if wants_integer(schema) => {
-            let whole = number
-                .as_f64()
-                .filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() < EXACT);
+        Value::Number(number) if number.is_f64() && takes_integers_only(schema) => {
+            let whole = number.as_f64().filter(|whole| whole.fract() == 0.0 && whole.abs() < EXACT);
             if let Some(whole) = whole {
                 *value = Value::from(whole as i64);
                 changed = true;
             }
         }
-        Value::String(text)
-            if kinds(schema).next().is_some() && !kinds(schema).any(|kind| kind == "string") =>
-        {
+        Value::String(text) if names.clone().all(|name| name != "string") => {
             if let Ok(mut inner) = serde_json::from_str::<Value>(text) {
-                coerce(root, schema, &mut inner);
-                if kinds(schema).any(|kind| is_of_kind(&inner, kind)) {
+                coerce_in(root, schema, &mut inner, &mut Vec::new());
+                if names.any(|name| is_of_type(&inner, name)) {
                     *value = inner;
                     changed = true;
                 }
@@ -42,20 +61,19 @@ pub fn coerce(root: &Value, schema: &Value, value: &mut Value) -> bool {
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
                 let tuple = schema.get("prefixItems").and_then(|schemas| schemas.get(index));
-                if let Some(schema) = tuple.or_else(|| inside("items")) {
-                    changed |= coerce(root, schema, item);
+                if let Some(schema) = tuple.or_else(|| held("items")) {
+                    changed |= coerce_in(root, schema, item, &mut Vec::new());
                 }
             }
         }
         Value::Object(members) => {
-            changed |= leave_out_nulls(root, schema, members);
+            changed |= remove_nulls(root, schema, members);
+            let properties = schema.get("properties").and_then(Value::as_object);
             for (name, member) in members.iter_mut() {
-                let properties = schema.get("properties").and_then(Value::as_object);
                 let known = properties.and_then(|properties| property(properties, name));
-                if let Some(schema) =
-                    known.map(|(_, schema)| schema).or_else(|| inside("additionalProperties"))
+                if let Some(schema) = known.map(|(_, schema)| schema).or_else(|| held("additionalProperties"))
                 {
-                    changed |= coerce(root, schema, member);
+                    changed |= coerce_in(root, schema, member, &mut Vec::new());
                 }
             }
         }
@@ -64,35 +82,23 @@ pub fn coerce(root: &Value, schema: &Value, value: &mut Value) -> bool {
     changed
 }
 
-/// `null` for a member that may be left out and is never `null` means that it is left out: models that
-/// are held to a schema in which every member is required have no other way to say it.
-fn leave_out_nulls(root: &Value, schema: &Value, members: &mut Map<String, Value>) -> bool {
+/// Removes `null` from optional members that are never `null`: a model held to a schema that requires every
+/// member has no other way to leave one out.
+fn remove_nulls(root: &Value, schema: &Value, members: &mut Map<String, Value>) -> bool {
     let Some(properties) = schema.get("properties") else { return false };
     let required = schema.get("required").and_then(Value::as_array);
     let before = members.len();
     members.retain(|name, member| {
         let is_required = required.is_some_and(|required| required.iter().any(|other| other == name));
-        let refuses_null = || {
-            properties
-                .get(name)
-                .is_some_and(|property| !faults(root, property, &Value::Null, "null").is_empty())
-        };
-        !member.is_null() || is_required || !refuses_null()
+        let refuses_null = |property| !violations(SchemaRef::new(root, property), &Value::Null).is_empty();
+        !member.is_null() || is_required || !properties.get(name).is_some_and(refuses_null)
     });
     members.len() < before
 }
 
-fn kinds(schema: &Value) -> impl Iterator<Item = &str> {
-    let (one, many) = match schema.get("type") {
-        Some(Value::String(kind)) => (Some(kind.as_str()), None),
-        Some(Value::Array(kinds)) => (None, Some(kinds.iter().filter_map(Value::as_str))),
-        _ => (None, None),
-    };
-    one.into_iter().chain(many.into_iter().flatten())
-}
-
-fn wants_integer(schema: &Value) -> bool {
-    kinds(schema).any(|kind| kind == "integer") && !kinds(schema).any(|kind| kind == "number")
+fn takes_integers_only(schema: &Value) -> bool {
+    let mut names = types(schema.get("type"));
+    names.clone().any(|name| name == "integer") && names.all(|name| name != "number")
 }
 
 #[cfg(test)]
@@ -101,7 +107,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_does_not_fit_changes() {
+    fn only_values_that_do_not_fit_are_coerced() {
         let schema = json!({"type": "object", "properties": {
             "a": {"type": "array", "items": {"type": "integer"}},
             "b": {"type": "number"},
@@ -111,13 +117,21 @@ mod tests {
         }});
         let mut value =
             json!({"a": [1.0, -0.0, 2.5, 3], "b": 1.0, "c": {"n": "4.0"}, "d": 1.0, "e": "true", "f": "1"});
-        assert!(coerce(&schema, &schema, &mut value));
+        assert!(coerce(&schema, &mut value));
         assert_eq!(value.to_string(), r#"{"a":[1,0,2.5,3],"b":1.0,"c":{"n":4},"d":1.0,"e":true,"f":"1"}"#);
-        assert!(!coerce(&schema, &schema, &mut value));
+        assert!(!coerce(&schema, &mut value));
     }
 
     #[test]
-    fn null_for_what_may_be_left_out() {
+    fn a_union_that_holds_itself_ends() {
+        let schema = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}, {"type": "integer"}]});
+        let mut value = json!([["5"], 1.0]);
+        assert!(coerce(&schema, &mut value));
+        assert_eq!(value, json!([[5], 1]));
+    }
+
+    #[test]
+    fn null_is_removed_from_optional_members_that_are_never_null() {
         let schema = json!({"type": "object", "required": ["must"], "properties": {
             "must": {"type": "integer"},
             "may": {"type": "integer"},
@@ -128,9 +142,9 @@ mod tests {
         let mut value = json!({
             "must": null, "may": null, "null": null, "inner": [{"may": null}], "any": null, "unknown": null,
         });
-        assert!(coerce(&schema, &schema, &mut value));
+        assert!(coerce(&schema, &mut value));
         let expected = json!({"must": null, "null": null, "inner": [{}], "any": null, "unknown": null});
         assert_eq!(value, expected);
-        assert!(!coerce(&schema, &schema, &mut value));
+        assert!(!coerce(&schema, &mut value));
     }
 }

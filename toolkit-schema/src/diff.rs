@@ -1,17 +1,18 @@
-//! How two versions of a schema differ, and whether who knows the older one notices.
+//! Differences between two versions of a schema, and whether they break callers of the older one.
 
 mod compare;
 mod disjoint;
 mod keywords;
 
+use compare::{Difference, differences};
 use serde_json::Value;
 use std::fmt;
 
-/// How two versions of a schema differ: every change with its place, and whether it breaks anything.
+/// The differences between two versions of a schema, each with its place and its effect.
 ///
 /// A change of **arguments** is breaking if a call that was right before may be refused now, or mean
 /// something else. A change of **results** is breaking if a result may look as no result looked before.
-/// Where that cannot be decided, as between two patterns, a change counts as breaking.
+/// Undecidable changes, as between two patterns, count as breaking.
 ///
 /// References are followed, and the order of keywords, properties and variants does not matter.
 ///
@@ -32,114 +33,111 @@ pub struct SchemaDiff {
     changes: Vec<SchemaChange>,
 }
 
-/// Whether a change is noticed.
+/// The effect of a change on callers of the older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Compatibility {
     /// Nothing changed.
     #[default]
     Unchanged,
-    /// What was right before still is.
+    /// Everything that was right before still is.
     Compatible,
-    /// What was right before may be wrong now.
+    /// Something that was right before may be wrong now.
     Breaking,
 }
 
-/// One change of a schema.
+/// A change of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaChange {
-    /// Where, as in `#/properties/city`; `#` is the whole.
+    /// The place in the schema, as in `#/properties/city`; `#` is the whole.
     pub path: String,
-    /// What kind of change.
+    /// The kind of change.
     pub kind: SchemaChangeKind,
-    /// Whether it is noticed.
+    /// The effect of the change.
     pub compatibility: Compatibility,
-    /// What changed, in words.
+    /// The change in words.
     pub why: String,
 }
 
-/// What kind of change a [`SchemaChange`] is.
+/// The kinds of [`SchemaChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SchemaChangeKind {
-    /// A property that may be left out was added.
+    /// An optional property was added.
     AddedOptional,
-    /// A property that must be there was added.
+    /// A required property was added.
     AddedRequired,
     /// A property is gone.
     Removed,
-    /// A property must be there now.
+    /// A property is required now.
     NewlyRequired,
-    /// A property may be left out now.
+    /// A property is optional now.
     NoLongerRequired,
-    /// The type is another one: neither holds all that the other does.
+    /// The type is another one: neither includes the other.
     TypeChanged,
     /// Fewer values are accepted.
     Narrowed,
     /// More values are accepted.
     Widened,
-    /// Other values are accepted, or it cannot be said which.
+    /// Other values are accepted, or it is undecidable which.
     Altered,
-    /// Texts, examples or a default changed, and not what is accepted.
+    /// Texts, examples or a default changed, and not the accepted values.
     Described,
 }
 
-/// Whose schema it is.
-#[derive(Debug, Clone, Copy)]
-enum Role {
+/// The side of a tool that a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
     Arguments,
     Results,
 }
 
 impl SchemaChangeKind {
-    const fn compatibility(self, role: Role) -> Compatibility {
+    fn compatibility(self, side: Side) -> Compatibility {
         let breaks = match self {
             Self::Described | Self::AddedOptional => false,
             Self::TypeChanged | Self::Altered | Self::Removed => true,
-            Self::AddedRequired | Self::NewlyRequired | Self::Narrowed => matches!(role, Role::Arguments),
-            Self::NoLongerRequired | Self::Widened => matches!(role, Role::Results),
+            Self::AddedRequired | Self::NewlyRequired | Self::Narrowed => side == Side::Arguments,
+            Self::NoLongerRequired | Self::Widened => side == Side::Results,
         };
         if breaks { Compatibility::Breaking } else { Compatibility::Compatible }
     }
 }
 
 impl SchemaDiff {
-    /// The changes between two versions of what a tool takes.
+    /// Compares two versions of a tool's parameters.
     #[must_use]
     pub fn of_arguments(old: &Value, new: &Value) -> Self {
-        Self::between(old, new, Role::Arguments)
+        Self::between(old, new, Side::Arguments)
     }
 
-    /// The changes between two versions of what a tool returns.
+    /// Compares two versions of a tool's output schema.
     #[must_use]
     pub fn of_results(old: &Value, new: &Value) -> Self {
-        Self::between(old, new, Role::Results)
+        Self::between(old, new, Side::Results)
     }
 
-    fn between(old: &Value, new: &Value, role: Role) -> Self {
-        let found = compare::changes(old, new).into_iter();
-        let changes = found.map(|compare::Found { path, kind, why }| SchemaChange {
-            path,
-            kind,
-            compatibility: kind.compatibility(role),
-            why,
+    fn between(old: &Value, new: &Value, side: Side) -> Self {
+        let changes = differences(old, new).into_iter().map(|Difference { path, kind, why }| {
+            let compatibility = kind.compatibility(side);
+            SchemaChange { path, kind, compatibility, why }
         });
         Self { changes: changes.collect() }
     }
 
-    /// Every change, in the order of the older schema.
+    /// Returns every change, in the order of the older schema.
     #[must_use]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes
     }
 
-    /// Whether nothing changed.
+    /// Returns whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The worst of all changes.
+    /// Returns the worst effect of all changes.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.changes.iter().map(|change| change.compatibility).max().unwrap_or_default()
@@ -162,14 +160,11 @@ impl fmt::Display for SchemaChange {
     }
 }
 
-/// One line for each change.
+/// Writes one line for each change.
 impl fmt::Display for SchemaDiff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, change) in self.changes.iter().enumerate() {
-            let end = if index > 0 { "\n" } else { "" };
-            write!(f, "{end}{change}")?;
-        }
-        Ok(())
+        let lines: Vec<String> = self.changes.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

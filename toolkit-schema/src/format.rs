@@ -1,4 +1,4 @@
-//! The formats of texts that are checked: those of JSON Schema that a model may be asked for.
+//! The formats of strings that are checked: those of JSON Schema that a model may be asked for.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -22,30 +22,25 @@ fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
 
-/// Whether the format is checked.
-pub(super) fn is_known(format: &str) -> bool {
+/// Returns whether the format is checked.
+pub(crate) fn is_known(format: &str) -> bool {
     find(format).is_some()
 }
 
-/// Whether a text has the format; a format that is not known fits every text.
-pub(super) fn fits(format: &str, text: &str) -> bool {
+/// Returns whether a text has the format; an unknown format fits every text.
+pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
 }
 
-/// A text in the format.
-pub(super) fn example(format: &str) -> Option<&'static str> {
+/// Returns a text in the format.
+pub(crate) fn example(format: &str) -> Option<&'static str> {
     find(format).map(|(_, _, example)| *example)
 }
 
 fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts.as_slice() else { return false };
-    let (Some(year), Some(month), Some(day)) = (digits(year, 4), digits(month, 2), digits(day, 2)) else {
-        return false;
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let Some([year, month, day]) = numbers(text, '-', [4, 2, 2]) else { return false };
     let days = match month {
-        2 if leap => 29,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         1..=12 => 31,
@@ -54,32 +49,30 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// A number of exactly this many digits.
-fn digits(text: &str, count: usize) -> Option<u32> {
-    let exact = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-    if exact { text.parse().ok() } else { None }
-}
-
 fn is_time(text: &str) -> bool {
     let zone = text.find(['Z', 'z', '+', '-']);
     let Some((clock, zone)) = zone.and_then(|at| text.split_at_checked(at)) else { return false };
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let fraction_fits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    let zone_fits = match zone {
-        "Z" | "z" => true,
-        offset => offset.get(1..).is_some_and(|offset| is_clock(offset, &[23, 59])),
-    };
-    fraction_fits && zone_fits && is_clock(clock, &[23, 59, 60])
+    let zone_fits = matches!(zone, "Z" | "z")
+        || zone
+            .get(1..)
+            .and_then(|offset| numbers(offset, ':', [2, 2]))
+            .is_some_and(|[h, m]| h < 24 && m < 60);
+    // A minute may have a leap second.
+    let clock_fits = numbers(clock, ':', [2, 2, 2]).is_some_and(|[h, m, s]| h < 24 && m < 60 && s <= 60);
+    !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit()) && zone_fits && clock_fits
 }
 
-/// Numbers of two digits with colons between them, none above its limit.
-fn is_clock(text: &str, limits: &[u32]) -> bool {
-    let parts: Vec<&str> = text.split(':').collect();
-    parts.len() == limits.len()
-        && parts
-            .iter()
-            .zip(limits)
-            .all(|(part, limit)| digits(part, 2).is_some_and(|number| number <= *limit))
+/// Reads numbers of as many digits as `widths` says, with a separator between them.
+fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> Option<[u32; N]> {
+    let mut parts = text.split(separator);
+    let mut numbers = [0; N];
+    for (number, width) in numbers.iter_mut().zip(widths) {
+        let digits =
+            parts.next().filter(|part| part.len() == width && part.bytes().all(|b| b.is_ascii_digit()));
+        *number = digits?.parse().ok()?;
+    }
+    parts.next().is_none().then_some(numbers)
 }
 
 fn is_date_time(text: &str) -> bool {
@@ -89,27 +82,17 @@ fn is_date_time(text: &str) -> bool {
 
 fn is_duration(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('P') else { return false };
-    let (date, time) = match rest.split_once('T') {
-        Some((date, time)) => (date, Some(time)),
-        None => (rest, None),
-    };
-    let date_fits = is_counted(date, "YMWD");
-    let time_fits = time.is_none_or(|time| !time.is_empty() && is_counted(time, "HMS"));
-    !rest.is_empty() && date_fits && time_fits
+    let (date, time) = rest.split_once('T').unwrap_or((rest, ""));
+    !text.ends_with(['P', 'T']) && has_units(date, "YMWD") && has_units(time, "HMS")
 }
 
-/// Numbers, each followed by one of the units, in their order.
-fn is_counted(text: &str, units: &str) -> bool {
-    let mut units = units;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let number = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (Some(unit), true) = (rest.get(number..).and_then(|rest| rest.chars().next()), number > 0) else {
-            return false;
-        };
+/// Returns whether a text is numbers, each followed by one of the units, in their order.
+fn has_units(mut text: &str, mut units: &str) -> bool {
+    while !text.is_empty() {
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let Some(unit) = rest.chars().next().filter(|_| rest.len() < text.len()) else { return false };
         let Some((_, later)) = units.split_once(unit) else { return false };
-        units = later;
-        rest = rest.get(number + unit.len_utf8()..).unwrap_or_default();
+        (units, text) = (later, rest.get(1..).unwrap_or_default());
     }
     true
 }
@@ -144,13 +127,9 @@ fn is_uri(text: &str) -> bool {
 }
 
 fn is_uuid(text: &str) -> bool {
-    let lengths = [8, 4, 4, 4, 12];
-    let parts: Vec<&str> = text.split('-').collect();
-    parts.len() == lengths.len()
-        && parts
-            .iter()
-            .zip(lengths)
-            .all(|(part, length)| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    let mut lengths = [8, 4, 4, 4, 12].into_iter();
+    let fits = |part: &str| lengths.next() == Some(part.len()) && part.bytes().all(|b| b.is_ascii_hexdigit());
+    text.split('-').all(fits) && lengths.next().is_none()
 }
 
 #[cfg(test)]
@@ -166,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit() {
+    fn texts_in_another_format_do_not_fit() {
         for (format, texts) in [
             ("date", &["2026-02-29", "2026-13-01", "26-01-01", "2026-1-1", "2026-01-01x"][..]),
             ("time", &["24:00:00Z", "12:00:00", "12:00Z", "12:00:00.Z", "12:00:00+25:00"]),

@@ -1,15 +1,15 @@
-//! Generating the schemas of types, with `schemars`.
+//! Schemas of Rust types, by `schemars`.
 
-use super::aliases::without_aliases;
-use super::limits::has_demands;
-use super::tidy::{tidy, tidy_written};
+use crate::aliases::strip_aliases;
+use crate::bounds::has_constraints;
+use crate::tidy::{tidy, tidy_output};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// The schema of a type, as a tool's parameter of that type shows it: draft 2020-12, everything
-/// inlined that is not recursive, and [tidied](tidy).
+/// Returns the schema of values that a type is read from: draft 2020-12, everything inlined that is not
+/// recursive, and [tidied](tidy).
 ///
 /// ```
 /// let schema = toolkit_schema::schema_of::<Vec<u8>>();
@@ -20,36 +20,49 @@ use std::borrow::Cow;
 /// ```
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
-    let (mut schema, _) = judged_schema_of::<T>();
-    without_aliases(&mut schema);
+    let (mut schema, _) = argument_schema_of::<T>();
+    strip_aliases(&mut schema);
     schema
 }
 
-/// The schema of a type with the other names of its properties, and whether it demands more than decoding
-/// ensures.
-pub fn judged_schema_of<T: JsonSchema>() -> (Value, bool) {
-    let mut builder = SchemaBuilder::new();
-    let mut schema = T::json_schema(builder.generator()).to_value();
-    let mut demanding = has_demands(&schema);
-    tidy(&mut schema);
-    if let Value::Object(root) = &mut schema {
-        demanding |= builder.add_definitions(root);
-    }
-    (schema, demanding)
+/// Returns the schema of values that a type is written as, with `null` wherever it may be written; `None` if
+/// any value may be.
+///
+/// ```
+/// let schema = toolkit_schema::output_schema_of::<Option<bool>>();
+/// assert_eq!(schema, Some(serde_json::json!({"type": ["boolean", "null"]})));
+/// assert_eq!(toolkit_schema::output_schema_of::<serde_json::Value>(), None);
+/// ```
+#[must_use]
+pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
+    output_schema(T::json_schema)
 }
 
-/// The schema of what values of a type are written as, with `null` wherever it may stand; `None` if that
-/// may be anything.
-pub fn written_schema(of_type: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
-    let mut builder = SchemaBuilder::of_written();
-    let mut schema = of_type(builder.generator()).to_value();
-    tidy_written(&mut schema);
+/// Returns the [output schema](output_schema_of) of the type that `json_schema` belongs to.
+pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
+    let mut builder = SchemaBuilder::with(settings().for_serialize(), tidy_output);
+    let mut schema = json_schema(builder.generator()).to_value();
+    tidy_output(&mut schema);
     let root = schema.as_object_mut()?;
     builder.add_definitions(root);
     (!root.is_empty()).then_some(schema)
 }
 
-/// The name of a type with its arguments, as in `Page_of_Item`.
+/// Returns the schema of a type with the aliases of its properties, and whether it
+/// [has constraints](has_constraints).
+#[must_use]
+pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
+    let mut builder = SchemaBuilder::new();
+    let mut schema = T::json_schema(builder.generator()).to_value();
+    let mut constrained = has_constraints(&schema);
+    tidy(&mut schema);
+    if let Value::Object(root) = &mut schema {
+        constrained |= builder.add_definitions(root);
+    }
+    (schema, constrained)
+}
+
+/// Returns the name of a type with its arguments, as in `Page_of_Item`.
 #[must_use]
 pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'static, str> {
     match arguments {
@@ -66,33 +79,37 @@ pub struct SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    /// A builder without definitions, for what types are read from.
+    /// Creates a builder for types that are read.
     #[must_use]
     pub fn new() -> Self {
-        Self { generator: settings().into_generator(), tidy }
+        Self::with(settings(), tidy)
     }
 
-    /// The same for what types are written as.
-    #[must_use]
-    fn of_written() -> Self {
-        Self { generator: settings().for_serialize().into_generator(), tidy: tidy_written }
+    fn with(settings: SchemaSettings, tidy: fn(&mut Value)) -> Self {
+        Self { generator: settings.into_generator(), tidy }
     }
 
-    /// The generator that types are asked with.
+    /// Returns the generator that types add their definitions to.
     pub fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator
     }
 
-    /// Adds the definitions of recursive types, where there are any, as `$defs` of the root, and says
-    /// whether they demand more than decoding ensures.
+    /// Adds the definitions of recursive types to `root` as `$defs`, and returns whether they
+    /// [have constraints](has_constraints).
     pub fn add_definitions(&mut self, root: &mut Map<String, Value>) -> bool {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
-        let demanding = definitions.values().any(has_demands);
+        let constrained = definitions.values().any(has_constraints);
         if !definitions.is_empty() {
             definitions.values_mut().for_each(self.tidy);
             root.insert("$defs".to_owned(), definitions.into());
         }
-        demanding
+        constrained
+    }
+}
+
+impl Default for SchemaBuilder {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

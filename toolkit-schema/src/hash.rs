@@ -1,12 +1,11 @@
-//! A digest by which two schemas are told apart.
+//! A digest of schemas.
 
 use serde_json::Value;
-use std::fmt::Write as _;
 
-/// The SHA-256 of a schema, as 64 hexadecimal digits. It does not depend on the order of keywords, nor on
-/// the machine or the version of this crate.
+/// Returns the SHA-256 of a schema, as 64 hexadecimal digits. It depends neither on the order of keywords, nor
+/// on the machine or the version of this crate.
 ///
-/// What is hashed is compact JSON with sorted keys and ASCII letters only, as toolregistry hashes it.
+/// The input of the hash is compact JSON with sorted keys and ASCII characters only, as in toolregistry.
 ///
 /// ```
 /// use serde_json::json;
@@ -19,66 +18,20 @@ use std::fmt::Write as _;
 /// ```
 #[must_use]
 pub fn schema_hash(schema: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(schema, &mut text);
-    let digest = hmac_sha256::Hash::hash(text.as_bytes());
+    let digest = hmac_sha256::Hash::hash(canonical(schema.clone()).as_bytes());
     data_encoding::HEXLOWER.encode(&digest)
 }
 
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            text.push('{');
-            for (index, (name, value)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_ascii(name, text);
-                text.push(':');
-                write_canonical(value, text);
-            }
-            text.push('}');
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_canonical(item, text);
-            }
-            text.push(']');
-        }
-        Value::String(string) => write_ascii(string, text),
-        // Numbers, true, false and null are ASCII as they are.
-        plain => text.push_str(&plain.to_string()),
-    }
-}
-
-/// A JSON string in which every character outside of printable ASCII is escaped.
-fn write_ascii(string: &str, text: &mut String) {
-    text.push('"');
-    for c in string.chars() {
+fn canonical(mut value: Value) -> String {
+    value.sort_all_objects();
+    let mut text = String::new();
+    for c in value.to_string().chars() {
         match c {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '\u{8}' => text.push_str("\\b"),
-            '\u{c}' => text.push_str("\\f"),
             ' '..='~' => text.push(c),
-            _ => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing to a string cannot fail.
-                    let _ = write!(text, "\\u{unit:04x}");
-                }
-            }
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
         }
     }
-    text.push('"');
+    text
 }
 
 #[cfg(test)]
@@ -87,16 +40,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_text_is_sorted_compact_and_ascii() {
-        let mut text = String::new();
+    fn the_hashed_text_is_sorted_compact_and_ascii() {
         let value = json!({"b": [1, 2.5, null, true], "a": {"ü": "😀\u{7f}\n\"\\"}, "": "x/y"});
-        write_canonical(&value, &mut text);
+        let text = canonical(value.clone());
         assert_eq!(text, r#"{"":"x/y","a":{"\u00fc":"\ud83d\ude00\u007f\n\"\\"},"b":[1,2.5,null,true]}"#);
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 
     #[test]
-    fn the_digest_is_the_one_of_the_standard() {
+    fn the_digest_of_an_empty_schema_is_that_of_two_braces() {
         let empty = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
         assert_eq!(schema_hash(&json!({})), empty);
         assert_ne!(schema_hash(&json!({"a": 1})), schema_hash(&json!({"a": 2})));

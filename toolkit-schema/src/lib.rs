@@ -1,45 +1,50 @@
-//! JSON Schema for tools: generated from types, tidied, described, compared, and converted to providers' dialects.
+#![doc = include_str!("../README.md")]
 
 mod aliases;
+mod bounds;
+mod check;
 mod choice;
 mod coerce;
 mod constraints;
 mod describe;
 mod dialect;
 mod diff;
-mod faults;
 mod format;
 mod generate;
 mod hash;
-mod limits;
+pub mod keyword;
 mod nearest;
+mod reference;
 mod tidy;
+mod types;
 #[cfg(feature = "jsonschema")]
 mod validate;
 mod violation;
-mod walk;
+mod words;
 
-pub use aliases::{aliases, without_aliases};
+pub use check::violations;
 pub use coerce::coerce;
 pub use constraints::Constraints;
-pub use describe::{describe, value_in_words};
+pub use describe::describe;
 pub use dialect::{ConvertedSchema, SchemaDialect, SchemaLoss};
 pub use diff::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
-pub use faults::{Fault, Step, broken_constraints, faults, missing, path};
-pub use generate::{SchemaBuilder, judged_schema_of, schema_of, type_name, written_schema};
+pub use generate::{output_schema_of, schema_of};
 pub use hash::schema_hash;
-pub use limits::has_demands;
+pub use keyword::{Subschema, each_subschema, subschemas};
 pub use nearest::nearest;
-pub use tidy::{keep_notes, tidy};
+pub use reference::SchemaRef;
+pub use tidy::tidy;
 #[cfg(feature = "jsonschema")]
-pub use validate::{CompiledSchema, SchemaFault};
-pub use violation::{Violation, ViolationKind, shorten, shorten_to};
-pub use walk::each_schema;
+pub use validate::{CompiledSchema, SchemaError};
+pub use violation::{Violation, ViolationKind};
 
-/// Marks an `enum` that is a constraint, not the list of a type's variants, until the schema is tidied.
-const ONE_OF: &str = "x-one-of";
-
-/// The code of the README, compiled and run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;
+/// The part of this crate that the other crates of the framework use. It may change in any release.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::aliases::{aliases, strip_aliases};
+    pub use crate::bounds::has_constraints;
+    pub use crate::check::{Scope, check, missing};
+    pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
+    pub use crate::tidy::with_notes;
+    pub use crate::words::{shorten, shorten_to, value_in_words};
+}

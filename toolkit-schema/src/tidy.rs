@@ -1,69 +1,64 @@
-//! Bringing generated schemas into the form that models and providers read best.
+//! The plain form of generated schemas, which models and providers read best.
 
-use super::walk::each_schema;
+use crate::constraints::ONE_OF;
+use crate::keyword::each_subschema;
+use crate::types::types;
 use serde_json::{Map, Value, json};
 
 /// Brings a generated schema into the plain form that models and providers read best.
 ///
 /// - A numeric `format` (`uint32`, `double`) becomes bounds: no validator knows these formats.
-/// - A choice between documented constants becomes one `enum`; what was said about each value moves
-///   into the description.
-/// - A property that may be absent and whose `null` means the same has its plain type.
+/// - A choice between documented constants becomes one `enum`; the documentation of each value moves into
+///   the description.
+/// - An optional property whose `null` means absence has its plain type.
 ///
-/// Nothing is changed inside `default`, `examples`, `enum` and `const`.
+/// Nothing inside `default`, `examples`, `enum` and `const` is changed.
+///
+/// ```
+/// let mut schema = serde_json::json!({"type": "integer", "format": "uint8"});
+/// toolkit_schema::tidy(&mut schema);
+/// assert_eq!(schema, serde_json::json!({"type": "integer", "minimum": 0, "maximum": 255}));
+/// ```
 pub fn tidy(schema: &mut Value) {
-    tidy_written(schema);
-    each_schema(schema, &mut plain_optional_properties);
+    tidy_output(schema);
+    each_subschema(schema, &mut unwrap_optional_properties);
 }
 
-/// The same for the schema of what is written: a property that may be absent may be `null` all the same.
-pub(crate) fn tidy_written(schema: &mut Value) {
-    each_schema(schema, &mut |schema| {
-        schema.shift_remove(super::ONE_OF);
-        numeric_format_to_bounds(schema);
-        constants_to_enum(schema);
+/// Tidies the schema of values that are written: an optional property may be written as `null` all the same.
+pub(crate) fn tidy_output(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        keywords.shift_remove(ONE_OF);
+        numeric_format_to_bounds(keywords);
+        constants_to_enum(keywords);
     });
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
-    let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
-    let bounds = match format {
-        "int8" => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
-        "int16" => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
-        "int32" => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
-        "uint8" => Some((0, i64::from(u8::MAX))),
-        "uint16" => Some((0, i64::from(u16::MAX))),
-        "uint32" => Some((0, i64::from(u32::MAX))),
-        "int64" | "int128" | "int" | "uint64" | "uint128" | "uint" | "float" | "double" => None,
+    let bounds: Option<(i64, i64)> = match schema.get("format").and_then(Value::as_str) {
+        Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
+        Some("int16") => Some((i16::MIN.into(), i16::MAX.into())),
+        Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
+        Some("uint8") => Some((0, u8::MAX.into())),
+        Some("uint16") => Some((0, u16::MAX.into())),
+        Some("uint32") => Some((0, u32::MAX.into())),
+        Some("int64" | "int128" | "int" | "uint64" | "uint128" | "uint" | "float" | "double") => None,
         _ => return,
     };
-    let is_number = match schema.get("type") {
-        Some(Value::String(kind)) => kind == "integer" || kind == "number",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "integer" || kind == "number"),
-        _ => false,
-    };
-    if !is_number {
-        return;
-    }
-    schema.shift_remove("format");
-    if let Some((minimum, maximum)) = bounds {
-        insert_missing(schema, "minimum", minimum);
-        insert_missing(schema, "maximum", maximum);
+    if types(schema.get("type")).any(|name| name == "integer" || name == "number") {
+        schema.shift_remove("format");
+        if let Some((minimum, maximum)) = bounds {
+            schema.entry("minimum").or_insert(minimum.into());
+            schema.entry("maximum").or_insert(maximum.into());
+        }
     }
 }
 
-fn insert_missing(schema: &mut Map<String, Value>, keyword: &str, bound: i64) {
-    if !schema.contains_key(keyword) {
-        schema.insert(keyword.to_owned(), bound.into());
-    }
-}
-
-/// `oneOf: [{const: a, description: …}, {enum: [b, c]}]` says the same as `enum: [a, b, c]`.
+/// Turns `oneOf: [{const: a, description: …}, {enum: [b, c]}]` into `enum: [a, b, c]`.
 fn constants_to_enum(schema: &mut Map<String, Value>) {
-    let Some(keyword) = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword)) else {
-        return;
-    };
-    let Some(constants) = schema.get(keyword).and_then(Value::as_array).and_then(|list| constants(list))
+    let keyword = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword));
+    let branches = keyword.and_then(|keyword| schema.get(keyword)?.as_array());
+    let Some((keyword, (kind, values, notes))) =
+        keyword.zip(branches.and_then(|branches| constants(branches)))
     else {
         return;
     };
@@ -71,70 +66,65 @@ fn constants_to_enum(schema: &mut Map<String, Value>) {
         return;
     }
     schema.shift_remove(keyword);
-    schema.insert("type".to_owned(), constants.kind);
-    schema.insert("enum".to_owned(), Value::Array(constants.values));
-    if !constants.notes.is_empty() {
+    schema.insert("type".to_owned(), kind);
+    schema.insert("enum".to_owned(), values.into());
+    if !notes.is_empty() {
         let own = schema.get("description").and_then(Value::as_str);
-        let lines: Vec<&str> = own.into_iter().chain(constants.notes.iter().map(String::as_str)).collect();
+        let lines: Vec<&str> = own.into_iter().chain(notes.iter().map(String::as_str)).collect();
         let description = lines.join("\n");
         schema.insert("description".to_owned(), description.into());
     }
 }
 
-struct Constants {
-    kind: Value,
-    values: Vec<Value>,
-    notes: Vec<String>,
-}
-
-fn constants(branches: &[Value]) -> Option<Constants> {
-    let kind = branches.first()?.get("type")?.clone();
-    let mut constants = Constants { kind, values: Vec::new(), notes: Vec::new() };
+/// Returns the type, the values and a note on each documented value, if all branches are constants of one type.
+fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
+    let kind = branches.first()?.get("type")?;
+    let (mut values, mut notes) = (Vec::new(), Vec::new());
     for branch in branches {
-        let branch = branch.as_object()?;
         let known = |keyword: &String| matches!(keyword.as_str(), "type" | "const" | "enum" | "description");
-        if branch.get("type") != Some(&constants.kind) || !branch.keys().all(known) {
+        if branch.get("type") != Some(kind) || !branch.as_object()?.keys().all(known) {
             return None;
         }
         match (branch.get("const"), branch.get("enum").and_then(Value::as_array)) {
-            (Some(value), None) => constants.values.push(value.clone()),
-            (None, Some(values)) => constants.values.extend(values.iter().cloned()),
+            (Some(value), None) => {
+                values.push(value.clone());
+                if let Some(note) = branch.get("description").and_then(Value::as_str) {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    notes.push(format!("- `{value}`: {}", note.replace('\n', " ")));
+                }
+            }
+            (None, Some(listed)) => values.extend(listed.iter().cloned()),
             _ => return None,
         }
-        if let (Some(note), Some(value)) =
-            (branch.get("description").and_then(Value::as_str), branch.get("const"))
-        {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            constants.notes.push(format!("- `{value}`: {}", note.replace('\n', " ")));
-        }
     }
-    Some(constants)
+    Some((kind.clone(), values, notes))
 }
 
-/// A property that is not required can be left out, so the model need not know `null` as well. It
-/// stays where a default says that absence means something else.
-fn plain_optional_properties(schema: &mut Map<String, Value>) {
-    let required: Vec<Value> = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+/// Removes `null` from optional properties: the model leaves them out. It stays where a default gives absence
+/// another meaning.
+fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for (name, property) in properties.iter_mut() {
+    for (_, property) in
+        properties.iter_mut().filter(|(name, _)| !required.iter().any(|other| other == *name))
+    {
         let Some(property) = property.as_object_mut() else { continue };
-        let default = property.get("default");
-        let null_is_absence = default.is_none_or(Value::is_null);
-        if null_is_absence && !required.iter().any(|required| required == name) && remove_null(property) {
+        if property.get("default").is_none_or(Value::is_null) && remove_null(property) {
             property.shift_remove("default");
         }
     }
 }
 
-/// Takes `null` out of what a schema allows, if something else is left.
+/// Removes `null` from a schema that allows something else, and returns whether it was there.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
     let null = json!("null");
-    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
-        let before = kinds.len();
-        kinds.retain(|kind| *kind != null);
-        let (changed, only) = (kinds.len() < before, kinds.len() == 1);
-        if only && let Some(kind) = kinds.pop() {
-            schema.insert("type".to_owned(), kind);
+    if let Some(Value::Array(names)) = schema.get_mut("type") {
+        let before = names.len();
+        names.retain(|name| *name != null);
+        let changed = names.len() < before;
+        if let [only] = names.as_mut_slice() {
+            let only = only.take();
+            schema.insert("type".to_owned(), only);
         }
         if let Some(Value::Array(values)) = schema.get_mut("enum") {
             values.retain(|value| !value.is_null());
@@ -145,27 +135,25 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     let before = branches.len();
     branches.retain(|branch| branch.get("type") != Some(&null));
     let changed = branches.len() < before;
-    if branches.len() == 1
-        && let Some(Value::Object(only)) = branches.pop()
-    {
+    if let [Value::Object(only)] = branches.as_mut_slice() {
+        let only = std::mem::take(only);
         schema.shift_remove("anyOf");
         for (keyword, value) in only {
             match (keyword.as_str(), schema.get("description").and_then(Value::as_str)) {
                 ("description", Some(own)) => {
-                    let with_notes = keep_notes(own, value.as_str().unwrap_or_default());
-                    schema.insert(keyword, with_notes.into());
+                    let description = with_notes(own, value.as_str().unwrap_or_default());
+                    schema.insert(keyword, description.into());
                 }
-                _ => {
-                    schema.entry(keyword).or_insert(value);
-                }
+                _ => drop(schema.entry(keyword).or_insert(value)),
             }
         }
     }
     changed
 }
 
-/// A description with what another one says about each value.
-pub fn keep_notes(description: &str, other: &str) -> String {
+/// Returns a description with the notes on allowed values from another one.
+#[must_use]
+pub fn with_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `"));
     std::iter::once(description).chain(notes).collect::<Vec<_>>().join("\n")
 }
@@ -211,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_properties_are_plain_and_required_ones_keep_null() {
+    fn optional_properties_lose_null_and_required_ones_keep_it() {
         check(
             json!({"type": "object", "required": ["b"], "properties": {
                 "a": {"type": ["string", "null"], "default": null},
@@ -229,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn property_names_and_values_are_not_taken_for_keywords() {
+    fn tidying_takes_no_property_name_or_value_for_a_keyword() {
         let schema = json!({"type": "object", "required": ["format"], "properties": {
             "format": {"type": "string", "default": {"type": "integer", "format": "int8"}},
             "oneOf": {"enum": [{"type": "integer", "format": "int8"}]},

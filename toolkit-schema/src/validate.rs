@@ -1,68 +1,100 @@
-//! Validating against schemas that are known only at run time, with the `jsonschema` crate.
+//! Validation against schemas known only at run time, by the `jsonschema` crate.
 //!
-//! The validator alone decides. What it found is told in the words of [`faults`](super::faults).
+//! The validator alone decides. Its findings are reported in the words of [`violations`](crate::violations).
 
-use super::describe::{describe, describe_instead_of};
-use super::faults::{Fault, MOST, Step, mismatch, missing, no_such_property};
-use crate::{ViolationKind, shorten};
+use crate::check::{MOST, mismatch, missing, no_such_property, path};
+use crate::describe::{describe_for, describe_in};
+use crate::keyword::Keyword;
+use crate::reference::escape;
+use crate::violation::{Violation, ViolationKind};
+use crate::words::{phrase, shorten};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{ReferencingError, ValidationError, Validator};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
+use std::fmt;
 
-/// How many characters of what the compiler says are repeated.
+/// Characters that a message of the compiler has at most.
 const LONGEST: usize = 500;
 
-/// A schema that was checked and compiled.
+/// A schema that was checked and compiled for validation.
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit_schema::CompiledSchema;
+///
+/// let schema = CompiledSchema::new(&json!({"type": "array", "items": {"not": {"type": "null"}}})).unwrap();
+/// assert!(schema.is_valid(&json!([1])));
+/// let found = schema.violations(&json!([null]));
+/// assert_eq!(found[0].to_string(), "`[0]`: expected anything else than null, got null");
+/// ```
 #[derive(Debug)]
-pub struct CompiledSchema(Validator);
+pub struct CompiledSchema {
+    schema: Value,
+    validator: Validator,
+}
 
-/// What is wrong with a schema, and where, as in `#/properties/city/type`.
-#[derive(Debug, PartialEq, Eq)]
-pub struct SchemaFault {
-    /// Where in the schema, as in `#/properties/city/type`.
+/// A mistake in a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaError {
+    /// The place in the schema, as in `#/properties/city/type`.
     pub path: String,
     /// What is wrong.
     pub message: String,
 }
 
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.path, self.message)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
 impl CompiledSchema {
-    /// Checks a schema against the meta-schema that its `$schema` names, or draft 2020-12, and compiles
-    /// it. Nothing is ever fetched.
+    /// Checks a schema against the meta-schema that its `$schema` names, by default draft 2020-12, and
+    /// compiles it. Nothing is ever fetched.
     ///
     /// # Errors
-    /// Everything that is wrong with the schema.
-    pub fn new(schema: &Value) -> Result<Self, Vec<SchemaFault>> {
-        jsonschema::options().offline().build(schema).map(Self).map_err(|error| wrong_schema(schema, &error))
+    /// Every mistake in the schema.
+    pub fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
+        match jsonschema::options().offline().build(schema) {
+            Ok(validator) => Ok(Self { schema: schema.clone(), validator }),
+            Err(error) => Err(schema_errors(schema, &error)),
+        }
     }
 
-    /// Whether the value is valid.
-    pub fn accepts(&self, value: &Value) -> bool {
-        self.0.is_valid(value)
+    /// Returns whether the value is valid.
+    #[must_use]
+    pub fn is_valid(&self, value: &Value) -> bool {
+        self.validator.is_valid(value)
     }
 
-    /// Every fault of a value; none if it is valid. `schema` is the one that was compiled.
-    pub fn faults(&self, schema: &Value, value: &Value) -> Vec<Fault> {
-        let mut report = Report { schema, value, found: Vec::new() };
-        self.0.iter_errors(value).take(MOST).for_each(|error| report.add(&error));
-        report.found.sort_by_key(|fault| fault.kind == ViolationKind::Missing);
+    /// Returns every violation by a value, 64 at most; none if it is valid.
+    #[must_use]
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        let mut report = Report { schema: &self.schema, found: Vec::new() };
+        self.validator.iter_errors(value).take(MOST).for_each(|error| report.add(&error));
+        report.found.sort_by_key(|violation| violation.kind == ViolationKind::Missing);
+        report.found.iter_mut().for_each(|violation| violation.path = path("", value, &violation.path));
         report.found
     }
 }
 
-/// All that the meta-schema finds; else the error of the compiler, for instance of a reference.
-fn wrong_schema(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaFault> {
-    let mut report = Report { schema: &Value::Null, value: schema, found: Vec::new() };
+/// Returns what the meta-schema refuses; if nothing, the error of the compiler, for instance of a reference.
+fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
+    let mut report = Report { schema: &Value::Null, found: Vec::new() };
     if let Ok(meta) = jsonschema::meta::validator_for(schema) {
         meta.iter_errors(schema).take(MOST).for_each(|error| report.add(&error));
     }
     if report.found.is_empty() {
-        return vec![refused_by_compiler(schema, error)];
+        return vec![compiler_error(schema, error)];
     }
-    let fault = |fault: Fault| SchemaFault { path: pointer(&fault.steps), message: fault.message };
-    report.found.into_iter().map(fault).collect()
+    let found = report.found.into_iter();
+    found.map(|Violation { path, message, .. }| SchemaError { path: format!("#{path}"), message }).collect()
 }
 
-fn refused_by_compiler(schema: &Value, error: &ValidationError<'_>) -> SchemaFault {
+fn compiler_error(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
     let (reference, message) = match error.kind() {
         Kind::Referencing(ReferencingError::Unretrievable { uri, .. }) => {
             let message = "another document, and nothing is fetched; put what is referred to into `$defs`";
@@ -79,239 +111,200 @@ fn refused_by_compiler(schema: &Value, error: &ValidationError<'_>) -> SchemaFau
         }
         _ => (None, error.masked().to_string().chars().take(LONGEST).collect()),
     };
-    let steps = reference.and_then(|reference| find_reference(schema, reference));
-    let path = match steps {
-        Some(steps) => pointer(&steps),
-        None => format!("#{}", error.instance_path().as_str()),
-    };
-    SchemaFault { path, message }
+    let found = reference.and_then(|reference| find_reference(schema, reference));
+    let path = found.unwrap_or_else(|| error.instance_path().as_str().to_owned());
+    SchemaError { path: format!("#{path}"), message }
 }
 
-/// Where a schema refers to something. The compiler has made the reference absolute, and does not say.
-fn find_reference(schema: &Value, target: &str) -> Option<Vec<Step>> {
+/// Returns the JSON pointer to a reference that the compiler has made absolute.
+fn find_reference(schema: &Value, target: &str) -> Option<String> {
     let is_it = |reference: &str| {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let wanted = if document.is_empty() { fragment } else { document };
         !wanted.is_empty() && target.ends_with(wanted)
     };
-    let inside = |step: Step, schema: &Value| {
-        let mut steps = find_reference(schema, target)?;
-        steps.insert(0, step);
-        Some(steps)
-    };
+    if schema.get("$ref").and_then(Value::as_str).is_some_and(is_it) {
+        return Some("/$ref".to_owned());
+    }
+    let inside = |token: &str, inner: &Value| Some(below("", token) + &find_reference(inner, target)?);
     match schema {
-        Value::Object(members) if members.get("$ref").and_then(Value::as_str).is_some_and(is_it) => {
-            Some(vec![Step::Key("$ref".to_owned())])
-        }
-        Value::Object(members) => {
-            members.iter().find_map(|(name, member)| inside(Step::Key(name.clone()), member))
-        }
+        Value::Object(members) => members.iter().find_map(|(name, inner)| inside(name, inner)),
         Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| inside(Step::Index(index), item))
+            items.iter().enumerate().find_map(|(index, inner)| inside(&index.to_string(), inner))
         }
         _ => None,
     }
 }
 
-fn pointer(steps: &[Step]) -> String {
-    steps.iter().fold("#".to_owned(), |path, step| match step {
-        Step::Key(key) => format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")),
-        Step::Index(index) => format!("{path}/{index}"),
-    })
+fn below(pointer: &str, token: &str) -> String {
+    format!("{pointer}/{}", escape(token))
 }
 
-/// Tells what the validator found.
+/// Collects the findings of the validator as violations whose paths are JSON pointers.
 struct Report<'a> {
     schema: &'a Value,
-    value: &'a Value,
-    found: Vec<Fault>,
+    found: Vec<Violation>,
 }
 
 impl<'a> Report<'a> {
     fn add(&mut self, error: &ValidationError<'_>) {
-        let steps = steps(self.value, error.instance_path().as_str());
-        let (schema, value) = (self.schema_of(error), error.instance());
-        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let here = error.instance_path().as_str();
+        let properties = self.schema_of(error).and_then(|schema| schema.get("properties")?.as_object());
         match error.kind() {
             Kind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
                 let property = properties.and_then(|properties| properties.get(name));
-                let expected = property.and_then(|property| describe(self.schema, property));
-                self.push(below(&steps, name), ViolationKind::Missing, missing(expected));
+                let expected = property.and_then(|property| describe_in(self.schema, property));
+                self.push(below(here, name), ViolationKind::Missing, missing(expected));
             }
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
                 for name in unexpected {
                     let message = no_such_property(name, properties);
-                    self.push(below(&steps, name), ViolationKind::Unknown, message);
+                    self.push(below(here, name), ViolationKind::Unknown, message);
                 }
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                self.add_branch(&steps, context, schema, value);
-            }
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.add_branch(error, context),
             Kind::PropertyNames { error } => {
-                let name = error.instance().as_str().unwrap_or_default().to_owned();
-                let message = match self.expected(error) {
-                    Some(expected) => format!("this name is not allowed; expected {expected}"),
-                    None => "this name is not allowed".to_owned(),
-                };
-                self.push(below(&steps, &name), ViolationKind::Constraint, message);
+                let name = error.instance().as_str().unwrap_or_default();
+                let expected = self.expected(error).map(|expected| format!("; expected {expected}"));
+                let message = format!("this name is not allowed{}", expected.unwrap_or_default());
+                self.push(below(here, name), ViolationKind::Constraint, message);
             }
             Kind::FalseSchema => {
-                self.push(steps, ViolationKind::Constraint, "nothing may stand here".to_owned());
+                self.push(here.to_owned(), ViolationKind::Constraint, "nothing may stand here".to_owned());
             }
-            Kind::Type { .. } => {
-                let message = mismatch(self.expected(error), &value.to_string());
-                self.push(steps, ViolationKind::WrongType, message);
-            }
-            _ => {
-                let message = mismatch(self.expected(error), &value.to_string());
-                self.push(steps, ViolationKind::Constraint, message);
+            kind => {
+                let is_type = matches!(kind, Kind::Type { .. });
+                let kind = if is_type { ViolationKind::WrongType } else { ViolationKind::Constraint };
+                let message = mismatch(self.expected(error), &error.instance().to_string());
+                self.push(here.to_owned(), kind, message);
             }
         }
     }
 
-    /// The faults of the branch that is meant; if none is, only that none fits.
-    fn add_branch(
-        &mut self,
-        here: &[Step],
-        branches: &[Vec<ValidationError<'static>>],
-        schema: Option<&Value>,
-        value: &Value,
-    ) {
-        let faults_of = |errors: &Vec<ValidationError<'static>>| {
-            let mut report = Report { schema: self.schema, value: self.value, found: Vec::new() };
-            errors.iter().for_each(|error| report.add(error));
-            report.found
+    /// Reports the violations of the branch that the value resembles; without one, that no branch fits.
+    fn add_branch(&mut self, error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) {
+        let here = error.instance_path().as_str();
+        let inside = |error: &ValidationError<'_>| {
+            error.instance_path().as_str().get(here.len() + 1..).map(|inside| inside.contains('/'))
         };
         let is_tag = |error: &ValidationError<'_>| {
-            matches!(error.kind(), Kind::Constant { .. })
-                && steps(self.value, error.instance_path().as_str()).len() == here.len() + 1
+            matches!(error.kind(), Kind::Constant { .. }) && inside(error) == Some(false)
         };
-        let meant = branches
+        let closest = branches
             .iter()
             .filter(|errors| !errors.iter().any(is_tag))
-            .map(faults_of)
-            .filter(|found| found.iter().all(|fault| fault.steps.len() > here.len()))
+            .map(|errors| {
+                let mut report = Report { schema: self.schema, found: Vec::new() };
+                errors.iter().for_each(|error| report.add(error));
+                report.found
+            })
+            .filter(|found| found.iter().all(|violation| violation.path.len() > here.len()))
             .min_by_key(Vec::len);
-        match meant {
-            Some(found) => self.found.extend(found),
-            None => {
-                let expected = schema.and_then(|schema| describe_instead_of(self.schema, schema, value));
-                let expected = expected.or_else(|| self.any_of(branches));
-                self.push(here.to_vec(), ViolationKind::WrongType, mismatch(expected, &value.to_string()));
-            }
+        if let Some(found) = closest {
+            self.found.extend(found);
+            return;
         }
+        let (schema, value) = (self.schema_of(error), error.instance());
+        let expected = schema.and_then(|schema| describe_for(self.schema, schema, value)).or_else(|| {
+            let mut words: Vec<String> =
+                branches.iter().filter_map(|errors| self.expected(errors.first()?)).collect();
+            words.dedup();
+            (!words.is_empty()).then(|| words.join(" or "))
+        });
+        let message = mismatch(expected, &value.to_string());
+        self.push(here.to_owned(), ViolationKind::WrongType, message);
     }
 
-    fn any_of(&self, branches: &[Vec<ValidationError<'static>>]) -> Option<String> {
-        let mut words: Vec<String> =
-            branches.iter().filter_map(|errors| self.expected(errors.first()?)).collect();
-        words.dedup();
-        (!words.is_empty()).then(|| words.join(" or "))
-    }
-
-    /// What the schema expects where the error is; in its own words if they say what was broken.
+    /// Describes what the schema expects at an error, by the keywords beside the one that was broken.
     fn expected(&self, error: &ValidationError<'_>) -> Option<String> {
-        let keyword = error.kind().keyword().to_owned();
-        let plain = self.schema_of(error).and_then(Value::as_object).map(without_references);
-        let described = plain
-            .filter(|plain| plain.contains_key(&keyword))
-            .and_then(|plain| describe_instead_of(self.schema, &plain.into(), error.instance()));
+        let keyword = error.kind().keyword();
+        let schema = self.schema_of(error);
+        let described = || {
+            let mut plain = schema?.as_object()?.clone();
+            plain.retain(|keyword, _| !matches!(keyword.as_str(), "$ref" | "anyOf" | "oneOf"));
+            plain.get(keyword)?;
+            describe_for(self.schema, &plain.into(), error.instance())
+        };
         match error.kind() {
-            Kind::Type { kind } => described.or_else(|| Some(type_in_words(kind))),
-            Kind::Enum { options } => described
-                .or_else(|| describe(&Value::Null, &Value::from_iter([("enum", (**options).clone())]))),
-            Kind::Not { schema } => {
-                let what = describe(self.schema, schema)?;
-                Some(format!("anything else than {what}"))
+            Kind::Type { kind } => described().or_else(|| Some(type_in_words(kind))),
+            Kind::Enum { options } => {
+                described().or_else(|| describe_in(&Value::Null, &json!({"enum": **options})))
             }
+            Kind::Constant { expected_value } => described().or_else(|| Some(expected_value.to_string())),
+            Kind::Not { schema } => Some(format!("anything else than {}", describe_in(self.schema, schema)?)),
             Kind::OneOfMultipleValid { .. } => {
                 Some("a value that fits exactly one of the alternatives".to_owned())
             }
             Kind::Contains => {
-                let item =
-                    self.schema_of(error)?.get("contains").and_then(|item| describe(self.schema, item));
+                let item = schema?.get("contains").and_then(|item| describe_in(self.schema, item));
                 Some(format!("array with {} among its items", item.as_deref().unwrap_or("another value")))
             }
             Kind::UniqueItems => Some("array whose items differ".to_owned()),
             Kind::AdditionalItems { limit } => Some(format!("array of at most {limit} items")),
-            kind => described.or_else(|| bound_in_words(kind)),
+            Kind::UnevaluatedItems { .. } => Some("an array without its last items".to_owned()),
+            kind => described().or_else(|| {
+                let bound = schema.and_then(|schema| schema.get(keyword)).cloned();
+                bound_in_words(keyword, &bound.or_else(|| bound_of(kind))?)
+            }),
         }
     }
 
-    /// The schema that holds the keyword.
+    /// Returns the schema that holds the keyword.
     fn schema_of(&self, error: &ValidationError<'_>) -> Option<&'a Value> {
         let (parent, keyword) = error.schema_path().as_str().rsplit_once('/')?;
         self.schema.pointer(parent).filter(|schema| schema.get(keyword).is_some())
     }
 
-    fn push(&mut self, steps: Vec<Step>, kind: ViolationKind, message: String) {
-        let is_known = self.found.iter().any(|known| known.steps == steps && known.message == message);
-        if self.found.len() < MOST && !is_known {
-            self.found.push(Fault { steps, kind, message });
+    fn push(&mut self, pointer: String, kind: ViolationKind, message: String) {
+        let violation = Violation::new(pointer, kind, message);
+        let is_same = |known: &Violation| known.path == violation.path && known.message == violation.message;
+        if self.found.len() < MOST && !self.found.iter().any(is_same) {
+            self.found.push(violation);
         }
     }
-}
-
-/// What stands beside a reference or a choice is described without it.
-fn without_references(schema: &Map<String, Value>) -> Map<String, Value> {
-    let mut plain = schema.clone();
-    plain.retain(|keyword, _| !matches!(keyword.as_str(), "$ref" | "anyOf" | "oneOf"));
-    plain
 }
 
 fn type_in_words(kind: &TypeKind) -> String {
     match kind {
-        TypeKind::Single(kind) => kind.to_string(),
-        TypeKind::Multiple(kinds) => {
-            let kinds: Vec<String> = kinds.iter().map(|kind| kind.to_string()).collect();
-            kinds.join(" or ")
+        TypeKind::Single(name) => name.to_string(),
+        TypeKind::Multiple(names) => {
+            names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(" or ")
         }
     }
 }
 
-/// The words for a bound whose schema does not say what kind of value it bounds.
-fn bound_in_words(kind: &Kind) -> Option<String> {
+/// Describes a bound in a schema that does not say what type of value it bounds.
+fn bound_in_words(keyword: &str, bound: &Value) -> Option<String> {
+    let words = phrase(keyword, bound)?;
+    let noun = match Keyword::find(keyword)?.types.first() {
+        _ if keyword == "multipleOf" => return Some(words),
+        Some(&"number") => "a number",
+        Some(&"array") => "an array",
+        Some(&"object") => "an object",
+        _ => "a string",
+    };
+    let of = if words.starts_with("at ") { " of" } else { "" };
+    Some(format!("{noun}{of} {words}"))
+}
+
+/// Returns the bound that the validator names, for a schema that is out of reach.
+fn bound_of(kind: &Kind) -> Option<Value> {
     Some(match kind {
-        Kind::Constant { expected_value } => expected_value.to_string(),
-        Kind::Minimum { limit } => format!("a number of at least {limit}"),
-        Kind::Maximum { limit } => format!("a number of at most {limit}"),
-        Kind::ExclusiveMinimum { limit } => format!("a number greater than {limit}"),
-        Kind::ExclusiveMaximum { limit } => format!("a number less than {limit}"),
-        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::MinLength { limit } => format!("a string of at least {limit} characters"),
-        Kind::MaxLength { limit } => format!("a string of at most {limit} characters"),
-        Kind::Pattern { pattern } => format!("a string matching `{pattern}`"),
-        Kind::Format { format } => format!("a string in the format {format}"),
-        Kind::MinItems { limit } => format!("an array of at least {limit} items"),
-        Kind::MaxItems { limit } => format!("an array of at most {limit} items"),
-        Kind::MinProperties { limit } => format!("an object of at least {limit} members"),
-        Kind::MaxProperties { limit } => format!("an object of at most {limit} members"),
-        Kind::UnevaluatedItems { .. } => "an array without its last items".to_owned(),
+        Kind::Minimum { limit }
+        | Kind::Maximum { limit }
+        | Kind::ExclusiveMinimum { limit }
+        | Kind::ExclusiveMaximum { limit } => limit.clone(),
+        Kind::MinLength { limit }
+        | Kind::MaxLength { limit }
+        | Kind::MinItems { limit }
+        | Kind::MaxItems { limit }
+        | Kind::MinProperties { limit }
+        | Kind::MaxProperties { limit } => json!(limit),
+        Kind::MultipleOf { multiple_of } => json!(multiple_of),
+        Kind::Pattern { pattern: text } | Kind::Format { format: text } => json!(text),
         _ => return None,
     })
-}
-
-fn below(steps: &[Step], name: &str) -> Vec<Step> {
-    steps.iter().cloned().chain([Step::Key(name.to_owned())]).collect()
-}
-
-/// A pointer as steps. Only the value shows whether `0` is an index or a name.
-fn steps(value: &Value, pointer: &str) -> Vec<Step> {
-    let mut value = Some(value);
-    let segments = pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~"));
-    segments
-        .map(|segment| match (value, segment.parse()) {
-            (Some(Value::Array(items)), Ok(index)) => {
-                value = items.get(index);
-                Step::Index(index)
-            }
-            _ => {
-                value = value.and_then(|value| value.get(&segment));
-                Step::Key(segment)
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]

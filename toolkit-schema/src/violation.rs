@@ -1,24 +1,21 @@
-//! One way in which the arguments of a call are wrong.
+//! A violation of a schema by a value.
 
+use crate::words::{shorten, shorten_to};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many characters of a name or value from the model a message repeats.
-const QUOTED: usize = 60;
-
-/// How many characters the message of one violation has at most.
+/// Characters that the message of a violation has at most: schemas come from elsewhere too.
 const LONGEST: usize = 1_000;
 
-/// One way in which the arguments of a call are wrong. Its text is written for the model.
+/// A part of a value that does not fit its schema. The message is written for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where: the parameter, and the place inside its value, as in `filters[2].max`. Empty if the
-    /// arguments as a whole are meant.
+    /// The place in the value, as in `filters[2].max`; empty for the value as a whole.
     pub path: String,
-    /// What kind of fault.
+    /// The kind of violation.
     pub kind: ViolationKind,
-    /// What is wrong and what would be right, without the path.
+    /// What is wrong and what is expected, without the path.
     pub message: String,
 }
 
@@ -29,20 +26,20 @@ pub struct Violation {
 pub enum ViolationKind {
     /// The arguments are JSON, but not an object.
     NotAnObject,
-    /// A required parameter is absent.
+    /// A required property is absent.
     Missing,
-    /// There is no such parameter.
+    /// The schema has no such property.
     Unknown,
-    /// The parameter is given twice.
+    /// The same property is given twice.
     Duplicate,
-    /// The value does not fit the parameter's type.
+    /// The value is of a wrong type.
     WrongType,
-    /// The value is of the right type, but outside what is allowed.
+    /// The value is of the right type and breaks a constraint.
     Constraint,
 }
 
 impl Violation {
-    /// A fault at `path`. A very long message is cut: schemas come from elsewhere too.
+    /// Creates a violation. Messages of more than 1,000 characters are cut.
     #[must_use]
     pub fn new(path: impl Into<String>, kind: ViolationKind, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -53,23 +50,9 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "`{}`: {}", shorten(&self.path), self.message)
+        match self.path.as_str() {
+            "" => f.write_str(&self.message),
+            path => write!(f, "`{}`: {}", shorten(path), self.message),
         }
-    }
-}
-
-/// At most 60 characters of `text`, and a sign where more was cut.
-pub fn shorten(text: &str) -> String {
-    shorten_to(text, QUOTED)
-}
-
-/// At most so many characters of `text`, and a sign where more was cut.
-pub fn shorten_to(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! The traits of a provider's codec, one for each concern.
 
 use crate::call::WireCall;
-use crate::declaration::{EncodedDefinition, Spelling};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness};
 use crate::reading::{Message, Reading};
 use crate::stream::decode::StreamDecoder;
 use crate::tool_config::EncodedToolConfig;
@@ -39,15 +39,33 @@ impl<C> Codec for C where
 
 /// The `tools` of a request.
 pub(crate) trait DefinitionCodec {
-    /// The text before and after the definitions in the list of tools.
+    /// Returns the text before and after the definitions in the list of tools.
     fn frame(&self) -> (&'static str, &'static str) {
         ("[", "]")
     }
 
-    /// The schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
+    /// Returns the schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
     fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect;
 
-    /// The key in a definition's `meta` of fields that only this API has.
+    /// Returns the rule for tool names.
+    fn name_rule(&self) -> NameRule;
+
+    /// Returns how the API holds tools to their schemas.
+    fn strictness(&self) -> Strictness {
+        Strictness::None
+    }
+
+    /// Returns the number of tools that a request may have; `None` if no number is documented.
+    fn most_tools(&self) -> Option<usize> {
+        None
+    }
+
+    /// Returns the rule for names of properties, if there is one.
+    fn property_rule(&self) -> Option<NameRule> {
+        None
+    }
+
+    /// Returns the key in a definition's `meta` of fields that only this API has.
     fn own_fields(&self) -> Option<&'static str> {
         None
     }
@@ -88,7 +106,7 @@ pub(crate) trait ResponseCodec {
 
 /// Messages for the next request, received or made.
 pub(crate) trait HistoryCodec {
-    /// The rule for call ids in requests. `None` where ids are optional.
+    /// Returns the rule for call ids in requests. `None` where ids are optional.
     fn id_rule(&self) -> Option<IdRule>;
 
     /// Writes a received call for the next request.

@@ -53,6 +53,19 @@ pub(super) fn unsaid_metadata(
     is_mcp.then_some(mcp).into_iter().chain(meta)
 }
 
+/// How an API holds tools to their schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// No tool can be strict.
+    None,
+    /// Each function, within limits of its own schema.
+    PerFunction,
+    /// Each tool, within limits that all tools of a request share.
+    PerRequest,
+    /// All functions of a request or none, for this reason.
+    AllOrNone(&'static str),
+}
+
 /// A definition in a provider's JSON.
 #[derive(Debug)]
 pub(crate) struct EncodedDefinition {

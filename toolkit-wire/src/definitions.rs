@@ -1,16 +1,15 @@
 //! The rendered `tools` of a request, rendered once and shared.
 
-use super::declaration::{Spelling, unsaid_metadata};
-use super::strict::{self, NotStrict};
-use super::{ApiFormat, LimitExceeded, limits};
+use crate::codec::Codec;
+use crate::declaration::{Spelling, unsaid_metadata};
+use crate::limits::{self, LimitExceeded};
+use crate::strict::{self, NotStrict, StrictTools};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
-use toolkit_core::format::{Publication, ToolFormat};
-use toolkit_core::name::NameRule;
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
@@ -74,22 +73,6 @@ impl DefinitionOptions {
     }
 }
 
-/// The tools that the provider holds to their schemas (`strict: true`).
-///
-/// Providers limit how much of that one request may hold, so it is decided for all tools together. A
-/// tool that cannot be strict is written plainly, and [reported](DefinitionReport::not_strict).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum StrictTools {
-    /// Tools [marked as strict](toolkit::ToolMetadata::strict).
-    #[default]
-    Marked,
-    /// All tools that the provider accepts, except those marked as not strict.
-    All,
-    /// No tool.
-    Never,
-}
-
 /// A report on encoded definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -136,61 +119,6 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// An [`ApiFormat`] with [`DefinitionOptions`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ConfiguredFormat {
-    pub(crate) format: ApiFormat,
-    pub(crate) options: DefinitionOptions,
-}
-
-impl ToolFormat for ConfiguredFormat {
-    type Rendered = Definitions;
-    type Fragment = Fragment;
-
-    fn name_rule(&self) -> NameRule {
-        self.format.name_rule()
-    }
-
-    fn publication(&self) -> Publication {
-        Publication::default()
-            .with_call_reason(self.options.call_reason)
-            .with_list_deferred(self.options.list_deferred)
-    }
-
-    fn render(
-        &self,
-        tools: &[&ToolDefinition],
-        names: &WireNames,
-        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
-    ) -> (Definitions, Vec<Arc<Fragment>>) {
-        let renderer = Renderer::new(self.format, tools, names, &self.options);
-        let fragment = |index| match earlier(index) {
-            Some(fragment) if renderer.holds(index, &fragment) => fragment,
-            _ => Arc::new(renderer.fragment(index)),
-        };
-        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
-        (renderer.assemble(&fragments), fragments)
-    }
-}
-
-impl ToolFormat for ApiFormat {
-    type Rendered = Definitions;
-    type Fragment = Fragment;
-
-    fn name_rule(&self) -> NameRule {
-        Self::name_rule(*self)
-    }
-
-    fn render(
-        &self,
-        tools: &[&ToolDefinition],
-        names: &WireNames,
-        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
-    ) -> (Definitions, Vec<Arc<Fragment>>) {
-        self.with_options(DefinitionOptions::default()).render(tools, names, earlier)
-    }
-}
-
 /// One rendered definition. It is valid while the name is spelled the same and strictness does not change.
 #[derive(Debug)]
 pub struct Fragment {
@@ -202,7 +130,7 @@ pub struct Fragment {
 
 /// Renders the definitions of one request.
 pub(crate) struct Renderer<'a> {
-    format: ApiFormat,
+    codec: &'static dyn Codec,
     names: &'a WireNames,
     options: &'a DefinitionOptions,
     definitions: &'a [&'a ToolDefinition],
@@ -211,12 +139,12 @@ pub(crate) struct Renderer<'a> {
 
 impl<'a> Renderer<'a> {
     pub(crate) fn new(
-        format: ApiFormat,
+        codec: &'static dyn Codec,
         definitions: &'a [&'a ToolDefinition],
         names: &'a WireNames,
         options: &'a DefinitionOptions,
     ) -> Self {
-        Self { format, names, options, definitions, plan: strict::plan(format, definitions, options.strict) }
+        Self { codec, names, options, definitions, plan: strict::plan(codec, definitions, options.strict) }
     }
 
     /// Returns whether an earlier fragment is still valid for the tool at `index`.
@@ -229,7 +157,7 @@ impl<'a> Renderer<'a> {
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.is_strict(index);
-        let codec = self.format.codec();
+        let codec = self.codec;
         let dialect = codec.dialect(strict, self.options.json_schema);
         let mut encoded = codec.encode_definition(
             definition,
@@ -254,13 +182,13 @@ impl<'a> Renderer<'a> {
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.format.codec().frame();
+            let (before, after) = self.codec.frame();
             let fragments: Vec<&str> =
                 fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
             json = format!("{before}{}{after}", fragments.join(","));
         }
         let mut report = DefinitionReport {
-            limits: limits::check(self.format, self.definitions, self.names),
+            limits: limits::check(self.codec, self.definitions, self.names),
             not_strict: self.plan.refused(),
             ..DefinitionReport::default()
         };

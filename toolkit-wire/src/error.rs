@@ -39,7 +39,7 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// The error that a provider reported in the place of an answer: `{"error": {"message"}}`, a text as some
+/// Returns the error that a provider reported in the place of an answer: `{"error": {"message"}}`, a text as some
 /// servers have it, or a `message` beside a mark that says so.
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     let is_error =
@@ -48,7 +48,7 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
 }
 
-/// The message of a reported error.
+/// Returns the message of a reported error.
 pub(crate) fn error_text(error: &Value) -> String {
     match error.get("message").unwrap_or(error) {
         Value::String(message) => message.clone(),

@@ -1,17 +1,19 @@
-//! The formats that this crate knows, and what each of them can do.
+//! The formats, and the operations on each of them.
 
 use crate::codec::Codec;
-use crate::definitions::Renderer;
+use crate::definitions::{Fragment, Renderer};
 use crate::{
-    ConfiguredFormat, DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response,
-    StreamAccumulator, WireError, anthropic, gemini, openai_chat, openai_responses, reading,
+    DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
+    anthropic, gemini, openai_chat, openai_responses, reading,
 };
 use serde_json::{Map, Value};
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
@@ -90,8 +92,7 @@ impl ApiFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// The list that a request carries as its `tools`, in the given order, with a report of what the
-    /// API cannot say.
+    /// Encodes definitions as the `tools` of a request, in the given order, with a report of the losses.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
@@ -117,14 +118,13 @@ impl ApiFormat {
         let published: Vec<_> =
             definitions.into_iter().map(|definition| definition.published(options.call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
-        Renderer::new(self, &definitions, names, options).render_all()
+        Renderer::new(self.codec(), &definitions, names, options).render_all()
     }
 
-    /// Reads definitions back: a list of tools, one tool, or a request with its `tools`.
+    /// Parses definitions: a list of tools, one tool, or a request with its `tools`.
     ///
-    /// Names stay as they are spelled, and parameters that are not given are those of a function
-    /// without any. Tools that the provider runs are left out; [`hosted_tools`](Self::hosted_tools)
-    /// gives them.
+    /// Names stay as they are spelled; missing parameters are an object without properties. Tools that the
+    /// provider runs are left out: [`hosted_tools`](Self::hosted_tools) returns them.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -142,7 +142,7 @@ impl ApiFormat {
         self.codec().parse_definitions(payload)
     }
 
-    /// The tools of a payload that [`parse_definitions`](Self::parse_definitions) leaves out because the
+    /// Returns the tools of a payload that [`parse_definitions`](Self::parse_definitions) leaves out because the
     /// provider runs them (web search, code execution and the like), as they came.
     ///
     /// # Errors
@@ -151,11 +151,10 @@ impl ApiFormat {
         self.codec().hosted_tools(payload)
     }
 
-    /// The fields of a request that say how the model may use its tools: `tool_choice` and
-    /// `parallel_tool_calls`, or what the API has in their place.
+    /// Encodes tool choice and parallel tool calls as fields of a request.
     ///
-    /// What an API has no words for is said as nearly as it can be, and reported: a set of allowed tools as
-    /// the choice without the set, calls one at a time not at all.
+    /// A setting that the API cannot express is approximated, and reported: a set of allowed tools becomes the
+    /// choice without the set, calls one at a time are left out.
     ///
     /// ```
     /// use toolkit::{ApiFormat, ToolChoice, ToolConfig};
@@ -172,10 +171,10 @@ impl ApiFormat {
         self.codec().encode_tool_config(wanted, names)
     }
 
-    /// Reads those fields of a request back. A request without them is [`ToolConfig::default`].
+    /// Parses those fields of a request. Without them, it is [`ToolConfig::default`].
     ///
     /// # Errors
-    /// [`WireError`] if a field is not what the format says.
+    /// [`WireError`] if a field is not valid for the format.
     pub fn parse_tool_config(
         self,
         request: &Map<String, Value>,
@@ -184,15 +183,15 @@ impl ApiFormat {
         self.codec().parse_tool_config(request, names)
     }
 
-    /// The calls that a response asks for, in the order of the response. It takes a whole response
-    /// body, one choice, one message, one call, or a list of calls.
+    /// Parses the calls of a response, in its order. It takes a whole response body, one choice, one message, one
+    /// call, or a list of calls.
     ///
     /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit::ToolRegistry::get)
     /// understands that. Ids and the text of the arguments stay as they came. A call without an id
     /// gets one that no other call of the payload has, and for the same payload always the same.
     ///
     /// A call that cannot be used (no name, arguments that are not JSON) is still in the list:
-    /// dispatching it gives a result that tells the model what was wrong.
+    /// dispatching it gives a result that explains the error to the model.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -206,7 +205,7 @@ impl ApiFormat {
     /// ```
     ///
     /// # Errors
-    /// [`WireError`] if the payload is not what the format says. If the provider reported an error
+    /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
     /// instead of an answer, its text is part of it.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
         reading::parse_calls(self.codec(), payload)
@@ -222,23 +221,22 @@ impl ApiFormat {
         reading::parse_response(self.codec(), payload)
     }
 
-    /// The model's own messages of a response, to be put back into the history before the results.
-    /// It takes what [`parse_calls`](Self::parse_calls) takes, and gives the calls the same ids.
+    /// Returns the model's own messages of a response, for the history before the results. It takes the payloads
+    /// of [`parse_calls`](Self::parse_calls), and gives the calls the same ids.
     ///
-    /// Everything in the messages is kept, also what this library does not know, except what a
-    /// provider would refuse in its next request. Arguments that are not a JSON object then stand
-    /// inside one, as the text of `invalid_arguments`, and characters that are not legal in a name
-    /// are replaced.
+    /// Everything in the messages is kept, unknown fields included, except content that the provider would
+    /// refuse in its next request. Arguments that are not a JSON object then stand inside one, as the text of
+    /// `invalid_arguments`, and illegal characters in a name are replaced.
     ///
     /// # Errors
-    /// [`WireError`] if the payload is not what the format says.
+    /// [`WireError`] if the payload is not a response of this format.
     pub fn assistant_messages(self, payload: &Value) -> Result<Vec<Value>, WireError> {
         self.history(&WireNames::default()).assistant_messages(payload)
     }
 
-    /// A message of the user, for a history that is made rather than received.
+    /// Encodes a message of the user.
     ///
-    /// Media that the API does not take in such a message are named in a text.
+    /// Media that the API does not accept in such a message are named in a text.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Content};
@@ -251,14 +249,13 @@ impl ApiFormat {
         self.codec().encode_user(contents)
     }
 
-    /// The messages of a model that says something and asks for these calls, for a history that is made
-    /// rather than received: [`encode_calls`](Self::encode_calls), and the text before the calls.
+    /// Encodes messages of the model with a text and calls, for a history that is made rather than received.
     #[must_use]
     pub fn encode_assistant(self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
         self.history(names).encode_assistant(text, calls)
     }
 
-    /// The messages of a model that asks for these calls, for a history that is made rather than received.
+    /// Encodes messages of the model with calls, for a history that is made rather than received.
     ///
     /// Names are spelled for the provider. Names and arguments that it would refuse are treated as
     /// by [`assistant_messages`](Self::assistant_messages).
@@ -267,49 +264,103 @@ impl ApiFormat {
         self.history(names).encode_calls(calls)
     }
 
-    /// The messages that answer the calls, in the order of the results.
+    /// Encodes the results of calls, in their order.
     ///
     /// A result is the text of its output, with the [message](toolkit::ToolOutput::message) on a line of
-    /// its own, or the message of its error. What the provider takes in no tool message (images,
-    /// sounds and files in Chat Completions) is named there and follows in a message after them.
+    /// its own, or the message of its error. Media that the provider accepts in no tool message (images,
+    /// audio and files in Chat Completions) are named there and follow in a message after them.
     ///
-    /// The results are all those of a turn, in the order of its calls: where two calls have one id, the
-    /// second result gets another, as the second call does. Names are written as the results have them, which
-    /// is as the model's calls had them. Results of calls that were [made](Self::encode_calls) rather
-    /// than received are written by a [`history`](Self::history) with the same names.
+    /// Pass all results of a turn, in the order of its calls: where two calls have one id, the second result
+    /// gets another, as the second call does. Names stay as the model's calls had them. For calls that were
+    /// [made](Self::encode_calls) rather than received, use a [`history`](Self::history) with the same names.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
         self.history(&WireNames::default()).encode_results(results)
     }
 
-    /// Writes calls and results with the names of the request, and with the ids that the strictest server takes.
+    /// Returns a writer that encodes calls and results with the names of the request.
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
         HistoryWriter::new(self.codec(), names)
     }
 
-    /// Reads results back: one message, one item, or a list of them. What is no result is left out.
+    /// Parses results: one message, one item, or a list of them. Other messages are skipped.
     ///
     /// # Errors
-    /// [`WireError`] if a result is not what the format says.
+    /// [`WireError`] if a result is not valid for the format.
     pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         self.codec().parse_results(payload)
     }
 
-    /// Makes a history sendable again: a call that was never answered gets an answer that says so, and
-    /// an answer whose call is gone is taken out. All else stays as it is.
+    /// Repairs a history: a call without a result gets one that says so, and a result without a call is removed.
+    /// Everything else stays as it is.
     ///
-    /// Providers refuse a request whose history has a call without its answer, as it is left behind by
-    /// a cancelled turn, a crash, or a history that was cut.
+    /// Providers refuse a history with an unanswered call, as it is left behind by a cancelled turn, a crash,
+    /// or a history that was cut.
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
         self.codec().repair_history(history)
     }
 
-    /// Reads a streamed response.
+    /// Returns an accumulator for a streamed response.
     #[must_use]
     pub fn accumulator(self) -> StreamAccumulator {
         StreamAccumulator::new(self.codec())
+    }
+}
+
+/// An [`ApiFormat`] with [`DefinitionOptions`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ConfiguredFormat {
+    format: ApiFormat,
+    options: DefinitionOptions,
+}
+
+impl ToolFormat for ConfiguredFormat {
+    type Rendered = Definitions;
+    type Fragment = Fragment;
+
+    fn name_rule(&self) -> NameRule {
+        self.format.name_rule()
+    }
+
+    fn publication(&self) -> Publication {
+        Publication::default()
+            .with_call_reason(self.options.call_reason)
+            .with_list_deferred(self.options.list_deferred)
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
+    ) -> (Definitions, Vec<Arc<Fragment>>) {
+        let renderer = Renderer::new(self.format.codec(), tools, names, &self.options);
+        let fragment = |index| match earlier(index) {
+            Some(fragment) if renderer.holds(index, &fragment) => fragment,
+            _ => Arc::new(renderer.fragment(index)),
+        };
+        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
+        (renderer.assemble(&fragments), fragments)
+    }
+}
+
+impl ToolFormat for ApiFormat {
+    type Rendered = Definitions;
+    type Fragment = Fragment;
+
+    fn name_rule(&self) -> NameRule {
+        Self::name_rule(*self)
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
+    ) -> (Definitions, Vec<Arc<Fragment>>) {
+        self.with_options(DefinitionOptions::default()).render(tools, names, earlier)
     }
 }
 
@@ -329,7 +380,7 @@ impl FromStr for ApiFormat {
     }
 }
 
-/// A text that names no [`ApiFormat`].
+/// The error of a text that names no [`ApiFormat`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat(String);
 

@@ -30,14 +30,12 @@ mod strict;
 mod tool_config;
 mod writer;
 
-pub use definitions::{
-    ConfiguredFormat, DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, StrictTools,
-};
+pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions};
 pub use error::WireError;
-pub use format::{ApiFormat, UnknownApiFormat};
+pub use format::{ApiFormat, ConfiguredFormat, UnknownApiFormat};
 pub use limits::LimitExceeded;
 pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
-pub use strict::NotStrict;
+pub use strict::{NotStrict, StrictTools};
 pub use tool_config::EncodedToolConfig;
 pub use writer::HistoryWriter;

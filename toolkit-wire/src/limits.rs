@@ -2,10 +2,10 @@
 
 pub(super) mod measure;
 
-use super::ApiFormat;
+use crate::codec::Codec;
 use std::collections::HashMap;
 use std::fmt;
-use toolkit_core::name::WireNames;
+use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
 /// A limit of the provider that the definitions of a request exceed.
@@ -35,12 +35,12 @@ impl fmt::Display for LimitExceeded {
 /// Checks the limits of tools and their names. Those of strict tools are not among them: a tool beyond
 /// those is not strict.
 pub(super) fn check(
-    format: ApiFormat,
+    codec: &dyn Codec,
     definitions: &[&ToolDefinition],
     names: &WireNames,
 ) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
-    if let Some(limit) = most_tools(format)
+    if let Some(limit) = codec.most_tools()
         && definitions.len() > limit
     {
         broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
@@ -57,61 +57,33 @@ pub(super) fn check(
         let same = spelled.entry(spelling).or_default();
         *same += 1;
         add(format!("tools of the name `{spelling}`"), *same, 1);
-        let rule = format.name_rule();
+        let rule = codec.name_rule();
         let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
         add("characters in the name".to_owned(), spelling.chars().count(), rule.max_length);
         add("refused characters in the name".to_owned(), spelling.chars().filter(|c| !legal(*c)).count(), 0);
-        let starts = format != ApiFormat::Gemini
+        let starts = !rule.letter_first
             || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
         add("refused characters at the start of the name".to_owned(), usize::from(!starts), 0);
-        let Some(keys) = keys(format) else { continue };
+        let Some(rule) = codec.property_rule() else { continue };
         for property in measure::property_names(&definition.parameters) {
-            let (length, refused) = (property.chars().count(), refused_characters(keys, property));
-            add(format!("characters in the property name `{property}`"), length, keys.longest);
+            let (length, refused) = (property.chars().count(), refused_characters(rule, property));
+            add(format!("characters in the property name `{property}`"), length, rule.max_length);
             add(format!("refused characters in the property name `{property}`"), refused, 0);
         }
     }
     broken
 }
 
-/// Returns the number of tools that a request may have; `None` if no number is documented.
-fn most_tools(format: ApiFormat) -> Option<usize> {
-    match format {
-        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => Some(128),
-        ApiFormat::Gemini => Some(512),
-        ApiFormat::Anthropic => None,
-    }
-}
-
-/// The rule for names of properties.
-#[derive(Clone, Copy)]
-struct Keys {
-    longest: usize,
-    /// Characters beside letters and digits.
-    punctuation: &'static str,
-    /// Whether the first may be a digit or punctuation other than `_`.
-    starts_with_any: bool,
-}
-
-fn keys(format: ApiFormat) -> Option<Keys> {
-    match format {
-        // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
-        ApiFormat::Anthropic => Some(Keys { longest: 64, punctuation: "_.-", starts_with_any: true }),
-        // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
-        ApiFormat::Gemini => Some(Keys { longest: 64, punctuation: "_", starts_with_any: false }),
-        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => None,
-    }
-}
-
-fn refused_characters(keys: Keys, name: &str) -> usize {
-    let legal = |c: char| c.is_ascii_alphanumeric() || keys.punctuation.contains(c);
-    let starts = keys.starts_with_any || !name.starts_with(|first: char| first.is_ascii_digit());
+fn refused_characters(rule: NameRule, name: &str) -> usize {
+    let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
+    let starts = !rule.letter_first || !name.starts_with(|first: char| first.is_ascii_digit());
     name.chars().filter(|c| !legal(*c)).count() + usize::from(!starts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ApiFormat;
     use serde_json::{Value, json};
     use toolkit_core::name::ToolName;
 
@@ -123,7 +95,8 @@ mod tests {
     fn check_tools(format: ApiFormat, tools: &[ToolDefinition], expected: &[&str]) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
         let names = WireNames::new(format.name_rule(), tools.iter().map(|tool| tool.name.as_str()));
-        let broken: Vec<String> = check(format, &tools, &names).iter().map(ToString::to_string).collect();
+        let broken: Vec<String> =
+            check(format.codec(), &tools, &names).iter().map(ToString::to_string).collect();
         assert_eq!(broken, expected);
     }
 
@@ -143,7 +116,7 @@ mod tests {
         check_tools(ApiFormat::OpenAiChat, &[tool("fs.read", json!({}))], &[]);
         let long = tool(&"a".repeat(100), json!({}));
         check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
-        let unspelled = check(ApiFormat::OpenAiChat, &[&long], &WireNames::default());
+        let unspelled = check(ApiFormat::OpenAiChat.codec(), &[&long], &WireNames::default());
         assert!(unspelled[0].to_string().ends_with("100 characters in the name, the provider takes 64"));
         check_tools(ApiFormat::Gemini, &[tool("3d", json!({}))], &[]);
         check_tools(
@@ -177,7 +150,7 @@ mod tests {
         };
         let found = |format: ApiFormat| {
             let tools: Vec<&ToolDefinition> = tools.iter().collect();
-            let broken = check(format, &tools, &WireNames::default());
+            let broken = check(format.codec(), &tools, &WireNames::default());
             both(&broken.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         assert_eq!(found(ApiFormat::Anthropic), both(&anthropic));

@@ -91,7 +91,7 @@ impl Form {
         }
     }
 
-    /// The names of the tools of free text in a choice that was read.
+    /// Returns the names of the tools of free text in a choice that was read.
     fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
         let allowed = if self == Self::Nested { choice.get("allowed_tools") } else { Some(choice) };
         let allowed = allowed.and_then(|allowed| allowed.get("tools")).and_then(Value::as_array);
@@ -119,7 +119,7 @@ impl Form {
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }
 
-    /// The name of a tool; a custom one has `custom` in the place of `function`.
+    /// Returns the name of a tool; a custom one has `custom` in the place of `function`.
     fn parse_tool(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if tool.get("type").is_some_and(|kind| kind == "custom") { "custom" } else { "function" };
         let (named, path) = match (self, tool.get(kind)) {

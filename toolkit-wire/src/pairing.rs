@@ -129,12 +129,12 @@ pub(crate) fn pair<'a>(
     pairs
 }
 
-/// The elements of the list under `field` of a message.
+/// Returns the elements of the list under `field` of a message.
 pub(crate) fn parts<'a>(message: &'a Value, field: &str) -> &'a [Value] {
     message.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// A message without the results under `field`, and whether it held any. A message of results only is
+/// Returns a message without the results under `field`, and whether it held any. A message of results only is
 /// `None`.
 pub(crate) fn without_results(
     mut message: Value,
@@ -148,7 +148,7 @@ pub(crate) fn without_results(
     ((!has_results || !is_empty).then_some(message), has_results)
 }
 
-/// A message of the user with these parts; none for no parts, which services refuse.
+/// Returns a message of the user with these parts; none for no parts, which services refuse.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }

@@ -35,7 +35,7 @@ impl<'a> Reading<'a> {
         Self { payload, messages }
     }
 
-    /// The parts of the first message that are not calls.
+    /// Returns the parts of the first message that are not calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
         self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
             Part::Call(_) => None,
@@ -43,7 +43,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// The ids of the calls: the provider's own, or generated where it gave none.
+    /// Returns the ids of the calls: the provider's own, or generated where it gave none.
     fn ids(&self) -> Vec<CallId> {
         ids::complete(
             self.messages.iter().flat_map(Message::calls).map(|call| (call.json, call.id.as_deref())),
@@ -83,7 +83,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The ids of a turn's calls as requests accept them.
+/// Returns the ids of a turn's calls as requests accept them.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     strict_ids: bool,

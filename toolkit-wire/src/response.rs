@@ -44,7 +44,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Some servers report `stop` beside calls.
+    /// Corrects the finish reason: some servers report `stop` beside calls.
     pub(crate) fn settle(&mut self) {
         if self.finish == FinishReason::Stop && !self.calls.is_empty() {
             self.finish = FinishReason::ToolCalls;
@@ -99,7 +99,7 @@ impl FinishReason {
         }
     }
 
-    /// Whether the model was stopped before it had finished: its last call may lack arguments.
+    /// Returns whether the model was stopped before it had finished: its last call may lack arguments.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Length | Self::Refused | Self::Interrupted)
@@ -171,3 +171,6 @@ impl AddAssign for Usage {
         add(&mut self.reasoning_tokens, other.reasoning_tokens);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
 
-/// The contents of an output as text, and its message on a line of its own.
+/// Returns the contents of an output as text, and its message on a line of its own.
 pub(crate) fn output_text<'a>(
     output: &'a ToolOutput,
     text: impl Fn(&'a Content) -> Cow<'a, str>,
@@ -22,7 +22,7 @@ pub(crate) fn output_text<'a>(
     }
 }
 
-/// The text of a content that the API cannot take. An address needs no more than its text.
+/// Returns the text of a content that the API cannot take. An address needs no more than its text.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -35,7 +35,7 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// The elements of a history, or the one message that the payload is, each with its path.
+/// Returns the elements of a history, or the one message that the payload is, each with its path.
 pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
         Value::Array(items) => {
@@ -46,7 +46,7 @@ pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// A value that has no other place in an output, as JSON.
+/// Returns a value that has no other place in an output, as JSON.
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

@@ -76,7 +76,7 @@ impl StreamAccumulator {
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
         match event {
             Value::Array(list) => {
-                list.iter().try_for_each(|event| self.inner.push(event, &mut self.pending))?
+                list.iter().try_for_each(|event| self.inner.push(event, &mut self.pending))?;
             }
             event => self.inner.push(event, &mut self.pending)?,
         }
@@ -151,7 +151,7 @@ impl fmt::Debug for StreamAccumulator {
 mod tests {
     use crate::ApiFormat;
 
-    /// What each API sends, and the event in which it says that it is all.
+    /// A piece of each API's stream, and the event that announces its end.
     const SAID: [(ApiFormat, &str, &str); 4] = [
         (
             ApiFormat::OpenAiChat,

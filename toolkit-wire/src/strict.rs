@@ -1,10 +1,26 @@
 //! Planning of strict tools, for all tools of a request together.
 
-use super::limits::measure::Measure;
-use super::{ApiFormat, StrictTools};
+use crate::codec::Codec;
+use crate::declaration::Strictness;
+use crate::limits::measure::Measure;
 use std::fmt;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
-use toolkit_schema::SchemaDialect;
+
+/// The tools that the provider holds to their schemas (`strict: true`).
+///
+/// Providers limit how much of that one request may hold, so it is decided for all tools together. A
+/// tool that cannot be strict is written plainly, and [reported](crate::DefinitionReport::not_strict).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum StrictTools {
+    /// Tools [marked as strict](toolkit::ToolMetadata::strict).
+    #[default]
+    Marked,
+    /// All tools that the provider accepts, except those marked as not strict.
+    All,
+    /// No tool.
+    Never,
+}
 
 /// A tool that should be strict and is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +61,7 @@ impl Plan {
 /// for Anthropic recursion) is not strict, nor is one beyond the provider's limits. Where all
 /// strict tools share limits, those that are marked come first; among them, and then among the others,
 /// those that use up least of the limits, so that many are strict; among equals the first.
-pub(super) fn plan(format: ApiFormat, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
+pub(super) fn plan(codec: &dyn Codec, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
     let mut plan = Plan { strict: vec![false; definitions.len()], refused: Vec::new() };
     let mut candidates = Vec::new();
     let mut refused = Vec::new();
@@ -57,18 +73,18 @@ pub(super) fn plan(format: ApiFormat, definitions: &[&ToolDefinition], wanted: S
             StrictTools::All => marked != Some(false),
         };
         let is_marked = marked == Some(true);
-        if !is_wanted || !could_be_strict(format, definition, is_marked) {
+        if !is_wanted || !could_be_strict(codec.strictness(), definition, is_marked) {
             continue;
         }
-        match judge(format, definition) {
+        match judge(codec, definition) {
             Ok(measure) => candidates.push((!is_marked, measure.optional + measure.unions, index, measure)),
             Err(reason) => refused.push((index, reason)),
         }
     }
-    if format == ApiFormat::Anthropic {
+    if codec.strictness() == Strictness::PerRequest {
         candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
     }
-    let mut budget = Budget::of(format);
+    let mut budget = Budget::of(codec.strictness());
     for (_, _, index, measure) in candidates {
         match budget.take(&measure) {
             Ok(()) => plan.strict[index] = true,
@@ -86,32 +102,26 @@ pub(super) fn plan(format: ApiFormat, definitions: &[&ToolDefinition], wanted: S
 
 /// Returns whether strictness applies to the tool: free text has no schema, and Gemini has strictness for
 /// whole requests only, which is reported only for tools marked as strict.
-fn could_be_strict(format: ApiFormat, definition: &ToolDefinition, is_marked: bool) -> bool {
-    match format {
-        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => definition.kind == ToolKind::Function,
-        ApiFormat::Anthropic => true,
-        ApiFormat::Gemini => is_marked,
+fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
+    match strictness {
+        Strictness::None => false,
+        Strictness::PerFunction => definition.kind == ToolKind::Function,
+        Strictness::PerRequest => true,
+        Strictness::AllOrNone(_) => is_marked,
     }
 }
 
 /// Measures the tool's strict schema, or returns the reason why it has none.
-fn judge(format: ApiFormat, definition: &ToolDefinition) -> Result<Measure, String> {
-    let dialect = match format {
-        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
-        ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,
-        ApiFormat::Gemini => {
-            return Err(
-                "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none"
-                    .to_owned(),
-            );
-        }
-    };
-    let converted = dialect.convert(&definition.parameters);
+fn judge(codec: &dyn Codec, definition: &ToolDefinition) -> Result<Measure, String> {
+    if let Strictness::AllOrNone(reason) = codec.strictness() {
+        return Err(reason.to_owned());
+    }
+    let converted = codec.dialect(true, false).convert(&definition.parameters);
     if let Some(loss) = converted.narrowed {
         return Err(loss.to_string());
     }
     let measure = Measure::of(&converted.schema);
-    if dialect == SchemaDialect::OpenAiStrict {
+    if codec.strictness() == Strictness::PerFunction {
         within_openai(&measure)?;
     }
     Ok(measure)
@@ -142,14 +152,14 @@ type Share = (&'static str, fn(&Measure) -> usize, usize);
 
 impl Budget {
     /// Returns the limits of Anthropic's guide to strict tools; OpenAI has none.
-    fn of(format: ApiFormat) -> Self {
-        let left: Vec<Share> = match format {
-            ApiFormat::Anthropic => vec![
+    fn of(strictness: Strictness) -> Self {
+        let left: Vec<Share> = match strictness {
+            Strictness::PerRequest => vec![
                 ("20 strict tools", |_| 1, 20),
                 ("24 optional parameters of strict tools", |measure| measure.optional, 24),
                 ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
             ],
-            ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses | ApiFormat::Gemini => Vec::new(),
+            _ => Vec::new(),
         };
         Self { left }
     }
@@ -168,6 +178,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ApiFormat;
     use serde_json::{Map, Value, json};
     use toolkit_core::name::ToolName;
     use toolkit_core::tool::{TextFormat, ToolMetadata};
@@ -194,7 +205,7 @@ mod tests {
         wanted: StrictTools,
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
-        let plan = plan(format, &tools, wanted);
+        let plan = plan(format.codec(), &tools, wanted);
         let strict = tools.iter().enumerate().filter(|(index, _)| plan.is_strict(*index));
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
         (strict, plan.refused().iter().map(ToString::to_string).collect())

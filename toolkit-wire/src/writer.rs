@@ -53,15 +53,16 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// As [`ApiFormat::assistant_messages`]; a name that is one of the request's is spelled as there.
+    /// Works as [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with the
+    /// names of the request.
     ///
     /// # Errors
-    /// [`WireError`] if the payload is not what the format says.
+    /// [`WireError`] if the payload is not a response of this format.
     pub fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
         reading::assistant_messages(self.codec, payload, self.names, self.strict_ids)
     }
 
-    /// As [`ApiFormat::encode_assistant`].
+    /// Works as [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
@@ -69,20 +70,21 @@ impl<'a> HistoryWriter<'a> {
         self.codec.encode_assistant(text, calls.collect())
     }
 
-    /// As [`ApiFormat::encode_calls`].
+    /// Works as [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
     #[must_use]
     pub fn encode_calls(&self, calls: &[ToolCall]) -> Vec<Value> {
         self.encode_assistant("", calls)
     }
 
-    /// As [`ApiFormat::encode_results`], with names spelled as those of the calls.
+    /// Works as [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), with the names of the
+    /// request.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
         self.codec.encode_results(results, &ids, self.names)
     }
 
-    /// The ids as the API accepts them, no two alike. Calls and results of a turn get the same, because they
+    /// Returns the ids as the API accepts them, no two alike. Calls and results of a turn get the same, because they
     /// stand in the same order.
     fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
         reading::request_ids(self.codec, self.strict_ids, ids)
@@ -139,7 +141,7 @@ mod tests {
                     assert_eq!(asked.iter().all(|id| id.len() <= 40), strict);
                     assert_eq!(asked[3] == long, !strict);
                 }
-                // What a model said goes back as what the program makes of it.
+                // Received and made messages have the same ids.
                 let body = received(format, &messages);
                 let read = format.parse_calls(&body).unwrap();
                 let back = history.assistant_messages(&body).unwrap();
@@ -177,7 +179,7 @@ mod tests {
         assert_eq!(asked, [names.spell("2fa"), "_2fa"]);
         assert_ne!(asked[0], asked[1]);
         assert_eq!(under(&history.encode_results(&answers(&calls)), &["name"]), asked);
-        // A model that calls the tool by its own name, which it was not told.
+        // A model that calls the tool by its own name, which was not published.
         let said = json!({"role": "model", "parts": [{"functionCall": {"name": "2fa", "args": {}}}]});
         let calls = ApiFormat::Gemini.parse_calls(&said).unwrap();
         let asked = under(&history.assistant_messages(&said).unwrap(), &["name"]);

@@ -126,7 +126,7 @@ pub struct RunOutput {
     pub agent: String,
     /// The reason for the end of the answer.
     pub finish: FinishReason,
-    /// Whether a tool or agent [escalated](toolkit::context::ActionsHandle::escalate).
+    /// Whether a tool or agent [escalated](toolkit_core::context::ActionsHandle::escalate).
     pub escalate: bool,
     /// The tokens of all model calls.
     pub usage: Usage,

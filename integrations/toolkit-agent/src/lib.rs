@@ -37,7 +37,7 @@
 //!
 //! # Errors by reader
 //!
-//! - [`ToolError`](toolkit::ToolError) is for the **model**: the result of a failed call.
+//! - [`ToolError`](toolkit_core::ToolError) is for the **model**: the result of a failed call.
 //! - [`ModelError`] is for the **loop**, which retries where that may help.
 //! - [`AgentError`] is for the **program**: there is no answer. The conversation can continue.
 //!

@@ -149,7 +149,7 @@ impl AssistantMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NativeMessages {
-    /// The [name](toolkit::ApiFormat::name) of the API format.
+    /// The [name](toolkit_wire::ApiFormat::name) of the API format.
     pub format: String,
     /// The messages, as they return to the history.
     pub messages: Vec<Value>,

@@ -1,6 +1,6 @@
 //! The loop between a model and its tools.
 
-use crate::support::{Hesitant, agent, assert_sendable, kind, said, tools};
+use crate::support::{Hesitant, agent, assert_sendable, kind, tools, transcript};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,7 +31,7 @@ async fn parallel_calls_return_results_in_call_order() {
     let mut conversation = Conversation::new("1");
     let output = agent.run_in(&mut conversation, "go").await.unwrap();
     assert_eq!(started.elapsed(), Duration::from_millis(300));
-    assert_eq!(said(&output.messages)[2], "results: waited 300, waited 100, waited 200");
+    assert_eq!(transcript(&output.messages)[2], "results: waited 300, waited 100, waited 200");
     assert_sendable(&conversation);
 }
 
@@ -65,7 +65,7 @@ async fn calls_with_the_same_id_are_distinct() {
         let call = |a: i64| ToolCall::new("same", "add", format!(r#"{{"a": {a}, "b": 1}}"#));
         let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
         let output = agent(model).streaming(streaming).run("go").await.unwrap();
-        assert_eq!(said(&output.messages)[2], "results: 2, 3", "{streaming}");
+        assert_eq!(transcript(&output.messages)[2], "results: 2, 3", "{streaming}");
     }
 }
 
@@ -83,7 +83,7 @@ async fn the_model_corrects_failed_calls() {
         .call("add", r#"{"a": 1, "b": 2}"#)
         .text("3");
     let output = agent(model.clone()).run("1 + 2?").await.unwrap();
-    let texts = said(&output.messages);
+    let texts = transcript(&output.messages);
     for (position, part) in [
         (2, "Error validating JSON arguments"),
         (4, "Error parsing JSON arguments"),
@@ -106,7 +106,7 @@ async fn a_repeatedly_failing_call_is_refused() {
     let model = model.call("add", r#"{"a": 1, "b": 2}"#).text("done");
     let events = events(&agent(model).build().unwrap()).await;
     let Some(RunEvent::Finished { output, .. }) = events.last() else { panic!("{events:?}") };
-    let texts = said(&output.messages);
+    let texts = transcript(&output.messages);
     // A refused call has a result like any other.
     assert_eq!(events.iter().filter(|event| kind(event) == "result agent").count(), 5);
     assert_eq!(texts[6], "results: Error running tool: no luck");
@@ -174,7 +174,7 @@ async fn tool_callbacks_answer_change_and_fail_calls() {
     let after = |_: &_, output: ToolOutput| Ok(ToolOutput::text(format!("<{}>", output.to_text())));
     let result = async |agent: toolkit_agent::AgentBuilder| {
         let output = agent.run("go").await.unwrap();
-        said(&output.messages)[2].clone()
+        transcript(&output.messages)[2].clone()
     };
     assert_eq!(result(agent(model()).after_tool(after)).await, "results: <3>");
     let answered = agent(model()).before_tool(|_| Some(Ok("blocked".into()))).after_tool(after);
@@ -193,9 +193,9 @@ async fn instructions_may_depend_on_the_session() {
         ScriptedModel::new().call("set", r#"{"key": "user:name", "value": "Ada"}"#).text("a").text("b");
     let agent = agent(model.clone())
         .name("helper")
-        .instructions_with(|view| {
-            let name = view.session.get("user:name").and_then(|name| name.as_str().map(str::to_owned));
-            format!("You are {}. Talk to {}.", view.agent, name.unwrap_or("somebody".to_owned()))
+        .instructions_with(|context| {
+            let name = context.session.get("user:name").and_then(|name| name.as_str().map(str::to_owned));
+            format!("You are {}. Talk to {}.", context.agent, name.unwrap_or("the user".to_owned()))
         })
         .output_key("answer")
         .build()
@@ -204,7 +204,7 @@ async fn instructions_may_depend_on_the_session() {
     agent.run_in(&mut conversation, "hi").await.unwrap();
     let instructions: Vec<String> =
         model.requests().into_iter().map(|request| request.instructions).collect();
-    assert_eq!(instructions, ["You are helper. Talk to somebody.", "You are helper. Talk to Ada."]);
+    assert_eq!(instructions, ["You are helper. Talk to the user.", "You are helper. Talk to Ada."]);
     assert_eq!(conversation.session().get("answer"), Some("a".into()));
 }
 
@@ -229,9 +229,9 @@ async fn temporary_values_last_for_one_run() {
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let mut conversation = Conversation::new("1");
     let output = agent.run_in(&mut conversation, "go").await.unwrap();
-    assert_eq!(said(&output.messages)[4], "results: \"1\"");
+    assert_eq!(transcript(&output.messages)[4], "results: \"1\"");
     let output = agent.run_in(&mut conversation, "go").await.unwrap();
-    assert_eq!(said(&output.messages)[2], "results: \"nothing\"");
+    assert_eq!(transcript(&output.messages)[2], "results: \"nothing\"");
 }
 
 #[tokio::test]
@@ -275,7 +275,7 @@ async fn results_before_an_interruption_are_kept() {
     let agent = agent(model).build().unwrap();
     agent.run_in(&mut conversation, "go").await.unwrap();
     assert_eq!(
-        said(conversation.messages()),
+        transcript(conversation.messages()),
         ["user: go", "agent:  calls set", "results: remembered", "agent: Done."]
     );
     assert_eq!(conversation.session().get("a"), Some("1".into()));
@@ -290,7 +290,7 @@ async fn a_conversation_without_an_answer_can_resume() {
     let failed = agent.run_in(&mut conversation, "Hello?").await;
     assert_eq!(failed, Err(AgentError::Model(error)));
     let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!(said(conversation.messages()), ["user: Hello?", "agent: Here I am."]);
+    assert_eq!(transcript(conversation.messages()), ["user: Hello?", "agent: Here I am."]);
     assert_eq!(output.finish, FinishReason::Stop);
 }
 
@@ -301,8 +301,8 @@ async fn an_agent_after_its_own_message_gets_a_prompt() {
     let mut conversation = Conversation::new("1");
     agent.run_in(&mut conversation, "Count.").await.unwrap();
     agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!(said(&model.requests()[1].messages), ["user: Count.", "agent: One.", "user: Go on."]);
-    assert_eq!(said(conversation.messages()), ["user: Count.", "agent: One.", "agent: Two."]);
+    assert_eq!(transcript(&model.requests()[1].messages), ["user: Count.", "agent: One.", "user: Go on."]);
+    assert_eq!(transcript(conversation.messages()), ["user: Count.", "agent: One.", "agent: Two."]);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Dropped and cancelled runs.
 
-use crate::support::{Hesitant, agent, assert_sendable, said, tools};
+use crate::support::{Hesitant, agent, assert_sendable, tools, transcript};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -132,7 +132,7 @@ async fn results_before_a_cancellation_are_kept() {
     let ended = agent.run_with(&mut conversation, "go", options).await;
     stop.await.unwrap();
     assert_eq!(ended, Err(AgentError::Cancelled));
-    let results = said(conversation.messages()).pop().unwrap();
+    let results = transcript(conversation.messages()).pop().unwrap();
     assert_eq!(results, "results: remembered, Tool `wait` was cancelled before it finished");
     assert_eq!(conversation.session().get("a"), Some("1".into()));
 }
@@ -174,7 +174,7 @@ async fn results_during_a_stream_are_kept() {
     let limits = Limits::default().with_max_duration(Duration::from_secs(1));
     let ended = agent.run_with(&mut conversation, "go", RunOptions::new().with_limits(limits)).await;
     assert!(matches!(ended, Err(AgentError::Limit(Limit::Duration(_)))));
-    assert_eq!(said(conversation.messages())[1..], ["agent:  calls set", "results: remembered"]);
+    assert_eq!(transcript(conversation.messages())[1..], ["agent:  calls set", "results: remembered"]);
     assert_eq!(conversation.session().get("a"), Some("1".into()));
 }
 

@@ -3,7 +3,7 @@
 //! | fault | outcome |
 //! | --- | --- |
 //! | 408, 429, 500, 502, 503, 529; `Retry-After` in seconds or as a date | retried |
-//! | 429 with a `Retry-After` beyond patience | reported, with the time |
+//! | 429 with a `Retry-After` beyond the longest pause | reported, with the time |
 //! | 400, 401, 403, 404 | reported at once, with the server's message |
 //! | a redirect | reported at once: keys stay with their server |
 //! | closed before, within, after the headers; within the body | retried |

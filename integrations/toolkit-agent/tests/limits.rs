@@ -1,6 +1,6 @@
 //! Limits of a run.
 
-use crate::support::{agent, assert_sendable, said};
+use crate::support::{agent, assert_sendable, transcript};
 use std::time::Duration;
 use toolkit_agent::{
     AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelRequest,
@@ -44,7 +44,7 @@ async fn tool_calls_are_limited() {
         .text("So be it.");
     let (ended, conversation) = limited(model, Limits::default().with_max_tool_calls(2)).await;
     assert_eq!(ended.unwrap(), "So be it.");
-    let results = &said(conversation.messages())[2];
+    let results = &transcript(conversation.messages())[2];
     assert!(results.starts_with("results: 3, 4, The limit of tool calls is reached"), "{results}");
 }
 
@@ -64,7 +64,7 @@ async fn the_duration_of_a_run_is_limited() {
         let started = tokio::time::Instant::now();
         let (ended, conversation) = limited(restless("wait", ms), limits.clone()).await;
         assert_eq!((ended, started.elapsed()), (over.clone(), most));
-        let last = said(conversation.messages()).pop().unwrap();
+        let last = transcript(conversation.messages()).pop().unwrap();
         assert_eq!(last, "results: Tool `wait` was cancelled before it finished");
     }
     // The limit applies to a retry pause as well.

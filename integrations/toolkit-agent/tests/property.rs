@@ -129,7 +129,7 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
     }
     match ended {
         Some(Ok(())) => prop_assert!(!has_cancelled(conversation.messages()), "{:?}", conversation),
-        Some(Err(AgentError::Cancelled)) => prop_assert!(case.cancel.is_some(), "nobody has cancelled"),
+        Some(Err(AgentError::Cancelled)) => prop_assert!(case.cancel.is_some(), "there was no cancellation"),
         _ => {}
     }
     goes_on(conversation).await

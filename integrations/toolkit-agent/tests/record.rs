@@ -67,9 +67,9 @@ fn real() -> ScriptedModel {
 /// Returns all events without times and durations.
 async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
     let mut events = agent.build().unwrap().run_stream(input);
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     while let Some(event) = events.next().await {
-        told.push(match event {
+        seen.push(match event {
             Ok(RunEvent::Tool { event, .. }) => event.name().to_owned(),
             Ok(RunEvent::Text { text, .. }) => text,
             Ok(RunEvent::Result { result, .. }) => result.to_text().into_owned(),
@@ -78,14 +78,14 @@ async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
             Err(error) => error.to_string(),
         });
     }
-    told
+    seen
 }
 
 #[tokio::test]
 async fn a_replayed_run_equals_the_recorded_one() {
     let tape = Tape::new("again");
     let first = events(agent(Recorder::new(real(), &tape.0).unwrap()), "Double 1 and 2.").await;
-    assert!(first.iter().any(|told| told.starts_with("2 and 4. ")), "{first:?}");
+    assert!(first.iter().any(|event| event.starts_with("2 and 4. ")), "{first:?}");
     let replay = Replay::open(&tape.0).unwrap();
     assert_eq!((replay.remaining(), replay.name()), (3, "scripted"));
     assert_eq!(events(agent(replay.clone()), "Double 1 and 2.").await, first);
@@ -130,12 +130,12 @@ async fn another_request_is_an_error_with_its_differences() {
     let error = other().run("Double 1 and 2.").await.unwrap_err();
     let AgentError::Model(error) = error else { panic!("{error}") };
     assert!(!error.is_retryable());
-    for told in [
+    for part in [
         "line 1 differs:",
         "\n- `instructions`: recorded \"Use your tool.\", asked \"Use no tool.\"",
         "\n- `options.temperature`: recorded nothing, asked 0.5",
     ] {
-        assert!(error.message.contains(told), "{error}");
+        assert!(error.message.contains(part), "{error}");
     }
     assert!(!error.message.contains("messages"), "{error}");
 

@@ -1,6 +1,6 @@
 //! Sessions and stores.
 
-use crate::support::{agent, assert_sendable, said, tools};
+use crate::support::{agent, assert_sendable, tools, transcript};
 use std::sync::{Arc, Mutex};
 use toolkit_agent::session::{ConversationStore, MemoryStore, StateScope, StoreError};
 use toolkit_agent::{Agent, AgentError, Conversation, Message, RunOptions, ScriptedModel, Sessions};
@@ -184,12 +184,12 @@ async fn a_run_resumes_after_a_crash_within_a_turn() {
             "results: 3, Tool `look` was cancelled before it finished",
             "agent: I go on.",
         ];
-        assert_eq!(said(saved.messages()), expected[..3]);
+        assert_eq!(transcript(saved.messages()), expected[..3]);
         let model = ScriptedModel::new().text("I go on.");
         let agent = Agent::builder(model).build().unwrap();
         let sessions = Sessions::new(crashed);
         sessions.resume(&agent, "ada", "1").await.unwrap();
-        assert_eq!(said(sessions.open("ada", "1").await.unwrap().messages()), expected);
+        assert_eq!(transcript(sessions.open("ada", "1").await.unwrap().messages()), expected);
     }
 }
 

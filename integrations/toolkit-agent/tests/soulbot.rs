@@ -17,7 +17,7 @@ use tools::{Dozing, Recorded, known, recorded};
 /// The intended differences and their reasons; the comparisons below implement them.
 const DIFFERENCES: [(&str, &str); 6] = [
     ("an unknown tool", "the model also reads which names are most like it"),
-    ("a missing argument", "all that is wrong with a call is told at once, in other words"),
+    ("a missing argument", "all violations are reported at once, in other words"),
     ("a failure", "its kind stands before it: `Error running tool: `"),
     ("the end after too many questions", "it is an error of its own type; its words are ours"),
     ("a name such as `<lambda>`", "no provider takes it, so no tool has it: it is written without the signs"),
@@ -169,7 +169,7 @@ fn agent(row: &Value) -> Agent {
 }
 
 /// Returns our messages in the common form.
-fn said(messages: &[Message]) -> Vec<Value> {
+fn transcript(messages: &[Message]) -> Vec<Value> {
     let events = messages.iter().filter_map(|message| match message {
         Message::Assistant(said) => {
             let calls = said.calls.iter().map(|call| {
@@ -213,8 +213,8 @@ fn theirs(row: &Value) -> Vec<Value> {
 }
 
 /// Returns an event under its name in the reference.
-fn told(event: &RunEvent) -> Option<[String; 2]> {
-    let (kind, whose) = match event {
+fn bus_event(event: &RunEvent) -> Option<[String; 2]> {
+    let (kind, subject) = match event {
         RunEvent::AgentStarted { agent, .. } => ("agent.start", agent.clone()),
         RunEvent::ModelCalled { .. } => ("llm.request", String::new()),
         RunEvent::Message { .. } => ("llm.response", String::new()),
@@ -225,21 +225,21 @@ fn told(event: &RunEvent) -> Option<[String; 2]> {
         RunEvent::Transferred { to, .. } => ("agent.transfer", to.clone()),
         _ => return None,
     };
-    Some([kind.to_owned(), whose])
+    Some([kind.to_owned(), subject])
 }
 
 fn bus(row: &Value) -> Vec<[String; 2]> {
-    let told = row["bus"].as_array().unwrap().iter().map(|told| {
-        let (kind, data) = (told[0].as_str().unwrap(), &told[1]);
-        let whose = ["agent", "tool", "to"].iter().find_map(|key| data[*key].as_str()).unwrap_or_default();
-        [kind.to_owned(), legal(whose)]
+    let events = row["bus"].as_array().unwrap().iter().map(|event| {
+        let (kind, data) = (event[0].as_str().unwrap(), &event[1]);
+        let subject = ["agent", "tool", "to"].iter().find_map(|key| data[*key].as_str()).unwrap_or_default();
+        [kind.to_owned(), legal(subject)]
     });
-    told.collect()
+    events.collect()
 }
 
-fn in_any_order(mut told: Vec<[String; 2]>) -> Vec<[String; 2]> {
-    told.chunk_by_mut(|one, other| one[0] == other[0]).for_each(<[_]>::sort);
-    told
+fn in_any_order(mut events: Vec<[String; 2]>) -> Vec<[String; 2]> {
+    events.chunk_by_mut(|one, other| one[0] == other[0]).for_each(<[_]>::sort);
+    events
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,18 +256,18 @@ async fn the_loop_agrees_with_the_reference() {
         let mut conversation = toolkit_agent::Conversation::new("1");
         let options = RunOptions::new().with_limits(limits);
         let mut stream = agent(row).run_stream_in(&mut conversation, "go", options);
-        let (mut heard, mut ended) = (Vec::new(), None);
+        let (mut observed, mut ended) = (Vec::new(), None);
         while let Some(event) = stream.next().await {
             match event {
-                Ok(event) => heard.extend(told(&event)),
+                Ok(event) => observed.extend(bus_event(&event)),
                 Err(error) => ended = Some(error),
             }
         }
         drop(stream);
-        assert_eq!(said(conversation.messages()), theirs(row), "{row}");
+        assert_eq!(transcript(conversation.messages()), theirs(row), "{row}");
         // Our agent tools emit events; agent tools of the reference do not.
         if !events(row).iter().any(|event| event.to_string().contains("\"response\":{\"response\":")) {
-            assert_eq!(in_any_order(heard), in_any_order(bus(row)), "{row}");
+            assert_eq!(in_any_order(observed), in_any_order(bus(row)), "{row}");
         }
         match (raised, failed, most) {
             (None, None, _) => assert_eq!(ended, None, "{row}"),

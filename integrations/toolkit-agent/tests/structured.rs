@@ -40,7 +40,7 @@ async fn answer<T: ToolParams + Send + 'static>(model: &ScriptedModel) -> Result
 }
 
 /// Returns the last message to the model.
-fn told(model: &ScriptedModel) -> String {
+fn last_message(model: &ScriptedModel) -> String {
     model.requests().last().unwrap().messages.last().unwrap().to_text()
 }
 
@@ -88,16 +88,16 @@ async fn all_violations_are_reported_at_once() {
         .text(r#"{"titel": "Soup", "persons": 40, "steps": [{"text": "boil", "minutes": "few"}]}"#)
         .text(SOUP);
     assert_eq!(answer::<Recipe>(&model).await, Ok(soup()));
-    let told = told(&model);
+    let feedback = last_message(&model);
     for fault in [
         "`titel`: there is no such member; did you mean `title`?",
         "`persons`: ",
         "`steps[0].minutes`: expected integer",
         "`title`: required, but missing",
     ] {
-        assert!(told.contains(fault), "{fault}\n{told}");
+        assert!(feedback.contains(fault), "{fault}\n{feedback}");
     }
-    assert!(!told.contains("argument"), "{told}");
+    assert!(!feedback.contains("argument"), "{feedback}");
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn other_types_are_wrapped_in_an_object() {
     }
     let model = ScriptedModel::new().text(r#"[1, "two"]"#).text("[1, 2]");
     assert_eq!(answer::<Vec<i64>>(&model).await, list());
-    assert!(told(&model).contains("`answer[1]`: expected integer"), "{}", told(&model));
+    assert!(last_message(&model).contains("`answer[1]`: expected integer"), "{}", last_message(&model));
 
     assert_eq!(answer::<u8>(&ScriptedModel::new().text("```json\n42\n```")).await, Ok(42));
     assert_eq!(answer::<String>(&ScriptedModel::new().text(r#""Soup""#)).await, Ok("Soup".to_owned()));
@@ -151,7 +151,7 @@ async fn tools_run_before_the_structured_answer() {
     assert_eq!((output.model_calls, output.tool_calls), (3, 1));
     assert_eq!(output.messages, conversation.messages());
     assert_eq!(output.messages.len(), 6);
-    assert!(told(&model).contains("it is not JSON"), "{}", told(&model));
+    assert!(last_message(&model).contains("it is not JSON"), "{}", last_message(&model));
     // With tools, an enforced schema would suppress the call.
     let is_native = |request: &ModelRequest| request.options.output.is_some();
     assert_eq!(model.requests().iter().map(is_native).collect::<Vec<_>>(), [false, false, true]);
@@ -210,7 +210,7 @@ async fn a_truncated_answer_is_reported_to_the_model() {
     let cut = ModelResponse::text(r#"{"title": "So"#).with_finish(FinishReason::Length);
     let model = ScriptedModel::new().response(cut).text(SOUP);
     assert_eq!(answer::<Recipe>(&model).await, Ok(soup()));
-    assert!(told(&model).contains("be shorter"), "{}", told(&model));
+    assert!(last_message(&model).contains("be shorter"), "{}", last_message(&model));
 }
 
 #[tokio::test]

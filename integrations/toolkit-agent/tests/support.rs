@@ -81,7 +81,7 @@ pub(crate) fn says(name: &str, text: &str) -> Agent {
 }
 
 /// Returns a line for each message.
-pub(crate) fn said(messages: &[Message]) -> Vec<String> {
+pub(crate) fn transcript(messages: &[Message]) -> Vec<String> {
     messages.iter().map(line).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Teams, transfers and agents as tools.
 
-use crate::support::{Nothing, agent, assert_sendable, kind, said, says, tools};
+use crate::support::{Nothing, agent, assert_sendable, kind, says, tools, transcript};
 use std::sync::Arc;
 use std::time::Duration;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
@@ -32,8 +32,8 @@ async fn agent_tools_have_their_own_conversation_and_share_the_session() {
     let team = with_expert(expert.clone(), asks().text("done"));
     let mut conversation = Conversation::new("1");
     let output = team.run_in(&mut conversation, "go").await.unwrap();
-    assert_eq!(said(&output.messages)[2], r#"results: {"response":"So it is."}"#);
-    assert_eq!(said(&expert.requests()[0].messages), ["user: Well?"]);
+    assert_eq!(transcript(&output.messages)[2], r#"results: {"response":"So it is."}"#);
+    assert_eq!(transcript(&expert.requests()[0].messages), ["user: Well?"]);
     assert_eq!(conversation.session().get("a"), Some("1".into()));
     assert_eq!((output.model_calls, output.tool_calls), (4, 2));
     assert_sendable(&conversation);
@@ -47,8 +47,8 @@ async fn agent_tools_emit_events_under_their_name() {
     while let Some(event) = stream.next().await {
         kinds.push(kind(&event.unwrap()));
     }
-    for told in ["agent_started expert", "model_called expert", "text expert", "agent_ended expert"] {
-        assert!(kinds.iter().any(|kind| kind == told), "{told}: {kinds:?}");
+    for expected in ["agent_started expert", "model_called expert", "text expert", "agent_ended expert"] {
+        assert!(kinds.iter().any(|kind| kind == expected), "{expected}: {kinds:?}");
     }
 }
 
@@ -60,12 +60,12 @@ async fn agent_tools_share_limits_and_report_errors() {
     let options = RunOptions::new().with_limits(limits);
     let ended = with_expert(expert, asks()).run_with(&mut conversation, "go", options).await;
     assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(2))));
-    let last = said(conversation.messages()).pop().unwrap();
+    let last = transcript(conversation.messages()).pop().unwrap();
     assert_eq!(last, "results: Error running tool: exceeded 2 model calls; possible infinite loop");
 
     let broken = ScriptedModel::new().error(ModelError::new(ModelErrorKind::Unauthorized, "no key"));
     let output = with_expert(broken, asks().text("Then not.")).run("go").await.unwrap();
-    assert_eq!(said(&output.messages)[2], "results: Error running tool: no key");
+    assert_eq!(transcript(&output.messages)[2], "results: Error running tool: no key");
     assert_eq!(output.text, "Then not.");
 }
 
@@ -85,7 +85,7 @@ async fn agent_tools_are_cancelled_with_their_call() {
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(expert.requests().len(), 1);
     assert_eq!(
-        said(conversation.messages()).pop().unwrap(),
+        transcript(conversation.messages()).pop().unwrap(),
         "results: Tool `expert` was cancelled before it finished"
     );
 }
@@ -120,7 +120,7 @@ async fn sequential_agents_read_earlier_messages() {
     let output = Agent::from(team).run_in(&mut conversation, "go").await.unwrap();
     assert_eq!((output.text.as_str(), output.agent.as_str()), ("Right.", "reader"));
     assert_eq!(
-        said(&reader_model.requests()[0].messages),
+        transcript(&reader_model.requests()[0].messages),
         [
             "user: go",
             "user: [writer] called tool `add` with {\"a\": 1, \"b\": 2}\n[writer] tool `add` returned: 3\n\
@@ -137,7 +137,7 @@ async fn escalation_ends_a_sequence_and_the_innermost_loop() {
     let around = LoopAgent::new("around", [inner.into(), says("third", "never")]);
     let outermost = SequentialAgent::new("outermost", [around.into(), says("last", "Done.")]);
     let output = Agent::from(outermost).run("go").await.unwrap();
-    assert_eq!(said(&output.messages).last().unwrap(), "last: Done.");
+    assert_eq!(transcript(&output.messages).last().unwrap(), "last: Done.");
     assert_eq!(output.messages.len(), 5);
     assert!(!output.escalate);
 }
@@ -174,7 +174,7 @@ async fn parallel_agents_have_copies_and_share_session_changes() {
     assert_eq!(started.elapsed(), Duration::from_millis(300));
     assert_eq!(output.text, "slow is done\n\nfast is done");
     assert_eq!(
-        said(conversation.messages()),
+        transcript(conversation.messages()),
         [
             "user: go",
             "slow:  calls wait, set",
@@ -186,7 +186,7 @@ async fn parallel_agents_have_copies_and_share_session_changes() {
         ]
     );
     for model in [slow_model, fast_model] {
-        assert_eq!(said(&model.requests()[1].messages).len(), 3);
+        assert_eq!(transcript(&model.requests()[1].messages).len(), 3);
     }
     let session = conversation.session();
     assert_eq!((session.get("user:slow"), session.get("fast")), (Some("slow".into()), Some("fast".into())));
@@ -214,7 +214,7 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
         }
     };
     assert_eq!((output.text.as_str(), failed), ("Fine.", vec!["a".to_owned(), "panics".to_owned()]));
-    let texts = said(&output.messages);
+    let texts = transcript(&output.messages);
     assert_eq!(texts[1..3], ["a: (No answer: out of order)", "b: Fine."]);
 
     let all = Agent::from(ParallelAgent::new("team", [broken("a"), broken("b")])).run("go").await;
@@ -228,7 +228,7 @@ async fn a_workflow_may_be_a_tool() {
     let model = ScriptedModel::new().call("team", r#"{"request": "Numbers?"}"#).text("done");
     let tools = ToolRegistry::from_tools([Agent::from(team).to_tool().unwrap()]).unwrap();
     let output = Agent::builder(model).tools(tools).run("go").await.unwrap();
-    assert_eq!(said(&output.messages)[2], r#"results: {"response":"1\n\n2"}"#);
+    assert_eq!(transcript(&output.messages)[2], r#"results: {"response":"1\n\n2"}"#);
 }
 
 fn back() -> ToolRegistry {
@@ -272,7 +272,7 @@ async fn transfers_to_unknown_agents_are_errors() {
     let team = Agent::builder(model).sub_agent(says("spec", "")).build().unwrap();
     let output = team.run("go").await.unwrap();
     assert_eq!(
-        said(&output.messages)[2],
+        transcript(&output.messages)[2],
         "results: Agent `zz` not found; available agents: `spec`, \
          `agent_name` is missing; name one of the available agents"
     );
@@ -330,7 +330,7 @@ async fn history_search_is_scoped_to_agent_and_user() {
         let agent = Agent::builder(model).name(name).tools(tools).build().unwrap();
         let mut conversation = sessions.open(user, "search").await.unwrap();
         let output = agent.run_in(&mut conversation, "go").await.unwrap();
-        let found = said(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned();
+        let found = transcript(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned();
         // Remove the time.
         found
             .lines()

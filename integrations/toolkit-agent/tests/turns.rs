@@ -69,14 +69,14 @@ async fn a_call_beyond_the_limit_emits_its_result() {
     let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
     let agent = agent(&model).limits(Limits::default().with_max_tool_calls(1)).build().unwrap();
     let mut events = agent.run_stream("Go.");
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     while let Some(event) = events.next().await {
         if let RunEvent::Result { result, .. } = event.unwrap() {
-            told.push((result.position, result.outcome.is_ok()));
+            results.push((result.position, result.outcome.is_ok()));
         }
     }
-    told.sort_unstable();
-    assert_eq!(told, [(0, true), (1, false)]);
+    results.sort_unstable();
+    assert_eq!(results, [(0, true), (1, false)]);
 }
 
 #[tokio::test(start_paused = true)]

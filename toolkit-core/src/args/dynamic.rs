@@ -6,7 +6,7 @@ use super::options::DecodeOptions;
 use super::struct_args::{relax, takes_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::{CompiledSchema, Fault, SchemaFault, Step};
+use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
 /// Reads arguments and validates them with the compiled schema.
@@ -21,7 +21,7 @@ impl DynamicArgs {
     ///
     /// # Errors
     /// Every fault of the schema.
-    pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaFault>> {
+    pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }
 
@@ -48,7 +48,7 @@ impl DynamicArgs {
         if !repeated.is_empty() {
             return Err(ToolError::invalid_arguments(repeated));
         }
-        if self.schema.accepts(&value) {
+        if self.schema.is_valid(&value) {
             return Ok(value);
         }
         if value.is_null() && self.takes_object {
@@ -57,7 +57,7 @@ impl DynamicArgs {
         if coerce && let Some(coerced) = self.coerce(text, &value, schema, context) {
             value = coerced;
         }
-        if self.schema.accepts(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
+        if self.schema.is_valid(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
     }
 
     /// Coerces refused arguments.
@@ -73,7 +73,7 @@ impl DynamicArgs {
             return if relaxed.is_ambiguous() { None } else { serde_json::from_str(&relaxed.text).ok() };
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
-        self.schema.accepts(&inner).then_some(inner)
+        self.schema.is_valid(&inner).then_some(inner)
     }
 
     fn refusal(&self, schema: &Value, value: &Value) -> ToolError {
@@ -82,12 +82,14 @@ impl DynamicArgs {
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         let names = || properties.into_iter().flat_map(Map::keys).map(String::as_str);
-        let violation = |fault: Fault| match (fault.kind, fault.steps.as_slice()) {
-            (ViolationKind::Unknown, [Step::Key(name)]) => explain::unknown(name, names()),
-            _ => explain::violation("", fault),
+        let in_own_words = |violation: Violation| match violation.kind {
+            ViolationKind::Unknown if value.get(&violation.path).is_some() => {
+                explain::unknown(&violation.path, names())
+            }
+            _ => violation,
         };
         let mut violations: Vec<Violation> =
-            self.schema.faults(schema, value).into_iter().map(violation).collect();
+            self.schema.violations(value).into_iter().map(in_own_words).collect();
         if violations.is_empty() {
             let message = "the arguments do not conform to the schema";
             violations.push(Violation::new("", ViolationKind::Constraint, message));

@@ -6,9 +6,8 @@ use super::param::{Fill, Param, fill_absent};
 use super::place;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::{
-    Fault, Step, broken_constraints, coerce, describe, faults, missing, path, value_in_words,
-};
+use crate::schema::__private::{Scope, check, missing, value_in_words};
+use crate::schema::{SchemaRef, coerce, describe};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -59,7 +58,8 @@ pub(super) fn fill_slots(
         match fill(value, param, options, *slot) {
             Ok(taken) => {
                 mark(&mut filled, index);
-                if let (Cow::Owned(_), Some(emitter)) = (&taken, options.context.and_then(ToolContext::emitter))
+                if let (Cow::Owned(_), Some(emitter)) =
+                    (&taken, options.context.and_then(ToolContext::emitter))
                 {
                     emitter.coerced(param.name);
                 }
@@ -191,7 +191,7 @@ fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
-    let changed = coerce(root, schema, &mut value);
+    let changed = coerce(SchemaRef::new(root, schema), &mut value);
     changed.then(|| value.to_string())
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
 }
 
 fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
-    let expected = property(param, schema).and_then(|property| describe(schema, property));
+    let expected = property(param, schema).and_then(|property| describe(SchemaRef::new(schema, property)));
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
@@ -222,19 +222,11 @@ pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'
 
 fn broken(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults = property(param, options.schema)
-        .zip(parsed)
-        .map(|(property, parsed)| broken_constraints(options.schema, property, &parsed, value));
-    violations(param.name, faults.unwrap_or_default())
-}
-
-/// Returns the faults of the value at `place` as violations.
-pub(super) fn violations(place: &str, faults: Vec<Fault>) -> Vec<Violation> {
-    faults.into_iter().map(|fault| violation(place, fault)).collect()
-}
-
-pub(super) fn violation(place: &str, fault: Fault) -> Violation {
-    Violation::new(path(place, &fault.steps), fault.kind, fault.message)
+    let found = property(param, options.schema).zip(parsed).map(|(property, parsed)| {
+        let schema = SchemaRef::new(options.schema, property);
+        check(schema, &parsed, Some(value), param.name, Scope::Constraints)
+    });
+    found.unwrap_or_default()
 }
 
 /// Returns the violations of the schema; if there are none, the error of the type's decoder.
@@ -252,15 +244,13 @@ pub(super) fn wrong_value(
     let coerced = schema.filter(|_| options.coerce).and_then(|schema| coerced(root, schema, value));
     let value = coerced.as_deref().unwrap_or(value);
     let parsed = serde_json::from_str::<Value>(value).ok();
-    let faults = schema.zip(parsed).map(|(schema, parsed)| faults(root, schema, &parsed, value));
-    let mut faults = faults.unwrap_or_default();
-    if !is_about_members(error) {
-        without_aliases(&mut faults);
-    }
-    match faults.is_empty() {
-        false => violations(place, faults),
-        true => vec![refused_by_type(place, value, error)],
-    }
+    // A type that accepts every name may know a member under an alias missing from the schema.
+    let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
+    let found = schema
+        .zip(parsed)
+        .map(|(schema, parsed)| check(SchemaRef::new(root, schema), &parsed, Some(value), place, scope));
+    let found = found.filter(|found| !found.is_empty());
+    found.unwrap_or_else(|| vec![refused_by_type(place, value, error)])
 }
 
 /// Returns an array or object written into a string.
@@ -275,23 +265,6 @@ fn is_about_members(error: &serde_json::Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// Drops faults explained by an alias.
-///
-/// An unknown member beside a missing one may be the same, under an alias missing from the schema.
-fn without_aliases(faults: &mut Vec<Fault>) {
-    let parents: Vec<Vec<Step>> =
-        faults.iter().filter(|fault| fault.kind == ViolationKind::Unknown).map(parent).collect();
-    faults.retain(|fault| match fault.kind {
-        ViolationKind::Unknown => false,
-        ViolationKind::Missing => !parents.contains(&parent(fault)),
-        _ => true,
-    });
-}
-
-fn parent(fault: &Fault) -> Vec<Step> {
-    fault.steps.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default()
-}
-
 /// Returns the decoder's error about the value at `place` as a violation.
 fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Violation {
     let found = place::find(value, place::offset(value, error.line(), error.column()));
@@ -303,7 +276,7 @@ fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Viola
         false => format!(", got {}", value_in_words(found.text)),
     };
     let message = format!("{}{got}", shorten_to(said, SAID));
-    Violation::new(path(place, &found.steps), ViolationKind::WrongType, message)
+    Violation::new(found.path(place), ViolationKind::WrongType, message)
 }
 
 fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {

@@ -1,7 +1,7 @@
 //! The members of the arguments object, unparsed and in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::value_in_words;
+use crate::schema::__private::value_in_words;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

@@ -1,7 +1,8 @@
 //! Parameters: their specification in generated code, their schema, and the slots of their values.
 
 use super::default::ParamDefault;
-use crate::schema::{Constraints, SchemaBuilder, has_demands, keep_notes, tidy};
+use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
+use crate::schema::{Constraints, tidy};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -122,7 +123,7 @@ pub(crate) fn parameters_schema(
     let mut builder = SchemaBuilder::new();
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
-    let mut has_constraints = Vec::with_capacity(specs.len());
+    let mut constrained = Vec::with_capacity(specs.len());
     for spec in specs {
         let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
         let has_default = spec.default().is_some();
@@ -136,7 +137,7 @@ pub(crate) fn parameters_schema(
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        has_constraints.push(has_demands(&schema));
+        constrained.push(has_constraints(&schema));
         tidy(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, optional));
     }
@@ -151,8 +152,8 @@ pub(crate) fn parameters_schema(
         root.insert("additionalProperties".to_owned(), false.into());
     }
     let in_recursion = builder.add_definitions(&mut root);
-    has_constraints.iter_mut().for_each(|constrained| *constrained |= in_recursion);
-    (root.into(), params, has_constraints)
+    constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
+    (root.into(), params, constrained)
 }
 
 /// Returns the schema of a type with the parameter's description and default.
@@ -170,7 +171,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     }
     if !description.is_empty() {
         let of_type = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let description = keep_notes(&description, of_type);
+        let description = with_notes(&description, of_type);
         schema.insert("description".to_owned(), description.into());
     }
     if let Some((Some(value), _)) = default {

@@ -1,7 +1,5 @@
 //! Maps the position of a parse error to a path into the value.
 
-use crate::schema::Step;
-
 /// The innermost value at a position in a JSON text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
@@ -9,6 +7,26 @@ pub(super) struct Place<'a> {
     pub(super) steps: Vec<Step>,
     /// The value's text.
     pub(super) text: &'a str,
+}
+
+/// A step into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The member of this name.
+    Key(String),
+    /// The item at this index.
+    Index(usize),
+}
+
+impl Place<'_> {
+    /// Returns the path from `start`, as in `filters[2].max`.
+    pub(super) fn path(&self, start: &str) -> String {
+        self.steps.iter().fold(start.to_owned(), |path, step| match step {
+            Step::Key(key) if path.is_empty() => key.clone(),
+            Step::Key(key) => format!("{path}.{key}"),
+            Step::Index(index) => format!("{path}[{index}]"),
+        })
+    }
 }
 
 /// Returns the byte offset of a line and column of `serde_json`.

@@ -9,7 +9,8 @@ use super::members::{Member, with_members};
 use super::options::DecodeOptions;
 use super::param::{Decode, Fill, Param, ToolParams};
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::{broken_constraints, faults, judged_schema_of};
+use crate::schema::__private::{Scope, argument_schema_of, check};
+use crate::schema::{SchemaRef, violations};
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
@@ -27,7 +28,7 @@ pub struct ObjectInfo {
 impl ObjectInfo {
     /// Returns the schema of a type and its facts; `None` if the type is not written as an object.
     pub(crate) fn of<T: ToolParams>() -> Option<(Value, Self)> {
-        let (mut schema, has_constraints) = judged_schema_of::<T>();
+        let (mut schema, has_constraints) = argument_schema_of::<T>();
         if !is_object(&schema) {
             return None;
         }
@@ -67,8 +68,9 @@ impl ObjectInfo {
 
     fn broken(&self, text: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
         let value = if self.has_constraints { serde_json::from_str::<Value>(text).ok() } else { None };
-        let broken = value.map(|value| broken_constraints(options.schema, options.schema, &value, text));
-        explain::violations("", broken.unwrap_or_default())
+        let broken =
+            value.map(|value| check(options.schema.into(), &value, Some(text), "", Scope::Constraints));
+        broken.unwrap_or_default()
     }
 }
 
@@ -86,7 +88,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {
-        let (schema, has_constraints) = judged_schema_of::<T>();
+        let (schema, has_constraints) = argument_schema_of::<T>();
         (schema, ObjectInfo { fields: None, closable: false, has_constraints })
     })
 }
@@ -216,7 +218,7 @@ struct Checked<'a> {
 impl Fill for Checked<'_> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let value: Value = serde_json::from_str(text)?;
-        if !faults(self.root, self.schema, &value, text).is_empty() {
+        if !violations(SchemaRef::new(self.root, self.schema), &value).is_empty() {
             return Err(serde_json::Error::custom("it does not conform to the schema"));
         }
         self.text = Some(text.to_owned());

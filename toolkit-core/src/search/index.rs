@@ -2,6 +2,7 @@
 
 use super::options::{FIELDS, SearchOptions};
 use super::words::{each_word, word_key};
+use crate::schema::subschemas;
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -247,31 +248,20 @@ impl Reader {
 
     /// Reads the names, descriptions and allowed texts of parameters, at any depth.
     fn read_parameters(&mut self, schema: &Value, deepest: usize) {
-        let (Value::Object(schema), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return };
-        for (keyword, value) in schema {
-            match (keyword.as_str(), value) {
-                ("properties", Value::Object(properties)) => {
-                    for (name, property) in properties {
-                        self.read(3, name);
-                        if let Some(description) = property.get("description").and_then(Value::as_str) {
-                            self.read(3, description);
-                        }
-                        self.read_parameters(property, deepest);
-                    }
+        let (Value::Object(keywords), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return };
+        for keyword in ["enum", "const"] {
+            let Some(value) = keywords.get(keyword) else { continue };
+            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            values.iter().filter_map(Value::as_str).for_each(|value| self.read(3, value));
+        }
+        for inside in subschemas(schema) {
+            if let ("properties", Some(name)) = (inside.keyword, &inside.key) {
+                self.read(3, name);
+                if let Some(description) = inside.schema.get("description").and_then(Value::as_str) {
+                    self.read(3, description);
                 }
-                ("enum" | "const", value) => {
-                    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-                    values.iter().filter_map(Value::as_str).for_each(|value| self.read(3, value));
-                }
-                ("$defs" | "definitions", Value::Object(schemas)) => {
-                    schemas.values().for_each(|schema| self.read_parameters(schema, deepest));
-                }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
-                    schemas.iter().for_each(|schema| self.read_parameters(schema, deepest));
-                }
-                ("items" | "additionalProperties", schema) => self.read_parameters(schema, deepest),
-                _ => {}
             }
+            self.read_parameters(inside.schema, deepest);
         }
     }
 }

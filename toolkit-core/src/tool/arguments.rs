@@ -10,7 +10,7 @@ use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
 use crate::error::{BuildError, BuildProblem, nearest, one_of};
-use crate::schema::describe;
+use crate::schema::{SchemaRef, describe};
 use parts::{accepts, argument_names, demands, is_required};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -283,7 +283,7 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
     {
         // The value may be a secret.
         let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
-        let expected = expected.and_then(|schema| describe(root, schema));
+        let expected = expected.and_then(|schema| describe(SchemaRef::new(root, schema)));
         let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));
         faults.push(format!("the tool does not take this value{expected}"));
     }

@@ -7,7 +7,7 @@ use crate::args::{DecodeOptions, ObjectInfo, ToolParams, decode_struct};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
-use crate::schema::without_aliases;
+use crate::schema::__private::strip_aliases;
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt;
@@ -141,7 +141,7 @@ impl ClosureTool {
                 .to_owned(),
             defined_at,
         })?;
-        let checked = without_aliases(&mut schema);
+        let checked = strip_aliases(&mut schema);
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;

@@ -6,7 +6,7 @@ use crate::call::ToolConfig;
 use crate::context::StateNeed;
 use crate::name::ToolName;
 use crate::output::SchemaFn;
-use crate::schema::{aliases, written_schema};
+use crate::schema::__private::{aliases, output_schema};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -184,7 +184,7 @@ impl OutputSchema {
     }
 
     fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(written_schema);
+        let make = || self.of_type.and_then(output_schema);
         self.made.get_or_init(make).as_ref()
     }
 }

@@ -8,7 +8,7 @@ use crate::args::DynamicArgs;
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location};
 use crate::name::ToolName;
-use crate::schema::{CompiledSchema, SchemaFault};
+use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::Value;
 use std::fmt;
 use std::mem;
@@ -189,11 +189,11 @@ impl fmt::Debug for DynamicTool {
 /// Returns every fault of a schema; `which` names the schema, if it is not that of the arguments.
 fn wrong_schema(
     name: &ToolName,
-    faults: Vec<SchemaFault>,
+    faults: Vec<SchemaError>,
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |SchemaFault { path, message }| BuildProblem::InvalidSchema {
+    let problem = |SchemaError { path, message, .. }| BuildProblem::InvalidSchema {
         tool: name.to_string(),
         path,
         message: format!("{which}{message}"),

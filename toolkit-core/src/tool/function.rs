@@ -7,7 +7,7 @@ use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::without_aliases;
+use crate::schema::__private::strip_aliases;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
@@ -247,7 +247,7 @@ impl Function {
                 (schema, params, has_constraints, None)
             }
         };
-        let checked = without_aliases(&mut schema);
+        let checked = strip_aliases(&mut schema);
         let name = ToolName::unchecked(self.namespace, self.name, Separator::Dash);
         let mut definition = ToolDefinition::new(name, self.description, schema).with_metadata(metadata);
         definition.output = OutputSchema::of_type(self.returned);

@@ -1,38 +1,55 @@
-//! What a conversion could not say.
+//! The losses of a conversion.
 
-use super::SchemaLoss;
 use std::collections::HashSet;
+use std::fmt;
 
-/// Collects losses; the same one is told once.
+/// A demand that a provider's dialect cannot express.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaLoss {
+    /// The schema that made the demand, as a JSON pointer.
+    pub path: String,
+    /// The keyword that was removed.
+    pub keyword: String,
+    /// The cause, and the replacement.
+    pub reason: String,
+}
+
+impl SchemaLoss {
+    /// Creates the loss of `keyword` at `path`, a JSON pointer.
+    #[must_use]
+    pub fn new(path: impl Into<String>, keyword: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { path: path.into(), keyword: keyword.into(), reason: reason.into() }
+    }
+}
+
+impl fmt::Display for SchemaLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` at {}: {}", self.keyword, self.path, self.reason)
+    }
+}
+
+/// Collects losses, one for each keyword of each schema.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
-    list: Vec<SchemaLoss>,
-    told: HashSet<(String, String)>,
-    narrowed: Option<SchemaLoss>,
+    pub(super) list: Vec<SchemaLoss>,
+    seen: HashSet<(String, String)>,
+    /// The first loss that forbids values which were allowed.
+    pub(super) narrowed: Option<SchemaLoss>,
 }
 
 impl Losses {
-    /// What is written allows more than what was meant: the tool itself still checks.
+    /// Adds a loss by which more values are allowed: the tool itself still checks them.
     pub(super) fn widen(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
-        self.add(SchemaLoss::new(path, keyword, reason));
-    }
-
-    /// What is written forbids values that were meant to be allowed: a model that is held to it cannot
-    /// say them.
-    pub(super) fn narrow(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
-        let loss = SchemaLoss::new(path, keyword, reason);
-        self.narrowed.get_or_insert_with(|| loss.clone());
-        self.add(loss);
-    }
-
-    fn add(&mut self, loss: SchemaLoss) {
-        if self.told.insert((loss.path.clone(), loss.keyword.clone())) {
-            self.list.push(loss);
+        if self.seen.insert((path.to_owned(), keyword.to_owned())) {
+            self.list.push(SchemaLoss::new(path, keyword, reason));
         }
     }
 
-    /// The losses, and the first that forbids what was meant to be allowed.
-    pub(super) fn into_parts(self) -> (Vec<SchemaLoss>, Option<SchemaLoss>) {
-        (self.list, self.narrowed)
+    /// Adds a loss by which fewer values are allowed: a model held to the schema cannot send the others.
+    pub(super) fn narrow(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.narrowed.get_or_insert_with(|| SchemaLoss::new(path, keyword, reason.as_str()));
+        self.widen(path, keyword, reason);
     }
 }

@@ -1,161 +1,155 @@
-//! One schema that demands what two demand.
+//! Merging two schemas into one that demands what both demand.
 
-use super::node::{Form, Keyword, Named, Node, Part, allows, join_lines};
+use super::node::{Entry, Form, Held, Named, Node, join_lines};
+use crate::keyword::Keyword;
+use crate::types::{includes, types};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ptr;
 use std::rc::Rc;
 
-/// Keywords of objects that are read together.
+/// Keywords that decide together about the members of an object: the names, and the rest.
 const OBJECT: &[&str] = &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-/// Keywords of arrays that are read together.
+const REST: &[&str] = OBJECT.split_at(1).1;
+/// Keywords that decide together about the items of a list.
 const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// Keywords that are read together with a condition, or with a count.
-const TOGETHER: &[&[&str]] =
+/// All keywords that mean something only together.
+const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// What both demand. Demands that cannot be written as one stay side by side in `allOf`.
+/// Merges two schemas. Demands that do not merge stand side by side in `allOf`.
 ///
-/// `left` counts the schemas that may still be merged: schemas under many references hold
-/// exponentially many.
-pub(super) fn both<'a>(one: &Rc<Node<'a>>, other: &Rc<Node<'a>>, left: &mut usize) -> Node<'a> {
-    if Rc::ptr_eq(one, other) || one.is_never() || other.form == Form::True {
-        return (**one).clone();
+/// `left` counts the schemas that may still be merged: schemas under many references hold exponentially many.
+pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
+    if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
+        return one.clone();
     }
-    if other.is_never() || (one.form == Form::True && one.keywords.is_empty()) {
-        return (**other).clone();
+    if other.is_never() || (one.form == Form::True && one.entries.is_empty()) {
+        return other.clone();
     }
-    if one.keywords.is_empty() {
-        return Node { path: one.path.clone(), ..(**other).clone() };
+    if one.entries.is_empty() {
+        return Node { path: one.path.clone(), ..other.clone() };
     }
-    let mut merged = (**one).clone();
+    let mut merged = one.clone();
     if *left == 0 {
-        push_aside(&mut merged, (**other).clone());
+        push_aside(&mut merged, other.clone());
         return merged;
     }
     *left -= 1;
     let mut aside = Node::new(&other.path, Form::Object);
-    let apart: Vec<&str> =
-        TOGETHER.iter().filter(|group| clash(group, one, other)).copied().flatten().copied().collect();
-    for keyword in &other.keywords {
-        let rest = if apart.contains(&keyword.name) {
-            Some(keyword.part.clone())
-        } else {
-            add(&mut merged, keyword, left)
+    let clashing = GROUPS.iter().filter(|group| clash(group, one, other));
+    let clashing: Vec<&str> = clashing.copied().flatten().copied().collect();
+    for entry in &other.entries {
+        let rest = match clashing.contains(&entry.keyword) {
+            true => Some(entry.held.clone()),
+            false => add(&mut merged, entry, left),
         };
         match rest {
-            Some(Part::List(more)) if keyword.name == "allOf" => {
-                let mut list = merged.list("allOf").to_vec();
-                list.extend(more);
-                merged.set("allOf", &keyword.path, Part::List(list));
+            Some(Held::Schemas(more)) if entry.keyword == "allOf" => {
+                let list = [merged.schemas("allOf"), &more].concat();
+                merged.set("allOf", &entry.path, Held::Schemas(list));
             }
-            Some(part) => aside.set(keyword.name, &keyword.path, part),
+            Some(held) => aside.set(entry.keyword, &entry.path, held),
             None => {}
         }
         if merged.is_never() {
             return merged;
         }
     }
-    if !aside.keywords.is_empty() {
+    if !aside.entries.is_empty() {
         push_aside(&mut merged, aside);
     }
     merged
 }
 
 fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
-    let (mut list, path) = (node.list("allOf").to_vec(), aside.path.clone());
+    let (mut list, path) = (node.schemas("allOf").to_vec(), aside.path.clone());
     list.push(Rc::new(aside));
-    node.set("allOf", &path, Part::List(list));
+    node.set("allOf", &path, Held::Schemas(list));
 }
 
-/// What both demand, where objects that are closed to each other's properties are opened to them.
-/// Returns whether that was so.
-pub(super) fn open_both<'a>(one: &Rc<Node<'a>>, other: &Rc<Node<'a>>, left: &mut usize) -> (Node<'a>, bool) {
+/// Merges two schemas; objects that are closed to each other's properties are opened to them. Returns whether
+/// any were.
+pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
     if !clash(OBJECT, one, other) {
-        return (both(one, other, left), false);
+        return (merge(one, other, left), false);
     }
-    let (mut first, mut second) = ((**one).clone(), (**other).clone());
-    let mut others = Vec::new();
+    let (mut first, mut second) = (one.clone(), other.clone());
+    let mut rest = Vec::new();
     for node in [&mut first, &mut second] {
-        others.extend(OBJECT.iter().skip(1).filter_map(|name| node.take(name)));
+        rest.extend(REST.iter().filter_map(|keyword| node.take(keyword)));
     }
-    let mut merged = both(&Rc::new(first), &Rc::new(second), left);
-    for keyword in others {
-        if !merged.has(keyword.name) {
-            merged.keywords.push(keyword);
+    let mut merged = merge(&first, &second, left);
+    for entry in rest {
+        if !merged.has(entry.keyword) {
+            merged.entries.push(entry);
         }
     }
     (merged, true)
 }
 
-/// Whether keywords that are read together stand in both and would mean something else as one.
+/// Returns whether both schemas have keywords of a group that would mean something else if they were merged.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
-    if !group.iter().any(|name| one.has(name)) || !group.iter().any(|name| other.has(name)) {
+    let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
+    if !has_any(one) || !has_any(other) {
         return false;
     }
-    if group.first() != Some(&"properties") {
-        let same_one = group.iter().all(|name| *name == "items" || !one.has(name) && !other.has(name));
-        return !same_one;
+    match group {
+        ["properties", ..] => constrains_foreign(one, other) || constrains_foreign(other, one),
+        // `items` alone merge.
+        _ => group.iter().any(|keyword| *keyword != "items" && (one.has(keyword) || other.has(keyword))),
     }
-    names_left_to(one, other) || names_left_to(other, one)
 }
 
-/// Whether `one` says something of properties that only `other` names.
-fn names_left_to(one: &Node<'_>, other: &Node<'_>) -> bool {
-    let speaks = |name: &&str| match one.one(name) {
-        Some(rest) => rest.form != Form::True && !(rest.form == Form::Object && rest.keywords.is_empty()),
-        None => one.has(name),
+/// Returns whether `one` constrains members that only `other` names.
+fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
+    let constrains = |keyword: &&str| match one.schema(keyword) {
+        Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
+        None => one.has(keyword),
     };
-    if !OBJECT.iter().skip(1).any(speaks) {
-        return false;
-    }
-    let own = one.named("properties");
-    let has_others =
-        other.named("properties").iter().any(|(name, _)| !own.iter().any(|(own, _)| own == name));
-    let has_rest = OBJECT.iter().skip(1).any(|name| other.has(name));
-    has_others || (has_rest && !same_rest(one, other))
-}
-
-/// Whether both are closed to all but the same properties.
-fn same_rest(one: &Node<'_>, other: &Node<'_>) -> bool {
-    let closed = |node: &Node<'_>| {
-        node.one("additionalProperties").is_some_and(|rest| rest.is_never())
-            && !node.has("patternProperties")
-            && !node.has("unevaluatedProperties")
+    let has_foreign = || other.named("properties").iter().any(|(name, _)| one.property(name).is_none());
+    let has_rest = || REST.iter().any(|keyword| other.has(keyword));
+    let only_closed = |node: &Node<'_>| {
+        node.is_closed() && !node.has("patternProperties") && !node.has("unevaluatedProperties")
     };
-    let (own, others) = (one.named("properties"), other.named("properties"));
-    closed(one) && closed(other) && own.len() == others.len() && {
-        let names: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
-        others.iter().all(|(name, _)| names.contains(name))
-    }
+    let same_rest = || {
+        let same_count = one.named("properties").len() == other.named("properties").len();
+        only_closed(one) && only_closed(other) && same_count
+    };
+    REST.iter().any(constrains) && (has_foreign() || (has_rest() && !same_rest()))
 }
 
-/// Adds a demand; gives back what cannot be said together with what is there.
-fn add<'a>(node: &mut Node<'a>, keyword: &Keyword<'a>, left: &mut usize) -> Option<Part<'a>> {
-    let Some(own) = node.keywords.iter_mut().find(|own| own.name == keyword.name) else {
-        node.keywords.push(keyword.clone());
+/// Adds a demand to a schema. Returns it if it does not merge with what is there.
+fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
+    let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
+        node.entries.push(entry.clone());
         return None;
     };
-    match (keyword.name, &own.part, &keyword.part) {
-        ("properties", Part::Named(own_schemas), Part::Named(others)) => {
+    match (entry.keyword, &own.held, &entry.held) {
+        ("properties", Held::Named(own_schemas), Held::Named(others)) => {
             let merged = merge_named(own_schemas, others, left);
-            own.part = Part::Named(Rc::new(merged));
+            own.held = Held::Named(Rc::new(merged));
         }
-        ("items" | "additionalProperties" | "propertyNames", Part::One(own_schema), Part::One(other)) => {
-            let merged = both(own_schema, other, left);
-            own.part = Part::One(Rc::new(merged));
+        ("items" | "additionalProperties" | "propertyNames", Held::Schema(one), Held::Schema(other)) => {
+            own.held = Held::Schema(Rc::new(merge(one, other, left)));
         }
-        (name, Part::Value(own_value), Part::Value(value)) => match together(name, own_value, value) {
-            Together::As(value) => own.part = Part::Value(Cow::Owned(value)),
-            Together::Same => {}
-            Together::Never => {
+        (_, Held::Value(one), Held::Value(other)) if one == other => {}
+        ("description", Held::Value(one), Held::Value(other)) => {
+            let description = join_lines(one.as_str(), other.as_str().unwrap_or_default());
+            own.held = Held::Value(Cow::Owned(description.into()));
+        }
+        (keyword, ..) if Keyword::is_annotation(keyword) => {}
+        (keyword, Held::Value(one), Held::Value(other)) => match merge_values(keyword, one, other) {
+            Some(Value::Null) => {
                 node.form = Form::False;
-                node.keywords.clear();
+                node.entries.clear();
             }
-            Together::Apart => return Some(keyword.part.clone()),
+            Some(merged) => own.held = Held::Value(Cow::Owned(merged)),
+            None => return Some(entry.held.clone()),
         },
-        (_, Part::Ref(own), Part::Ref(other)) if own == other => {}
-        _ => return Some(keyword.part.clone()),
+        (_, Held::Reference(own), Held::Reference(other)) if own == other => {}
+        _ => return Some(entry.held.clone()),
     }
     None
 }
@@ -165,31 +159,19 @@ fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Nam
     let places: HashMap<&str, usize> = own.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
     for (name, other) in others {
         match places.get(name).and_then(|place| merged.get_mut(*place)) {
-            Some((_, own)) => *own = Rc::new(both(own, other, left)),
+            Some((_, own)) => *own = Rc::new(merge(own, other, left)),
             None => merged.push((name, other.clone())),
         }
     }
     merged
 }
 
-enum Together {
-    As(Value),
-    Same,
-    Never,
-    Apart,
-}
-
-fn together(keyword: &str, one: &Value, other: &Value) -> Together {
-    if one == other {
-        return Together::Same;
-    }
+/// Merges two different values of a keyword: `null` if no value fits both, `None` if they do not merge.
+fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
-    let pick = |other_is_it: bool| if other_is_it { Together::As(other.clone()) } else { Together::Same };
+    let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });
+    let any_of = |values: Vec<Value>| Some(if values.is_empty() { Value::Null } else { values.into() });
     match keyword {
-        "description" => Together::As(join_lines(one.as_str(), other.as_str().unwrap_or_default()).into()),
-        "title" | "default" | "examples" | "example" | "deprecated" | "readOnly" | "writeOnly" => {
-            Together::Same
-        }
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
             pick(number(other) > number(one))
         }
@@ -197,46 +179,32 @@ fn together(keyword: &str, one: &Value, other: &Value) -> Together {
             pick(number(other) < number(one))
         }
         "uniqueItems" => pick(other == &Value::Bool(true)),
-        "required" => Together::As(union(one, other)),
-        "enum" => either(common(one, other, |one, other| one == other)),
-        "type" => match common_kinds(one, other).as_slice() {
-            [only] => Together::As(only.clone()),
-            common => either(common.to_vec()),
-        },
-        "const" => Together::Never,
-        _ => Together::Apart,
-    }
-}
-
-fn either(left: Vec<Value>) -> Together {
-    if left.is_empty() { Together::Never } else { Together::As(Value::Array(left)) }
-}
-
-fn union(one: &Value, other: &Value) -> Value {
-    let mut all = one.as_array().cloned().unwrap_or_default();
-    let own: HashSet<&str> = one.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let others = other.as_array().into_iter().flatten();
-    let new = others.filter(|name| name.as_str().is_none_or(|name| !own.contains(name)));
-    all.extend(new.cloned());
-    all.into()
-}
-
-fn common(one: &Value, other: &Value, same: impl Fn(&Value, &Value) -> bool) -> Vec<Value> {
-    let others = other.as_array().map(Vec::as_slice).unwrap_or_default();
-    let own = one.as_array().into_iter().flatten();
-    own.filter(|own| others.iter().any(|other| same(own, other))).cloned().collect()
-}
-
-/// The kinds that both allow; the integers are among the numbers.
-fn common_kinds(one: &Value, other: &Value) -> Vec<Value> {
-    let (one, other) = (super::node::kinds(one), super::node::kinds(other));
-    let mut common: Vec<&str> = Vec::new();
-    for (kinds, against) in [(&one, &other), (&other, &one)] {
-        for kind in kinds {
-            if !common.contains(kind) && against.iter().any(|wide| allows(wide, kind)) {
-                common.push(kind);
-            }
+        "required" => {
+            let own: HashSet<Option<&str>> = one.as_array()?.iter().map(Value::as_str).collect();
+            let new = other.as_array()?.iter().filter(|name| !own.contains(&name.as_str()));
+            Some(one.as_array()?.iter().chain(new).cloned().collect())
         }
+        "enum" => {
+            let others = other.as_array()?;
+            any_of(one.as_array()?.iter().filter(|own| others.contains(own)).cloned().collect())
+        }
+        "type" => match common_types(one, other).as_slice() {
+            [only] => Some((*only).into()),
+            common => any_of(common.iter().copied().map(Value::from).collect()),
+        },
+        "const" => Some(Value::Null),
+        _ => None,
     }
-    common.into_iter().map(Value::from).collect()
+}
+
+/// Returns the types that both allow; integers are numbers.
+fn common_types<'a>(one: &'a Value, other: &'a Value) -> Vec<&'a str> {
+    let (one, other) = (types(Some(one)), types(Some(other)));
+    let own = one.clone().filter(|name| other.clone().any(|wide| includes(wide, name)));
+    let mut common: Vec<&str> = own.collect();
+    let others: Vec<&str> = other.filter(|name| one.clone().any(|wide| includes(wide, name))).collect();
+    common.extend(others);
+    let mut seen = HashSet::new();
+    common.retain(|name| seen.insert(*name));
+    common
 }

@@ -1,32 +1,29 @@
 //! Taking a schema apart: references are followed, `allOf` is merged, older drafts are read as the newest.
 
-use super::keywords::{Shape, shape, takes};
 use super::losses::Losses;
-use super::merge::both;
-use super::node::{Form, Keyword, Node, Part, Path, escape};
-use super::refs::{DEEPEST, REFERENCES, Refs};
-use serde_json::Value;
+use super::merge::merge;
+use super::node::{Entry, Form, Held, Node, Path};
+use super::refs::{DEEPEST, REFERENCES, Refs, Target};
+use crate::keyword::{Holds, Keyword};
+use crate::reference::escape;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How many schemas of an `allOf` are merged one by one.
+/// Schemas of an `allOf` that are merged one by one.
 const GROUP: usize = 16;
 
-/// Which references stay references.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// None: recursion is cut off.
-    None,
-    /// Those of recursive schemas.
-    Recursive,
-    /// All: the schema would be too large otherwise.
-    All,
-    /// All but those of recursive schemas, which are cut off.
-    Flat,
+/// The references that are kept, by their targets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keep {
+    /// Whether references to recursive schemas are kept; else recursion is cut off.
+    pub(super) recursive: bool,
+    /// Whether all other references are kept: the schema would be too large without.
+    pub(super) others: bool,
 }
 
-/// A schema taken apart, with the targets of the references that are left.
+/// A schema taken apart, with the targets of the references that were kept.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
@@ -35,32 +32,30 @@ pub(super) struct Tree<'a> {
     pub(super) is_complete: bool,
 }
 
-pub(super) fn normal<'a>(refs: &Refs<'a>, root: &'a Value, keep: Keep, losses: &mut Losses) -> Tree<'a> {
-    let mut reader = Reader {
-        refs,
-        keep,
-        losses,
-        active: Vec::new(),
-        inlined: HashMap::new(),
-        wanted: Vec::new(),
-        left: allowed(refs.size),
-    };
-    let root = reader.schema(root, &"".into(), 0);
-    let mut targets = HashMap::new();
-    while let Some(number) = reader.wanted.pop() {
-        if targets.contains_key(&number) {
-            continue;
+impl<'a> Tree<'a> {
+    pub(super) fn new(refs: &Refs<'a>, root: &'a Value, keep: Keep, losses: &mut Losses) -> Self {
+        let mut reader = Reader {
+            refs,
+            keep,
+            losses,
+            active: Vec::new(),
+            inlined: HashMap::new(),
+            wanted: Vec::new(),
+            left: budget(refs.size),
+        };
+        let root = reader.schema(root, &"".into(), 0);
+        let mut targets = HashMap::new();
+        while let Some(number) = reader.wanted.pop() {
+            if let (false, Some(target)) = (targets.contains_key(&number), refs.target(number)) {
+                targets.insert(number, reader.schema(target.schema, &target.path, 0));
+            }
         }
-        if let Some(target) = refs.target(number) {
-            let node = reader.schema(target.schema, &target.path, 0);
-            targets.insert(number, node);
-        }
+        Self { root, targets, is_complete: reader.left > 0 }
     }
-    Tree { root, targets, is_complete: reader.left > 0 }
 }
 
-/// How many schemas may come of so many.
-pub(super) fn allowed(schemas: usize) -> usize {
+/// Returns the number of schemas that so many may grow into.
+pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
 }
 
@@ -70,11 +65,11 @@ struct Reader<'r, 'a> {
     losses: &'r mut Losses,
     /// The targets that are being read.
     active: Vec<usize>,
-    /// Those that were read and hold no way back to themselves.
+    /// Targets that were read and are not recursive.
     inlined: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets of references that stay.
+    /// The targets of references that were kept.
     wanted: Vec<usize>,
-    /// How many more schemas may be read.
+    /// The number of schemas that may still be read.
     left: usize,
 }
 
@@ -85,123 +80,104 @@ impl<'a> Reader<'_, 'a> {
             Value::Object(_) => Form::Object,
             _ => Form::True,
         };
-        let mut node = Node::new(path, form);
         match schema {
             Value::Bool(_) => {}
             Value::Object(_) if self.left == 0 => {
                 self.losses.narrow(path, "type", "the schema is too large, and cut off here");
             }
             Value::Object(_) if depth > DEEPEST => {
-                self.losses.narrow(path, "type", format!("it is nested deeper than {DEEPEST} schemas"));
+                self.losses.narrow(
+                    path,
+                    "type",
+                    format!("the schema is nested deeper than {DEEPEST} levels"),
+                );
             }
-            Value::Object(fields) => {
+            Value::Object(keywords) => {
                 self.left -= 1;
-                return self.object(fields, node, depth);
+                return self.object(keywords, path, depth);
             }
-            _ => self.losses.widen(path, "type", "it is no schema, and taken for one that allows everything"),
+            _ => self.losses.widen(path, "type", "this is no schema; any value is allowed instead"),
         }
-        node.keywords.clear();
-        Rc::new(node)
+        Rc::new(Node::new(path, form))
     }
 
-    fn object(
-        &mut self,
-        fields: &'a serde_json::Map<String, Value>,
-        mut node: Node<'a>,
-        depth: usize,
-    ) -> Rc<Node<'a>> {
-        let path = node.path.clone();
-        let is_tuple = fields.get("items").is_some_and(Value::is_array);
+    fn object(&mut self, keywords: &'a Map<String, Value>, path: &Path, depth: usize) -> Rc<Node<'a>> {
+        let mut node = Node::new(path, Form::Object);
+        let is_tuple = keywords.get("items").is_some_and(Value::is_array);
         let mut parts = Vec::new();
-        for (keyword, value) in fields {
-            let keyword = keyword.as_str();
-            if REFERENCES.contains(&keyword) {
-                parts.extend(self.reference(keyword, value, &path, depth));
-                continue;
-            }
-            // Names and bases of schemas mean nothing once the references are followed.
-            if keyword.starts_with('$') || keyword == "definitions" || keyword == "id" {
-                continue;
-            }
-            let (keyword, name) = match keyword {
-                "items" if is_tuple => (keyword, "prefixItems"),
-                "additionalItems" if is_tuple => (keyword, "items"),
-                "additionalItems" => continue,
-                _ => (keyword, keyword),
-            };
-            if keyword == "allOf" {
-                let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
-                for (index, inside) in list.iter().enumerate() {
-                    parts.push(self.schema(inside, &format!("{path}/allOf/{index}").into(), depth + 1));
+        for (written, value) in keywords {
+            let keyword = match written.as_str() {
+                reference if REFERENCES.contains(&reference) => {
+                    parts.extend(self.reference(reference, value, path, depth));
+                    continue;
                 }
-                continue;
-            }
-            if let Some(part) = self.keyword(fields, keyword, name, value, &path, depth) {
-                node.keywords.push(Keyword { name, path: path.clone(), part });
-            }
+                "allOf" => {
+                    let list = value.as_array().into_iter().flatten().enumerate();
+                    let place = |index| format!("{path}/allOf/{index}").into();
+                    parts.extend(list.map(|(index, part)| self.schema(part, &place(index), depth + 1)));
+                    continue;
+                }
+                "items" if is_tuple => "prefixItems",
+                "additionalItems" if is_tuple => "items",
+                // Names and bases of schemas mean nothing once the references are followed.
+                "additionalItems" | "definitions" | "id" => continue,
+                name if name.starts_with('$') => continue,
+                keyword => keyword,
+            };
+            let held = match bound_of_draft_4(keywords, keyword) {
+                Some(bound) => bound.map(|bound| Held::Value(Cow::Borrowed(bound))),
+                None => self.held(written, keyword, value, path, depth),
+            };
+            node.entries.extend(held.map(|held| Entry { keyword, path: path.clone(), held }));
         }
+        parts.insert(0, Rc::new(node));
         // In groups: each step copies what was merged so far, which a long list would make quadratic.
-        while parts.len() > GROUP {
+        while parts.len() > 1 {
             parts = parts.chunks(GROUP).map(|group| self.merged(group)).collect();
         }
-        let whole: Vec<Rc<Node<'a>>> = std::iter::once(Rc::new(node)).chain(parts).collect();
-        self.merged(&whole)
+        parts.swap_remove(0)
     }
 
-    /// What all of them demand; there is at least one.
     fn merged(&mut self, nodes: &[Rc<Node<'a>>]) -> Rc<Node<'a>> {
-        let mut nodes = nodes.iter().cloned();
-        let first = nodes.next().unwrap_or_else(|| Rc::new(Node::new(&"".into(), Form::True)));
-        nodes.fold(first, |merged, node| Rc::new(both(&merged, &node, &mut self.left)))
+        let merged = nodes.iter().cloned().reduce(|one, other| Rc::new(merge(&one, &other, &mut self.left)));
+        merged.unwrap_or_else(|| Rc::new(Node::new(&"".into(), Form::True)))
     }
 
-    fn keyword(
+    /// Reads the value of `keyword`, which may be `written` otherwise.
+    fn held(
         &mut self,
-        fields: &'a serde_json::Map<String, Value>,
-        keyword: &str,
-        name: &'a str,
+        written: &str,
+        keyword: &'a str,
         value: &'a Value,
         path: &Path,
         depth: usize,
-    ) -> Option<Part<'a>> {
-        // Draft 4 has booleans here, which say how to read the bound beside them.
-        let exclusive = match keyword {
-            "minimum" | "exclusiveMinimum" => Some(("exclusiveMinimum", "minimum")),
-            "maximum" | "exclusiveMaximum" => Some(("exclusiveMaximum", "maximum")),
-            _ => None,
-        };
-        if let Some((exclusive, bound)) = exclusive
-            && let Some(Value::Bool(is_exclusive)) = fields.get(exclusive)
-        {
-            let taken = if *is_exclusive { exclusive } else { bound };
-            let value = fields.get(bound).filter(|value| keyword == taken && value.is_number());
-            return value.map(|value| Part::Value(Cow::Borrowed(value)));
-        }
-        if !takes(name, value) {
-            self.losses.widen(path, keyword, "its value is none that the keyword takes");
+    ) -> Option<Held<'a>> {
+        let entry = Keyword::find(keyword);
+        if entry.is_some_and(|entry| !entry.takes(value)) {
+            self.losses.widen(path, written, "the keyword takes no such value");
             return None;
         }
-        let place = |step: &str| -> Path { format!("{path}/{keyword}{step}").into() };
-        Some(match (shape(name), value) {
-            (Shape::Named, Value::Object(named)) => {
+        let place = |step: &str| -> Path { format!("{path}/{written}{step}").into() };
+        Some(match (entry.map(|entry| entry.holds), value) {
+            (Some(Holds::NamedSchemas), Value::Object(named)) => {
                 let named = named.iter().map(|(name, inside)| {
                     let place = place(&format!("/{}", escape(name)));
                     (name.as_str(), self.schema(inside, &place, depth + 1))
                 });
-                Part::Named(Rc::new(named.collect()))
+                Held::Named(Rc::new(named.collect()))
             }
-            (Shape::List, Value::Array(list)) => {
+            (Some(Holds::Schemas), Value::Array(list)) => {
                 let list = list.iter().enumerate();
-                let schemas =
+                let list =
                     list.map(|(index, inside)| self.schema(inside, &place(&format!("/{index}")), depth + 1));
-                Part::List(schemas.collect())
+                Held::Schemas(list.collect())
             }
-            (Shape::One, _) => Part::One(self.schema(value, &place(""), depth + 1)),
-            _ => Part::Value(Cow::Borrowed(value)),
+            (Some(Holds::Schema), _) => Held::Schema(self.schema(value, &place(""), depth + 1)),
+            _ => Held::Value(Cow::Borrowed(value)),
         })
     }
 
-    /// What a reference leads to, or the reference itself.
+    /// Returns the target of a reference, or the reference itself if it is kept.
     fn reference(
         &mut self,
         keyword: &'a str,
@@ -209,8 +185,9 @@ impl<'a> Reader<'_, 'a> {
         path: &Path,
         depth: usize,
     ) -> Option<Rc<Node<'a>>> {
-        let number = match value.as_str().ok_or("it is no text").and_then(|text| self.refs.resolve(text)) {
-            Ok(number) => number,
+        let found = value.as_str().ok_or("the reference is no string");
+        let (number, target) = match found.and_then(|reference| self.refs.resolve(reference)) {
+            Ok(found) => found,
             Err(reason) => {
                 self.losses.widen(path, keyword, reason);
                 return None;
@@ -219,28 +196,15 @@ impl<'a> Reader<'_, 'a> {
         if let Some(node) = self.inlined.get(&number) {
             return Some(node.clone());
         }
-        let target = self.refs.target(number)?;
-        let stays = match self.keep {
-            Keep::None => false,
-            Keep::Recursive => target.is_recursive,
-            Keep::All => true,
-            Keep::Flat => !target.is_recursive,
-        };
-        if stays {
+        let is_kept = if target.is_recursive { self.keep.recursive } else { self.keep.others };
+        if is_kept {
             self.wanted.push(number);
             let mut node = Node::new(path, Form::Object);
-            node.set("$ref", path, Part::Ref(number));
+            node.set("$ref", path, Held::Reference(number));
             return Some(Rc::new(node));
         }
         if self.active.contains(&number) {
-            self.left = self.left.saturating_sub(1);
-            self.losses.narrow(path, keyword, "it leads back to a schema that holds it, and is cut off here");
-            let mut node = Node::new(path, Form::Object);
-            if let Some(kind) = target.schema.get("type").filter(|kind| takes("type", kind)) {
-                node.set("type", path, Part::Value(Cow::Borrowed(kind)));
-            }
-            node.note(&format!("Built like `{}`, inside which it stands.", target.name));
-            return Some(Rc::new(node));
+            return Some(self.cut_off(keyword, target, path));
         }
         self.active.push(number);
         let node = self.schema(target.schema, &target.path, depth + 1);
@@ -250,4 +214,32 @@ impl<'a> Reader<'_, 'a> {
         }
         Some(node)
     }
+
+    fn cut_off(&mut self, keyword: &str, target: &Target<'a>, path: &Path) -> Rc<Node<'a>> {
+        self.left = self.left.saturating_sub(1);
+        self.losses.narrow(
+            path,
+            keyword,
+            "the reference leads back to a schema around it, and is cut off here",
+        );
+        let mut node = Node::new(path, Form::Object);
+        let is_valid = |names: &&Value| Keyword::find("type").is_some_and(|entry| entry.takes(names));
+        if let Some(names) = target.schema.get("type").filter(is_valid) {
+            node.set("type", path, Held::Value(Cow::Borrowed(names)));
+        }
+        node.note(&format!("Built like `{}`, inside which it stands.", target.name));
+        Rc::new(node)
+    }
+}
+
+/// Returns the bound that a keyword sets where a boolean says how to read it, as in draft 4; `None` elsewhere.
+fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
+    let (exclusive, bound) = match keyword {
+        "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),
+        "maximum" | "exclusiveMaximum" => ("exclusiveMaximum", "maximum"),
+        _ => return None,
+    };
+    let is_exclusive = keywords.get(exclusive)?.as_bool()?;
+    let wanted = if is_exclusive { exclusive } else { bound };
+    Some(keywords.get(bound).filter(|value| keyword == wanted && value.is_number()))
 }

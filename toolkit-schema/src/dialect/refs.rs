@@ -1,27 +1,29 @@
-//! Where references lead, and which of them lead back to themselves.
+//! The references of a schema: where they lead, and which of them are recursive.
 
-use super::keywords::{Shape, shape};
-use super::node::{Path, escape};
+use super::node::Path;
+use crate::keyword::{Role, subschemas};
+use crate::reference::escape;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// Schemas nested deeper than this are cut off.
+/// Levels of nested schemas that are read.
 pub(super) const DEEPEST: usize = 64;
 
-/// How many schemas are looked at in search of references that lead back to themselves.
-const LOOKED_AT: usize = 100_000;
+/// Schemas that are searched for recursive references.
+const SEARCHED: usize = 100_000;
 
 /// Keywords that refer to another schema. Inside one document the dynamic ones mean the same.
 pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// A schema that something refers to.
+/// The target of a reference.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) path: Path,
     pub(super) schema: &'a Value,
-    /// Whether it refers to itself, directly or not.
+    /// Whether the schema refers to itself, directly or not.
     pub(super) is_recursive: bool,
-    /// The name of its definition.
+    /// The name of the definition.
     pub(super) name: String,
 }
 
@@ -33,9 +35,9 @@ pub(super) struct Refs<'a> {
     numbers: HashMap<String, usize>,
     names: HashSet<String>,
     anchors: HashMap<&'a str, String>,
-    /// Definitions that stand deeper than in the root, by their names.
-    nested: HashMap<&'a str, String>,
-    /// How many schemas there are.
+    /// The pointers to definitions at any depth.
+    definitions: HashMap<&'a str, String>,
+    /// The number of schemas.
     pub(super) size: usize,
 }
 
@@ -47,22 +49,19 @@ impl<'a> Refs<'a> {
             numbers: HashMap::new(),
             names: HashSet::new(),
             anchors: HashMap::new(),
-            nested: HashMap::new(),
+            definitions: HashMap::new(),
             size: 0,
         };
-        let mut found = Vec::new();
-        refs.size = refs.survey(&mut found);
-        let mut left = LOOKED_AT;
-        for reference in found {
+        for reference in refs.survey() {
             refs.add(reference);
         }
+        let mut left = SEARCHED;
         let mut leads_to: Vec<Vec<usize>> = Vec::new();
         while let Some(target) = refs.targets.get(leads_to.len()) {
             let inside = references_in(target.schema, &mut left);
-            let next: Vec<usize> = inside.into_iter().filter_map(|text| refs.add(text)).collect();
-            leads_to.push(next);
+            leads_to.push(inside.into_iter().filter_map(|reference| refs.add(reference)).collect());
         }
-        // What was not looked at may be recursive, and is treated so.
+        // What was not searched may be recursive, and is treated so.
         let is_recursive = if left == 0 { vec![true; leads_to.len()] } else { on_cycles(&leads_to) };
         for (target, is_recursive) in refs.targets.iter_mut().zip(is_recursive) {
             target.is_recursive = is_recursive;
@@ -74,35 +73,35 @@ impl<'a> Refs<'a> {
         self.targets.get(number)
     }
 
-    /// The number of the target, or why there is none.
-    pub(super) fn resolve(&self, reference: &str) -> Result<usize, &'static str> {
+    /// Returns the target of a reference with its number, or why there is none.
+    pub(super) fn resolve(&self, reference: &str) -> Result<(usize, &Target<'a>), &'static str> {
         let pointer = self.pointer(reference)?;
-        self.numbers.get(&pointer).copied().ok_or("it leads nowhere")
+        let number = self.numbers.get(&pointer).copied();
+        number.and_then(|number| Some((number, self.target(number)?))).ok_or(NOWHERE)
     }
 
-    /// The pointer behind a reference.
     fn pointer(&self, reference: &str) -> Result<String, &'static str> {
         let base = self.root.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
         let local = base.filter(|base| !base.is_empty()).and_then(|base| reference.strip_prefix(base));
         let fragment = match local.unwrap_or(reference) {
             "" => "",
-            local => local.strip_prefix('#').ok_or("it leads to another document")?,
+            local => local.strip_prefix('#').ok_or("the reference leads to another document")?,
         };
         let fragment = percent_decoded(fragment);
         if fragment.is_empty() {
             return Ok(fragment);
         }
         if !fragment.starts_with('/') {
-            return self.anchors.get(fragment.as_str()).cloned().ok_or("it leads nowhere");
+            return self.anchors.get(fragment.as_str()).cloned().ok_or(NOWHERE);
         }
         if self.root.pointer(&fragment).is_some() {
             return Ok(fragment);
         }
         let name = fragment.strip_prefix("/$defs/").or_else(|| fragment.strip_prefix("/definitions/"));
-        name.and_then(|name| self.nested.get(name)).cloned().ok_or("it leads nowhere")
+        name.and_then(|name| self.definitions.get(name)).cloned().ok_or(NOWHERE)
     }
 
-    /// Remembers what a reference leads to.
+    /// Adds the target of a reference, and returns its number.
     fn add(&mut self, reference: &str) -> Option<usize> {
         let pointer = self.pointer(reference).ok()?;
         if let Some(number) = self.numbers.get(&pointer) {
@@ -111,8 +110,7 @@ impl<'a> Refs<'a> {
         let schema = self.root.pointer(&pointer)?;
         let number = self.targets.len();
         let name = self.free_name(&pointer);
-        let path = pointer.as_str().into();
-        self.targets.push(Target { path, schema, is_recursive: false, name });
+        self.targets.push(Target { path: pointer.as_str().into(), schema, is_recursive: false, name });
         self.numbers.insert(pointer, number);
         Some(number)
     }
@@ -130,15 +128,16 @@ impl<'a> Refs<'a> {
         free
     }
 
-    /// Finds anchors, definitions and references, and counts the schemas.
-    fn survey(&mut self, found: &mut Vec<&'a str>) -> usize {
+    /// Returns all references; collects anchors and definitions on the way, and counts the schemas.
+    fn survey(&mut self) -> Vec<&'a str> {
+        let mut found = Vec::new();
         let mut open = vec![(self.root, String::new(), 0)];
-        let mut size = 0;
         while let Some((schema, path, depth)) = open.pop() {
-            size += 1;
-            for anchor in ["$anchor", "$dynamicAnchor", "$id", "id"] {
-                let Some(name) = schema.get(anchor).and_then(Value::as_str) else { continue };
-                let name = if anchor.ends_with("id") { name.strip_prefix('#') } else { Some(name) };
+            self.size += 1;
+            for keyword in ["$anchor", "$dynamicAnchor", "$id", "id"] {
+                let text = schema.get(keyword).and_then(Value::as_str);
+                let name =
+                    if keyword.ends_with("id") { text.and_then(|id| id.strip_prefix('#')) } else { text };
                 if let Some(name) = name {
                     self.anchors.entry(name).or_insert_with(|| path.clone());
                 }
@@ -148,27 +147,26 @@ impl<'a> Refs<'a> {
                 continue;
             }
             let before = open.len();
-            each_inside(schema, true, &mut |keyword, step, inside| {
-                let path = match step {
-                    Step::Name(name) => format!("{path}/{keyword}/{}", escape(name)),
-                    Step::Index(index) => format!("{path}/{keyword}/{index}"),
-                    Step::None => format!("{path}/{keyword}"),
-                };
-                if let (Step::Name(name), "$defs" | "definitions") = (step, keyword) {
-                    self.nested.entry(name).or_insert_with(|| path.clone());
+            for inside in subschemas(schema) {
+                let key = inside.key.as_deref().map(|key| format!("/{}", escape(key))).unwrap_or_default();
+                let path = format!("{path}/{}{key}", inside.keyword);
+                if let (Role::Definitions, Some(Cow::Borrowed(name))) = (inside.role, inside.key) {
+                    self.definitions.entry(name).or_insert_with(|| path.clone());
                 }
-                open.push((inside, path, depth + 1));
-            });
-            // The first is taken up first, so that numbers and names go in the order of the text.
+                open.push((inside.schema, path, depth + 1));
+            }
+            // The first is taken up first, so that numbers and names follow the order of the text.
             if let Some(new) = open.get_mut(before..) {
                 new.reverse();
             }
         }
-        size
+        found
     }
 }
 
-/// The references inside a schema, without its definitions.
+const NOWHERE: &str = "the reference leads nowhere";
+
+/// Returns the references inside a schema, without those of its definitions.
 fn references_in<'a>(schema: &'a Value, left: &mut usize) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut open = vec![(schema, 0)];
@@ -179,7 +177,8 @@ fn references_in<'a>(schema: &'a Value, left: &mut usize) -> Vec<&'a str> {
         }
         found.extend(references_of(schema));
         if depth < DEEPEST {
-            each_inside(schema, false, &mut |_, _, inside| open.push((inside, depth + 1)));
+            let inside = subschemas(schema).filter(|inside| inside.role != Role::Definitions);
+            open.extend(inside.map(|inside| (inside.schema, depth + 1)));
         }
     }
     found
@@ -189,44 +188,7 @@ fn references_of(schema: &Value) -> impl Iterator<Item = &str> {
     REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
-/// Where a schema stands under its keyword.
-#[derive(Clone, Copy)]
-enum Step<'a> {
-    None,
-    Name(&'a str),
-    Index(usize),
-}
-
-/// The schemas directly inside a schema, each with its keyword.
-fn each_inside<'a>(
-    schema: &'a Value,
-    definitions: bool,
-    visit: &mut dyn FnMut(&'a str, Step<'a>, &'a Value),
-) {
-    let Value::Object(schema) = schema else { return };
-    for (keyword, value) in schema {
-        let keyword = keyword.as_str();
-        if !definitions && matches!(keyword, "$defs" | "definitions") {
-            continue;
-        }
-        // Draft 7 has lists as `items`.
-        let is_list = shape(keyword) == Shape::List || keyword == "items";
-        match (shape(keyword), value) {
-            (Shape::Named, Value::Object(named)) => {
-                named.iter().for_each(|(name, inside)| visit(keyword, Step::Name(name), inside));
-            }
-            (_, Value::Array(list)) if is_list => {
-                list.iter().enumerate().for_each(|(index, inside)| {
-                    visit(keyword, Step::Index(index), inside);
-                });
-            }
-            (Shape::One, Value::Object(_)) => visit(keyword, Step::None, value),
-            _ => {}
-        }
-    }
-}
-
-/// Which nodes of a graph lie on a cycle, or on a way from one cycle to another.
+/// Returns which nodes of a graph lie on a cycle, or on a way from one cycle to another.
 fn on_cycles(leads_to: &[Vec<usize>]) -> Vec<bool> {
     let mut comes_from = vec![Vec::new(); leads_to.len()];
     for (from, to) in leads_to.iter().enumerate() {
@@ -241,15 +203,11 @@ fn on_cycles(leads_to: &[Vec<usize>]) -> Vec<bool> {
     ends.iter().zip(starts).map(|(ends, starts)| *ends && starts).collect()
 }
 
-/// What is left when nodes that lead nowhere are taken away, again and again.
+/// Returns which nodes stay when nodes that lead nowhere are removed, again and again.
 fn without_dead_ends(leads_to: &[Vec<usize>], comes_from: &[Vec<usize>]) -> Vec<bool> {
     let mut ways: Vec<usize> = leads_to.iter().map(Vec::len).collect();
-    let mut stays = vec![true; ways.len()];
     let mut dead: Vec<usize> = (0..ways.len()).filter(|node| ways.get(*node) == Some(&0)).collect();
     while let Some(node) = dead.pop() {
-        if let Some(stays) = stays.get_mut(node) {
-            *stays = false;
-        }
         for from in comes_from.get(node).into_iter().flatten() {
             if let Some(ways) = ways.get_mut(*from) {
                 *ways -= 1;
@@ -259,27 +217,17 @@ fn without_dead_ends(leads_to: &[Vec<usize>], comes_from: &[Vec<usize>]) -> Vec<
             }
         }
     }
-    stays
+    ways.into_iter().map(|ways| ways > 0).collect()
 }
 
 fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
-        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
+        let decoded = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { after.get(2..).unwrap_or_default() } else { after };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What conversions must keep.
+//! What conversions keep.
 
 #[cfg(feature = "jsonschema")]
 mod agree;
@@ -23,7 +23,7 @@ fn with(property: &Value) -> Value {
     json!({"type": "object", "properties": {"p": property}, "required": ["p"]})
 }
 
-/// How the one property is written, and what was lost, as `keyword at path`.
+/// Returns the one property as it is written, and its losses, as `keyword at path`.
 fn property(dialect: SchemaDialect, schema: &Value) -> (Value, Vec<String>) {
     let converted = dialect.convert(&with(schema));
     (converted.schema["properties"]["p"].clone(), losses(&converted.losses))

@@ -1,67 +1,104 @@
-//! Values that may be of several kinds, or `null`.
+//! Values of several types, or `null`, in a provider's subset.
 
-use super::node::{Node, Part, allows, kind_of};
+use super::node::Node;
 use super::normal::Tree;
 use super::rules::Nulls;
-use super::subset::{Subset, Written};
+use crate::types::{overlap, type_of};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// How many branches are compared with each other.
+/// Branches that are compared with each other.
 const COMPARED: usize = 64;
 
-/// A value is valid against one of them.
-pub(super) fn combine(branches: Vec<Written>) -> Option<Written> {
-    if branches.is_empty() {
-        return None;
-    }
-    let mut all = Written::default();
-    let mut schemas: Vec<Map<String, Value>> = Vec::new();
-    for branch in branches {
-        all.nullable |= branch.nullable;
-        let Some(mut schema) = branch.schema else { continue };
-        match schema.shift_remove("anyOf") {
-            Some(Value::Array(inner)) if schema.is_empty() => {
-                let inner = inner.into_iter().filter_map(|inner| match inner {
-                    Value::Object(inner) => Some(inner),
-                    _ => None,
-                });
-                schemas.extend(inner);
-            }
-            Some(any_of) => {
-                schema.insert("anyOf".to_owned(), any_of);
-                schemas.push(schema);
-            }
-            None => schemas.push(schema),
-        }
-    }
-    let mut different: Vec<Map<String, Value>> = Vec::new();
-    let mut known = HashSet::new();
-    for schema in schemas {
-        if known.insert(json!(schema).to_string())
-            && !different.last_mut().is_some_and(|last| takes_values(last, &schema))
-        {
-            different.push(schema);
-        }
-    }
-    all.schema = match different.len() {
-        0 => None,
-        1 => different.pop(),
-        _ => Some(Map::from_iter([("anyOf".to_owned(), json!(different))])),
-    };
-    Some(all)
+/// A written schema that does not say yet whether `null` is valid.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Written {
+    /// `None` if only `null` is valid.
+    pub(super) schema: Option<Map<String, Value>>,
+    /// Whether `null` is valid.
+    pub(super) nullable: bool,
 }
 
-/// Adds the values of a list of values to another of the same kind.
-fn takes_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> bool {
-    let only_values = |schema: &Map<String, Value>| {
+impl Written {
+    pub(super) const NULL: Self = Self { schema: None, nullable: true };
+
+    /// Unites schemas; a value is valid against one of them. Returns `None` if there are none.
+    pub(super) fn any_of(branches: Vec<Self>) -> Option<Self> {
+        if branches.is_empty() {
+            return None;
+        }
+        let nullable = branches.iter().any(|branch| branch.nullable);
+        let mut different: Vec<Map<String, Value>> = Vec::new();
+        let mut seen = HashSet::new();
+        for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
+            let Value::Object(schema) = schema else { continue };
+            if seen.insert(json!(schema).to_string())
+                && !different.last_mut().is_some_and(|last| adopt_values(last, &schema))
+            {
+                different.push(schema);
+            }
+        }
+        let schema = match different.len() {
+            0 | 1 => different.pop(),
+            _ => Some(Map::from_iter([("anyOf".to_owned(), json!(different))])),
+        };
+        Some(Self { schema, nullable })
+    }
+
+    /// Writes whether `null` is valid, in the provider's way.
+    pub(super) fn complete(self, nulls: Nulls) -> Value {
+        let Some(mut schema) = self.schema else { return json!({"type": "null"}) };
+        if !self.nullable {
+            return schema.into();
+        }
+        let values = listed(&schema);
+        let name = schema.get("type").and_then(Value::as_str);
+        let only_annotated =
+            || schema.keys().all(|keyword| matches!(keyword.as_str(), "title" | "description"));
+        let (keyword, value) = match (nulls, name, values) {
+            (_, None, _) if only_annotated() => ("type", json!("null")),
+            (Nulls::Flag, ..) => ("nullable", json!(true)),
+            (Nulls::Union, _, Some(mut values)) => {
+                values.push(Value::Null);
+                schema.shift_remove("const");
+                ("enum", values.into())
+            }
+            (Nulls::TypeList, Some(name), None) if name != "object" && name != "array" => {
+                ("type", json!([name, "null"]))
+            }
+            _ => return with_null(schema).into(),
+        };
+        schema.insert(keyword.to_owned(), value);
+        schema.into()
+    }
+}
+
+impl From<Map<String, Value>> for Written {
+    fn from(schema: Map<String, Value>) -> Self {
+        Self { schema: Some(schema), nullable: false }
+    }
+}
+
+/// Returns the branches of a schema that is nothing but a union, else the schema itself.
+fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
+    let is_union = schema.len() == 1;
+    match schema.get_mut("anyOf") {
+        Some(Value::Array(branches)) if is_union => std::mem::take(branches),
+        _ => vec![schema.into()],
+    }
+}
+
+/// Adds the values that one schema lists to those of another, if both list values of one type and say nothing
+/// else.
+fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> bool {
+    let only_lists = |schema: &Map<String, Value>| {
         schema.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "const"))
     };
-    if !only_values(list) || !only_values(more) || list.get("type") != more.get("type") {
+    if !only_lists(list) || !only_lists(more) || list.get("type") != more.get("type") {
         return false;
     }
-    let Some(others) = literals(more) else { return false };
+    let Some(others) = listed(more) else { return false };
     // Taken out and put back: a list of thousands of values may grow one by one.
     let own = match list.get_mut("enum") {
         Some(Value::Array(values)) => Some(std::mem::take(values)),
@@ -77,7 +114,8 @@ fn takes_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
     true
 }
 
-fn literals(schema: &Map<String, Value>) -> Option<Vec<Value>> {
+/// Returns the values that a written schema lists.
+pub(super) fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
         (None, Some(value)) => Some(vec![value.clone()]),
@@ -85,123 +123,76 @@ fn literals(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-impl Subset<'_, '_> {
-    /// Writes whether `null` is valid, as the provider has it.
-    pub(super) fn complete(&self, written: Written) -> Value {
-        let Some(mut schema) = written.schema else { return json!({"type": "null"}) };
-        if !written.nullable {
-            return schema.into();
-        }
-        let has_values = schema.contains_key("enum") || schema.contains_key("const");
-        let kind = schema.get("type").and_then(Value::as_str);
-        match (self.rules.nulls, kind) {
-            (_, None) if schema.keys().all(|keyword| matches!(keyword.as_str(), "title" | "description")) => {
-                schema.insert("type".to_owned(), json!("null"));
-            }
-            (Nulls::Flag, _) => {
-                schema.insert("nullable".to_owned(), json!(true));
-            }
-            (Nulls::Union, _) if has_values => {
-                let mut values = literals(&schema).unwrap_or_default();
-                values.push(Value::Null);
-                schema.shift_remove("const");
-                schema.insert("enum".to_owned(), values.into());
-            }
-            (Nulls::TypeList, Some(kind)) if !has_values && kind != "object" && kind != "array" => {
-                let kinds = json!([kind, "null"]);
-                schema.insert("type".to_owned(), kinds);
-            }
-            _ => return with_null(schema).into(),
-        }
-        schema.into()
-    }
-}
-
-/// The union of a schema and `null`; what is said of the value stands outside.
+/// Returns the union of a schema and `null`, with title and description outside.
 fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
-    let mut union = Map::new();
-    for keyword in ["title", "description"] {
-        if let Some(text) = schema.shift_remove(keyword) {
-            union.insert(keyword.to_owned(), text);
-        }
-    }
-    let mut branches = match schema.shift_remove("anyOf") {
-        Some(Value::Array(branches)) if schema.is_empty() => branches,
-        Some(any_of) => {
-            schema.insert("anyOf".to_owned(), any_of);
-            vec![schema.into()]
-        }
-        None => vec![schema.into()],
-    };
+    let outside = ["title", "description"].into_iter();
+    let mut union: Map<String, Value> =
+        outside.filter_map(|keyword| Some((keyword.to_owned(), schema.shift_remove(keyword)?))).collect();
+    let mut branches = branches_of(schema);
     branches.push(json!({"type": "null"}));
     union.insert("anyOf".to_owned(), branches.into());
     union
 }
 
-/// Whether no value can be valid against two of the schemas.
+/// Returns whether no value can be valid against two of the schemas.
 pub(super) fn are_disjoint(schemas: &[Rc<Node<'_>>], tree: &Tree<'_>) -> bool {
-    schemas.len() <= COMPARED
-        && schemas.iter().enumerate().all(|(index, one)| {
-            schemas.iter().take(index).all(|other| disjoint(followed(one, tree), followed(other, tree)))
-        })
-}
-
-fn followed<'n, 'a>(node: &'n Node<'a>, tree: &'n Tree<'a>) -> &'n Node<'a> {
-    node.reference().and_then(|number| tree.targets.get(&number)).map_or(node, |target| target)
+    let targets = schemas.iter().map(|schema| {
+        let target = schema.reference().and_then(|number| tree.targets.get(&number));
+        target.unwrap_or(schema)
+    });
+    let targets: Vec<_> = targets.collect();
+    targets.len() <= COMPARED
+        && targets
+            .iter()
+            .enumerate()
+            .all(|(index, one)| targets.iter().take(index).all(|other| disjoint(one, other)))
 }
 
 fn disjoint(one: &Node<'_>, other: &Node<'_>) -> bool {
     if one.is_never() || other.is_never() {
         return true;
     }
-    if let (Some(own), Some(others)) = (values(one), values(other)) {
-        return !own.iter().any(|value| others.contains(value));
+    if let Some(differ) = values_differ(one, other) {
+        return differ;
     }
-    if let (Some(own), Some(others)) = (kinds(one), kinds(other)) {
-        let meet = |one: &str, other: &str| allows(one, other) || allows(other, one);
-        if !own.iter().any(|own| others.iter().any(|other| meet(own, other))) {
-            return true;
-        }
-        if own != ["object"] && others != ["object"] {
-            return false;
-        }
-    } else {
-        return false;
+    let (Some(own), Some(others)) = (type_names(one), type_names(other)) else { return false };
+    if !own.iter().any(|own| others.iter().any(|other| overlap(own, other))) {
+        return true;
     }
-    told_apart(one, other) || requires_forbidden(one, other) || requires_forbidden(other, one)
+    (own == ["object"] || others == ["object"])
+        && (have_tags(one, other) || requires_forbidden(one, other) || requires_forbidden(other, one))
 }
 
-/// Whether both require a property whose values differ.
-fn told_apart(one: &Node<'_>, other: &Node<'_>) -> bool {
-    let (own, others) = (one.required(), other.required());
-    let property = |node: &Node<'_>, name: &str| {
-        let schema = node.named("properties").iter().find(|(own, _)| *own == name)?;
-        values(&schema.1).map(|values| values.into_iter().cloned().collect::<Vec<Value>>())
-    };
-    own.iter().filter(|name| others.contains(name)).any(|name| {
-        match (property(one, name), property(other, name)) {
-            (Some(own), Some(others)) => !own.iter().any(|value| others.contains(value)),
-            _ => false,
-        }
+/// Returns whether both require a property whose values differ.
+fn have_tags(one: &Node<'_>, other: &Node<'_>) -> bool {
+    let others = other.required();
+    one.required().iter().filter(|name| others.contains(name)).any(|name| {
+        let tags = one.property(name).zip(other.property(name));
+        tags.and_then(|(one, other)| values_differ(one, other)) == Some(true)
     })
 }
 
-/// Whether `one` requires a property that `other` does not take.
+/// Returns whether `one` requires a property that `other` forbids.
 fn requires_forbidden(one: &Node<'_>, other: &Node<'_>) -> bool {
-    let closed = other.one("additionalProperties").is_some_and(|rest| rest.is_never());
-    let takes = |name: &str| other.named("properties").iter().any(|(own, _)| *own == name);
-    closed && !other.has("patternProperties") && one.required().iter().any(|name| !takes(name))
+    other.is_closed()
+        && !other.has("patternProperties")
+        && one.required().iter().any(|name| other.property(name).is_none())
 }
 
-/// The values that a schema lists.
+/// Returns whether two lists of values have none in common; `None` if a schema lists none.
+fn values_differ(one: &Node<'_>, other: &Node<'_>) -> Option<bool> {
+    let (own, others) = (values(one)?, values(other)?);
+    Some(!own.iter().any(|value| others.contains(value)))
+}
+
+/// Returns the values that a schema lists.
 fn values<'n>(node: &'n Node<'_>) -> Option<Vec<&'n Value>> {
-    if let Some(value) = node.value("const") {
-        return Some(vec![value]);
+    match node.value("const") {
+        Some(value) => Some(vec![value]),
+        None => Some(node.value("enum")?.as_array()?.iter().collect()),
     }
-    let Part::Value(values) = &node.get("enum")?.part else { return None };
-    Some(values.as_array()?.iter().collect())
 }
 
-fn kinds<'n>(node: &'n Node<'_>) -> Option<Vec<&'n str>> {
-    node.types().or_else(|| Some(values(node)?.into_iter().map(kind_of).collect()))
+fn type_names<'n>(node: &'n Node<'_>) -> Option<Vec<&'n str>> {
+    node.types().or_else(|| Some(values(node)?.into_iter().map(type_of).collect()))
 }

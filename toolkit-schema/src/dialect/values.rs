@@ -1,19 +1,17 @@
-//! Writing what a value of each kind may be, in a provider's subset.
+//! Writing the values of each type in a provider's subset.
 
-use super::keywords::speaks_of;
-use super::node::{Form, Node, Part, allows, kind_of};
+use super::node::{Entry, Form, Held, Node};
+use super::remarks::{of_value, sentence};
 use super::rules::{Literals, Nulls};
-use super::subset::{Subset, Written};
-use super::unions::combine;
-use super::words;
+use super::subset::Subset;
+use super::unions::Written;
+use crate::keyword::Keyword;
+use crate::types::{includes, type_of};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// Keywords that are written with the kind they speak of.
-const WRITTEN: &[&str] = &[
-    "type",
-    "enum",
-    "const",
+/// Keywords that are written as the structure of objects and lists.
+const STRUCTURAL: &[&str] = &[
     "properties",
     "required",
     "additionalProperties",
@@ -24,336 +22,281 @@ const WRITTEN: &[&str] = &[
     "unevaluatedItems",
 ];
 
+/// The schema of one type while it is written.
+struct Draft {
+    schema: Map<String, Value>,
+    /// Remarks for the description.
+    notes: Vec<String>,
+}
+
 impl<'a> Subset<'_, 'a> {
-    /// A schema without references and unions.
-    pub(super) fn kinds(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
-        if let Some(written) = self.values(&mut node, depth) {
+    /// Writes a schema without references and unions.
+    pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
+        if let Some(written) = self.listed_values(&mut node, depth) {
             return written;
         }
-        let types: Vec<String> = match node.types() {
-            Some(types) => types.into_iter().map(str::to_owned).collect(),
-            None => self.guessed(&node),
-        };
-        let mut written = Vec::new();
-        for kind in &types {
-            if kind == "null" {
-                written.push(Written { schema: None, nullable: true });
-            } else if kind != "integer" || !types.iter().any(|other| other == "number") {
-                written.push(self.of_kind(kind, &node, depth).into());
-            }
-        }
-        combine(written)
+        let names: Vec<&str> = node.types().unwrap_or_else(|| self.guessed_types(&node));
+        let is_covered = |name: &str| name == "integer" && names.contains(&"number");
+        let written = names.iter().filter(|name| !is_covered(name)).map(|name| match *name {
+            "null" => Written::NULL,
+            name => self.of_type(name, node.clone(), depth).into(),
+        });
+        Written::any_of(written.collect())
     }
 
-    /// The kinds of a schema that does not name them.
-    fn guessed(&mut self, node: &Node<'a>) -> Vec<String> {
-        let mut spoken: Vec<(&str, &str)> = Vec::new();
-        for keyword in &node.keywords {
-            let kind = match speaks_of(keyword.name) {
-                Some([kind, ..]) => *kind,
-                None if keyword.name == "format" => "string",
-                _ => continue,
-            };
-            if !spoken.iter().any(|(known, _)| *known == kind) {
-                spoken.push((kind, keyword.name));
+    /// Returns the types of a schema that does not name them.
+    fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
+        let mut guessed: Vec<(&'static str, &str)> = Vec::new();
+        for Entry { keyword, .. } in &node.entries {
+            let name = Keyword::find(keyword).and_then(|entry| entry.types.first());
+            if let Some(name) = name.filter(|name| !guessed.iter().any(|(known, _)| known == *name)) {
+                guessed.push((name, keyword));
             }
         }
-        if let [(kind, keyword)] = spoken.as_slice() {
-            self.losses.widen(
-                &node.path,
-                "type",
-                format!("none is given; `{keyword}` speaks of type {kind}"),
-            );
-            return vec![(*kind).to_owned()];
+        if let [(name, keyword)] = guessed.as_slice() {
+            let reason = format!("none is given; `{keyword}` is about type {name}");
+            self.writer.losses.widen(&node.path, "type", reason);
+            return vec![name];
         }
-        let mut kinds = vec!["string", "number", "boolean"];
-        if self.rules.nulls == Nulls::Flag {
-            kinds.extend(["array", "object"]);
+        let mut names = vec!["string", "number", "boolean"];
+        match self.rules.nulls {
+            Nulls::Flag => names.extend(["array", "object"]),
+            _ => names.extend(
+                guessed.iter().map(|(name, _)| *name).filter(|name| ["array", "object"].contains(name)),
+            ),
         }
-        kinds.extend(
-            spoken.iter().map(|(kind, _)| *kind).filter(|kind| *kind == "array" || *kind == "object"),
-        );
-        kinds.push("null");
-        self.losses.narrow(
-            &node.path,
-            "type",
-            "any value is allowed, which cannot be said; the simple kinds of values are listed",
-        );
-        let mut different: Vec<String> = Vec::new();
-        for kind in kinds {
-            if !different.iter().any(|known| known == kind) {
-                different.push(kind.to_owned());
-            }
-        }
-        different
+        names.push("null");
+        let reason = "any value is allowed, which the provider cannot express; the simple types are listed";
+        self.writer.losses.narrow(&node.path, "type", reason);
+        names
     }
 
-    /// A schema that lists its values; the outer `None` if it does not, or if they cannot be listed.
-    fn values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
-        let keyword = node.get("const").or_else(|| node.get("enum"))?;
-        let (name, path) = (keyword.name, keyword.path.clone());
-        let mut values: Vec<Value> = match node.value("const") {
-            Some(value) => vec![value.clone()],
-            None => node.value("enum")?.as_array()?.clone(),
+    /// Writes a schema that lists its values; returns the outer `None` if it lists none.
+    fn listed_values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
+        let only = node.take("const");
+        let among = node.take("enum");
+        let (keyword, path) =
+            only.as_ref().or(among.as_ref()).map(|entry| (entry.keyword, entry.path.clone()))?;
+        let value_of = |entry: Option<Entry<'a>>| match entry?.held {
+            Held::Value(value) => Some(value.into_owned()),
+            _ => None,
         };
-        if let (Some(among), "const") = (node.value("enum").and_then(Value::as_array), name) {
-            values.retain(|value| among.contains(value));
+        let (only, among) = (value_of(only), value_of(among));
+        let among = among.as_ref().and_then(Value::as_array);
+        let mut values = match only {
+            Some(only) => vec![only],
+            None => among.cloned().unwrap_or_default(),
+        };
+        values.retain(|value| among.is_none_or(|among| among.contains(value)));
+        if let Some(names) = node.types() {
+            values.retain(|value| names.iter().any(|name| includes(name, type_of(value))));
         }
-        if let Some(types) = node.types() {
-            values.retain(|value| types.iter().any(|kind| allows(kind, kind_of(value))));
-        }
-        node.take("enum");
-        node.take("const");
-        let listed = |value: &Value| match self.rules.literals {
-            Literals::Texts => value.is_string() || value.is_null(),
+        let can_list = |value: &Value| match self.rules.literals {
+            Literals::Strings => value.is_string() || value.is_null(),
             Literals::Typed | Literals::Untyped => !value.is_object() && !value.is_array(),
         };
-        if !values.iter().all(listed) {
+        if !values.iter().all(can_list) {
             if !node.has("type") {
-                let mut kinds: Vec<&str> = values.iter().map(kind_of).collect();
-                kinds.dedup();
-                node.set_value("type", &path, json!(kinds));
+                let mut names: Vec<&str> = values.iter().map(type_of).collect();
+                names.dedup();
+                node.set_value("type", &path, json!(names));
             }
-            node.note(&words::sentence(
-                &words::of_value("enum", &values.into()).into_iter().collect::<Vec<_>>(),
-            ));
-            self.losses.widen(
-                &path,
-                name,
-                "the provider takes no such values there; the description lists them",
-            );
-            let note = node.take("description")?;
-            let written = self.kinds(node.clone(), depth);
-            return Some(written.map(|mut written| {
-                if let (Some(schema), Part::Value(note)) = (&mut written.schema, note.part) {
-                    schema.insert("description".to_owned(), note.into_owned());
+            let reason = "the provider takes no such values there; the description lists them";
+            self.writer.losses.widen(&path, keyword, reason);
+            let remark = of_value("enum", &values.into());
+            return Some(self.typed(node.clone(), depth).map(|mut written| {
+                if let (Some(schema), Some(remark)) = (&mut written.schema, remark) {
+                    schema.insert("description".to_owned(), sentence(&[remark]).into());
                 }
                 written
             }));
         }
         let mut written = Vec::new();
         if values.iter().any(Value::is_null) {
-            written.push(Written { schema: None, nullable: true });
+            written.push(Written::NULL);
         }
+        let mut list = |name: Option<&str>, values: Vec<Value>| {
+            if !values.is_empty() {
+                written.push(self.list(name, keyword, values, node).into());
+            }
+        };
         if self.rules.literals == Literals::Untyped {
             values.retain(|value| !value.is_null());
-            if !values.is_empty() {
-                written.push(self.list(None, name, values, node).into());
-            }
-            return Some(combine(written));
-        }
-        for kind in ["string", "integer", "number", "boolean"] {
-            let own: Vec<Value> = values.iter().filter(|value| kind_of(value) == kind).cloned().collect();
-            if !own.is_empty() {
-                written.push(self.list(Some(kind), name, own, node).into());
+            list(None, values);
+        } else {
+            for name in ["string", "integer", "number", "boolean"] {
+                list(Some(name), values.iter().filter(|value| type_of(value) == name).cloned().collect());
             }
         }
-        Some(combine(written))
+        Some(Written::any_of(written))
     }
 
+    /// Writes a list of values. Other demands on them are not written: their author knows them.
     fn list(
-        &mut self,
-        kind: Option<&str>,
-        name: &str,
+        &self,
+        name: Option<&str>,
+        keyword: &str,
         values: Vec<Value>,
         node: &Node<'a>,
     ) -> Map<String, Value> {
         let mut schema = Map::new();
-        if let Some(kind) = kind {
-            schema.insert("type".to_owned(), kind.into());
-        }
+        schema.extend(name.map(|name| ("type".to_owned(), name.into())));
         match (values.as_slice(), self.rules.literals) {
-            ([only], Literals::Typed | Literals::Untyped) if name == "const" => {
+            ([only], Literals::Typed | Literals::Untyped) if keyword == "const" => {
                 schema.insert("const".to_owned(), only.clone());
             }
-            _ => {
-                schema.insert("enum".to_owned(), values.into());
-            }
+            _ => drop(schema.insert("enum".to_owned(), values.into())),
         }
-        // Whatever else is demanded of a value is demanded of the listed ones, whose author knows it.
-        if let Some(format) = node.get("format")
-            && let Part::Value(value) = &format.part
-            && kind.is_some_and(|kind| self.rules.keeps(kind, "format", value))
+        if let (Some(format), Some(name)) = (node.value("format"), name)
+            && (self.rules.keeps)(name, "format", format)
         {
-            schema.insert("format".to_owned(), value.clone().into_owned());
+            schema.insert("format".to_owned(), format.clone());
         }
         schema
     }
 
-    /// The schema for values of one kind.
-    fn of_kind(&mut self, kind: &str, node: &Node<'a>, depth: usize) -> Map<String, Value> {
-        let mut schema = Map::new();
-        let mut notes = Vec::new();
-        schema.insert("type".to_owned(), kind.into());
-        let mut node = node.clone();
-        match kind {
-            "object" => self.object(&node, depth, &mut schema, &mut notes),
-            "array" => self.array(&mut node, depth, &mut schema, &mut notes),
+    /// Writes the schema for values of one type.
+    fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
+        let mut draft =
+            Draft { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
+        match name {
+            "object" => self.object(&node, depth, &mut draft),
+            "array" => self.array(&mut node, depth, &mut draft),
             _ => {}
         }
-        for keyword in &node.keywords {
-            let is_about = match speaks_of(keyword.name) {
-                Some(kinds) => kinds.contains(&kind),
-                None => matches!(kind, "string" | "integer" | "number"),
-            };
-            if WRITTEN.contains(&keyword.name) || !is_about {
+        for entry in &node.entries {
+            let keyword = entry.keyword;
+            let is_about = Keyword::find(keyword).is_some_and(|entry| entry.types.contains(&name));
+            if !is_about || STRUCTURAL.contains(&keyword) {
                 continue;
             }
-            let Part::Value(value) = &keyword.part else {
-                self.move_to_words(keyword, &mut notes);
+            let Held::Value(value) = &entry.held else {
+                self.move_to_notes(entry, &mut draft.notes);
                 continue;
             };
-            match bound_of_integers(kind, keyword.name, value) {
-                Some((bound, value))
-                    if !self.rules.keeps(kind, keyword.name, &value)
-                        && self.rules.keeps(kind, bound, &value) =>
-                {
-                    let tighter = |own: &Value| match bound {
-                        "minimum" => own.as_i64() >= value.as_i64(),
-                        _ => own.as_i64() <= value.as_i64(),
+            let keeps = |keyword: &str, value: &Value| (self.rules.keeps)(name, keyword, value);
+            match closed_bound(name, keyword, value) {
+                Some((closed, bound)) if !keeps(keyword, &bound) && keeps(closed, &bound) => {
+                    let is_tighter = |own: &Value| match closed {
+                        "minimum" => own.as_i64() >= bound.as_i64(),
+                        _ => own.as_i64() <= bound.as_i64(),
                     };
-                    if !schema.get(bound).is_some_and(tighter) {
-                        schema.insert(bound.to_owned(), value);
+                    if !draft.schema.get(closed).is_some_and(is_tighter) {
+                        draft.schema.insert(closed.to_owned(), bound);
                     }
                 }
-                _ if self.rules.keeps(kind, keyword.name, value) => {
-                    schema.entry(keyword.name).or_insert_with(|| value.clone().into_owned());
+                _ if keeps(keyword, value) => {
+                    draft.schema.entry(keyword).or_insert_with(|| value.clone().into_owned());
                 }
-                _ => self.move_to_words(keyword, &mut notes),
+                _ => self.move_to_notes(entry, &mut draft.notes),
             }
         }
-        if !notes.is_empty() {
-            schema.insert("description".to_owned(), words::sentence(&notes).into());
+        if !draft.notes.is_empty() {
+            draft.schema.insert("description".to_owned(), sentence(&draft.notes).into());
         }
-        schema
+        draft.schema
     }
 
-    fn object(
-        &mut self,
-        node: &Node<'a>,
-        depth: usize,
-        schema: &mut Map<String, Value>,
-        notes: &mut Vec<String>,
-    ) {
+    fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut Draft) {
         let required = node.required();
         let mut properties = Map::new();
         for (name, property) in node.named("properties") {
-            let nullable = self.rules.all_required && !required.contains(name);
-            match self.schema(property, depth + 1, nullable) {
+            let is_required = required.contains(name);
+            match self.schema(property, depth + 1, self.rules.all_required && !is_required) {
                 Some(property) => drop(properties.insert((*name).to_owned(), property)),
-                None if required.contains(name) => {
-                    self.losses.widen(&property.path, "type", "no value is valid for what is required");
+                None if is_required => {
+                    let reason = "no value is valid for this required property";
+                    self.writer.losses.widen(&property.path, "type", reason);
                 }
                 None => {}
             }
         }
-        self.others(node, depth == 0, properties.is_empty(), notes);
+        self.unnamed_members(node, depth == 0, properties.is_empty(), &mut draft.notes);
         let (mut known, unknown): (Vec<&str>, Vec<&str>) =
             required.into_iter().partition(|name| properties.contains_key(*name));
         if !unknown.is_empty() {
-            notes.extend(words::of_value("required", &json!(unknown)));
-            let reason = "it names what is no property; the description says it";
+            draft.notes.extend(of_value("required", &json!(unknown)));
+            let reason = "it names no property; stated in the description";
             match self.rules.closed {
-                true => self.losses.narrow(&node.path, "required", reason),
-                false => self.losses.widen(&node.path, "required", reason),
+                true => self.writer.losses.narrow(&node.path, "required", reason),
+                false => self.writer.losses.widen(&node.path, "required", reason),
             }
         }
         if self.rules.all_required {
             known = properties.keys().map(String::as_str).collect();
         }
-        let known = json!(known);
+        let required = Some(json!(known)).filter(|_| self.rules.all_required || !known.is_empty());
         // Gemini refuses an object with an empty list of properties.
         if self.rules.closed || !properties.is_empty() {
-            schema.insert("properties".to_owned(), properties.into());
+            draft.schema.insert("properties".to_owned(), properties.into());
         }
-        if self.rules.all_required || known != json!([]) {
-            schema.insert("required".to_owned(), known);
-        }
+        draft.schema.extend(required.map(|required| ("required".to_owned(), required)));
         if self.rules.closed {
-            schema.insert("additionalProperties".to_owned(), json!(false));
+            draft.schema.insert("additionalProperties".to_owned(), json!(false));
         }
     }
 
-    /// Members that have no names: those of a map.
-    fn others(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
+    /// Reports members without fixed names, those of a map.
+    fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
-        let patterns = node.get("patternProperties");
-        let is_closed = node.one("additionalProperties").or_else(|| node.one("unevaluatedProperties"));
-        let is_closed = is_closed.is_some_and(|rest| rest.is_never());
-        let mut told = false;
-        for keyword in rest.filter(|_| !is_closed).into_iter().chain(patterns) {
-            let (Part::One(_) | Part::Named(_)) = &keyword.part else { continue };
-            let says_nothing = matches!(&keyword.part, Part::One(inside) if Self::is_any(inside));
-            if !self.rules.closed && says_nothing && is_empty {
+        let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never());
+        let is_closed = rest.as_ref().is_some_and(is_never);
+        let mut is_reported = false;
+        for entry in rest.filter(|_| !is_closed).into_iter().chain(node.get("patternProperties")) {
+            let is_any = matches!(&entry.held, Held::Schema(rest) if Self::is_any(rest));
+            if !self.rules.closed && is_any && is_empty {
                 continue;
             }
-            told = true;
-            let reason = "members without fixed names cannot be said";
-            self.losses.narrow(&keyword.path, keyword.name, reason);
-            if !says_nothing {
-                self.move_to_words(keyword, notes);
+            is_reported = true;
+            let reason = "the provider takes no members without fixed names";
+            self.writer.losses.narrow(&entry.path, entry.keyword, reason);
+            if !is_any {
+                self.move_to_notes(entry, notes);
             }
         }
-        if self.rules.closed && !told && !is_closed && is_empty && !is_root {
-            self.losses.narrow(&node.path, "type", "an object of any members cannot be said");
+        if self.rules.closed && !is_reported && !is_closed && is_empty && !is_root {
+            self.writer.losses.narrow(&node.path, "type", "the provider takes no objects of any members");
         }
     }
 
-    fn array(
-        &mut self,
-        node: &mut Node<'a>,
-        depth: usize,
-        schema: &mut Map<String, Value>,
-        notes: &mut Vec<String>,
-    ) {
+    fn array(&mut self, node: &mut Node<'a>, depth: usize, draft: &mut Draft) {
         let path = node.path.clone();
-        let prefix = node.list("prefixItems").to_vec();
-        let rest = node.one("items").or_else(|| node.one("unevaluatedItems")).cloned();
+        let prefix = node.schemas("prefixItems").to_vec();
+        let rest = node.schema("items").or_else(|| node.schema("unevaluatedItems")).cloned();
         let most = node.value("maxItems").and_then(Value::as_u64);
         let is_full = most.is_some_and(|most| most <= prefix.len() as u64);
-        let mut elements: Vec<Rc<Node<'a>>> = prefix.clone();
-        match &rest {
-            Some(rest) if rest.is_never() && !is_full => {
-                node.set_value("maxItems", &path, json!(prefix.len()));
-            }
-            Some(rest) if !rest.is_never() && !is_full => elements.push(rest.clone()),
-            None if !is_full && !prefix.is_empty() => {
-                elements.push(Rc::new(Node::new(&path, Form::True)));
-            }
-            _ => {}
+        let ends = rest.as_ref().is_some_and(|rest| rest.is_never());
+        if ends && !is_full {
+            node.set_value("maxItems", &path, json!(prefix.len()));
         }
-        if !prefix.is_empty()
-            && let Some(keyword) = node.get("prefixItems")
-        {
-            let keyword = keyword.clone();
-            self.move_to_words(&keyword, notes);
+        if let (false, Some(entry)) = (prefix.is_empty(), node.get("prefixItems").cloned()) {
+            self.move_to_notes(&entry, &mut draft.notes);
         }
-        let says_nothing = elements.is_empty() || elements.iter().all(|element| Self::is_any(element));
-        if says_nothing && !self.rules.needs_items {
+        let any = || (!prefix.is_empty()).then(|| Rc::new(Node::new(&path, Form::True)));
+        let rest = rest.or_else(any).filter(|_| !ends && !is_full);
+        let elements: Vec<Rc<Node<'a>>> = prefix.into_iter().chain(rest).collect();
+        let is_any = elements.iter().all(|element| Self::is_any(element));
+        if is_any && !self.rules.needs_items {
             return;
         }
-        let items = if says_nothing {
-            if most != Some(0) && !rest.is_some_and(|rest| rest.is_never()) {
-                self.losses.narrow(&path, "items", "what the items are must be said; texts are taken");
-            }
-            json!({"type": "string"})
-        } else {
+        let mut items = None;
+        if !is_any {
             let written = elements.iter().filter_map(|element| self.write(element, depth + 1)).collect();
-            match combine(written) {
-                Some(written) => self.complete(written),
-                None => {
-                    node.set_value("maxItems", &path, json!(0));
-                    json!({"type": "string"})
-                }
+            items = Written::any_of(written).map(|written| written.complete(self.rules.nulls));
+            if items.is_none() {
+                node.set_value("maxItems", &path, json!(0));
             }
-        };
-        schema.insert("items".to_owned(), items);
+        } else if most != Some(0) && !ends {
+            let reason = "the provider must know the type of items; strings are taken";
+            self.writer.losses.narrow(&path, "items", reason);
+        }
+        draft.schema.insert("items".to_owned(), items.unwrap_or_else(|| json!({"type": "string"})));
     }
 }
 
-/// An open bound of whole numbers as the closed one.
-fn bound_of_integers(kind: &str, keyword: &str, value: &Value) -> Option<(&'static str, Value)> {
-    let bound = value.as_i64().filter(|_| kind == "integer")?;
+/// Returns an open bound of integers as the closed one.
+fn closed_bound(name: &str, keyword: &str, value: &Value) -> Option<(&'static str, Value)> {
+    let bound = value.as_i64().filter(|_| name == "integer")?;
     match keyword {
         "exclusiveMinimum" => Some(("minimum", bound.checked_add(1)?.into())),
         "exclusiveMaximum" => Some(("maximum", bound.checked_sub(1)?.into())),

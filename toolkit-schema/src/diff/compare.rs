@@ -1,4 +1,4 @@
-//! Walking through two schemas side by side.
+//! The comparison of two schemas, keyword by keyword.
 
 use super::SchemaChangeKind;
 use super::SchemaChangeKind::{
@@ -7,62 +7,42 @@ use super::SchemaChangeKind::{
 };
 use super::disjoint::are_disjoint;
 use super::keywords::{
-    NOTES, accepting, allowed, holds, is_required, kinds, leads_to_the_same, members, required, without,
+    Keywords, accepted, allowed_values, covers, is_required, members, required, type_names, without,
 };
-use crate::describe::describe;
-use crate::limits::compare as compare_numbers;
+use crate::bounds::compare as compare_numbers;
+use crate::describe::describe_in;
+use crate::keyword::{Keyword, held, subschemas};
+use crate::reference::{escape, target};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// Keywords that are looked at in ways of their own, or matter only where something refers to them.
-const STRUCTURE: &[&str] = &[
-    "type",
-    "enum",
-    "const",
-    "properties",
-    "required",
-    "additionalProperties",
-    "items",
-    "prefixItems",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "$defs",
-    "definitions",
-    "$schema",
-    "$id",
-    "$anchor",
+/// Bounds: the value of an absent one, and how a tighter one compares.
+const BOUNDS: &[(&str, Option<u64>, Ordering)] = &[
+    ("minimum", None, Ordering::Greater),
+    ("exclusiveMinimum", None, Ordering::Greater),
+    ("minLength", Some(0), Ordering::Greater),
+    ("minItems", Some(0), Ordering::Greater),
+    ("minProperties", Some(0), Ordering::Greater),
+    ("maximum", None, Ordering::Less),
+    ("exclusiveMaximum", None, Ordering::Less),
+    ("maxLength", None, Ordering::Less),
+    ("maxItems", None, Ordering::Less),
+    ("maxProperties", None, Ordering::Less),
 ];
 
-/// Lower bounds, with what holds where none is written.
-const AT_LEAST: &[(&str, Option<u64>)] = &[
-    ("minimum", None),
-    ("exclusiveMinimum", None),
-    ("minLength", Some(0)),
-    ("minItems", Some(0)),
-    ("minProperties", Some(0)),
-];
-
-/// Upper bounds.
-const AT_MOST: &[&str] = &["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
-
-/// Keywords of which more or less cannot be told by their being there.
-const CONDITIONS: &[&str] =
-    &["not", "if", "then", "else", "contains", "minContains", "maxContains", "patternProperties"];
-
-/// Keywords that look at what everything beside them says.
+/// Keywords about everything that the keywords beside them leave over.
 const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
 
-/// One difference.
-pub(super) struct Found {
+/// A difference.
+pub(super) struct Difference {
     pub(super) path: String,
     pub(super) kind: SchemaChangeKind,
     pub(super) why: String,
 }
 
-/// Every difference, in the order of the older schema.
-pub(super) fn changes(old: &Value, new: &Value) -> Vec<Found> {
+/// Returns every difference, in the order of the older schema.
+pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut comparison =
         Comparison { old, new, path: "#".to_owned(), seen: HashSet::new(), found: Vec::new() };
     comparison.schemas(old, new);
@@ -70,30 +50,47 @@ pub(super) fn changes(old: &Value, new: &Value) -> Vec<Found> {
 }
 
 struct Comparison<'a> {
-    /// Where references of the older schema lead.
+    /// The document that references of the older schema point into.
     old: &'a Value,
-    /// Where references of the newer schema lead.
+    /// The document that references of the newer schema point into.
     new: &'a Value,
     path: String,
-    /// Pairs with a reference that were compared already, so that recursion ends.
+    /// Pairs of schemas with references that were compared: a recursive schema ends here.
     seen: HashSet<(String, String)>,
-    found: Vec<Found>,
+    found: Vec<Difference>,
 }
 
 impl Comparison<'_> {
     fn add(&mut self, kind: SchemaChangeKind, why: impl Into<String>) {
-        self.found.push(Found { path: self.path.clone(), kind, why: why.into() });
+        self.found.push(Difference { path: self.path.clone(), kind, why: why.into() });
     }
 
-    /// Does something one step further down.
-    fn below(&mut self, steps: &[&str], work: impl FnOnce(&mut Self)) {
+    /// Compares something at the end of `tokens`.
+    fn below(&mut self, tokens: &[&str], compare: impl FnOnce(&mut Self)) {
         let length = self.path.len();
-        for step in steps {
+        for token in tokens {
             self.path.push('/');
-            self.path.push_str(&step.replace('~', "~0").replace('/', "~1"));
+            self.path.push_str(&escape(token));
         }
-        work(self);
+        compare(self);
         self.path.truncate(length);
+    }
+
+    /// Returns both constraints. If only one side has one, reports that it came or went.
+    fn both<T>(
+        &mut self,
+        old: Option<T>,
+        new: Option<T>,
+        came: impl FnOnce(T) -> String,
+        went: impl FnOnce(T) -> String,
+    ) -> Option<(T, T)> {
+        match (old, new) {
+            (Some(old), Some(new)) => return Some((old, new)),
+            (None, Some(new)) => self.add(Narrowed, came(new)),
+            (Some(old), None) => self.add(Widened, went(old)),
+            (None, None) => {}
+        }
+        None
     }
 
     fn schemas(&mut self, old: &Value, new: &Value) {
@@ -101,7 +98,7 @@ impl Comparison<'_> {
         if (refers(old) || refers(new)) && !self.seen.insert((old.to_string(), new.to_string())) {
             return;
         }
-        match (accepting(self.old, old), accepting(self.new, new)) {
+        match (accepted(self.old, old), accepted(self.new, new)) {
             (Some(old), Some(new)) => self.keywords(&old, &new),
             (Some(_), None) => self.add(Narrowed, "no value is accepted any more"),
             (None, Some(_)) => self.add(Widened, "values are accepted now"),
@@ -109,8 +106,8 @@ impl Comparison<'_> {
         }
     }
 
-    fn keywords(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
-        let found = self.found.len();
+    fn keywords(&mut self, old: &Keywords, new: &Keywords) {
+        let before = self.found.len();
         self.types(old, new);
         self.allowed_values(old, new);
         self.bounds(old, new);
@@ -121,93 +118,72 @@ impl Comparison<'_> {
             self.branches(keyword, old, new);
         }
         self.others(old, new);
-        let unevaluated = |keyword: &&&str| old.contains_key(**keyword) || new.contains_key(**keyword);
-        if self.changed_since(found)
-            && let Some(keyword) = UNEVALUATED.iter().find(unevaluated)
+        let is_there = |keyword: &&&str| old.contains_key(**keyword) || new.contains_key(**keyword);
+        if self.has_changed_since(before)
+            && let Some(keyword) = UNEVALUATED.iter().find(is_there)
         {
             self.add(Altered, format!("what `{keyword}` leaves over changed"));
         }
     }
 
-    /// Whether something that matters was found behind so many differences.
-    fn changed_since(&self, found: usize) -> bool {
-        self.found.get(found..).is_some_and(|new| new.iter().any(|found| found.kind != Described))
+    /// Returns whether a difference after so many affects values.
+    fn has_changed_since(&self, before: usize) -> bool {
+        self.found.iter().skip(before).any(|found| found.kind != Described)
     }
 
-    fn types(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
-        let (before, after) = (kinds(old), kinds(new));
-        let lost = before.iter().any(|kind| !holds(&after, kind));
-        let gained = after.iter().any(|kind| !holds(&before, kind));
-        let words = |kinds: &[&str]| kinds.join(" or ");
-        match (before.is_empty(), after.is_empty()) {
-            (true, true) => {}
-            (true, false) => self.add(Narrowed, format!("the type must be {} now", words(&after))),
-            (false, true) => self.add(Widened, format!("the type is no longer only {}", words(&before))),
-            (false, false) => {
-                let why = || format!("the type was {} and is {}", words(&before), words(&after));
-                match (lost, gained) {
-                    (true, true) => self.add(TypeChanged, why()),
-                    (true, false) => self.add(Narrowed, why()),
-                    (false, true) => self.add(Widened, why()),
-                    (false, false) => {}
-                }
-            }
-        }
-    }
-
-    fn allowed_values(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
-        let words = |values: &[&Value]| {
-            let words: Vec<String> = values.iter().map(ToString::to_string).collect();
-            words.join(", ")
+    fn types(&mut self, old: &Keywords, new: &Keywords) {
+        let listed = |schema| Some(type_names(schema)).filter(|names| !names.is_empty());
+        let came = |after: Vec<&str>| format!("the type must be {} now", after.join(" or "));
+        let went = |before: Vec<&str>| format!("the type is no longer only {}", before.join(" or "));
+        let Some((before, after)) = self.both(listed(old), listed(new), came, went) else { return };
+        let lost = before.iter().any(|name| !covers(&after, name));
+        let gained = after.iter().any(|name| !covers(&before, name));
+        let kind = match (lost, gained) {
+            (true, true) => TypeChanged,
+            (true, false) => Narrowed,
+            (false, true) => Widened,
+            (false, false) => return,
         };
-        match (allowed(old), allowed(new)) {
-            (None, None) => {}
-            (None, Some(after)) => self.add(Narrowed, format!("only {} is allowed now", words(&after))),
-            (Some(_), None) => self.add(Widened, "the list of allowed values is gone"),
-            (Some(before), Some(after)) => {
-                let lost = without(&before, &after);
-                let gained = without(&after, &before);
-                if !lost.is_empty() {
-                    self.add(Narrowed, format!("no longer allowed: {}", words(&lost)));
-                }
-                if !gained.is_empty() {
-                    self.add(Widened, format!("newly allowed: {}", words(&gained)));
-                }
-            }
+        self.add(kind, format!("the type was {} and is {}", before.join(" or "), after.join(" or ")));
+    }
+
+    fn allowed_values(&mut self, old: &Keywords, new: &Keywords) {
+        let list = |values: Vec<&Value>| {
+            let list: Vec<String> = values.into_iter().map(ToString::to_string).collect();
+            list.join(", ")
+        };
+        let came = |after| format!("only {} is allowed now", list(after));
+        let went = |_| "the list of allowed values is gone".to_owned();
+        let both = self.both(allowed_values(old), allowed_values(new), came, went);
+        let Some((before, after)) = both else { return };
+        let (lost, gained) = (without(&before, &after), without(&after, &before));
+        if !lost.is_empty() {
+            self.add(Narrowed, format!("no longer allowed: {}", list(lost)));
+        }
+        if !gained.is_empty() {
+            self.add(Widened, format!("newly allowed: {}", list(gained)));
         }
     }
 
-    fn bounds(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
-        for (keyword, floor) in AT_LEAST {
-            let floor = floor.map(Value::from);
-            let bound = |schema: &Map<String, Value>| schema.get(*keyword).or(floor.as_ref()).cloned();
-            self.bound(keyword, bound(old), bound(new), Ordering::Greater);
-        }
-        for keyword in AT_MOST {
-            self.bound(keyword, old.get(*keyword).cloned(), new.get(*keyword).cloned(), Ordering::Less);
-        }
-    }
-
-    /// `tighter` is how a bound that accepts fewer values compares with one that accepts more.
-    fn bound(&mut self, keyword: &str, old: Option<Value>, new: Option<Value>, tighter: Ordering) {
-        match (old, new) {
-            (None, None) => {}
-            (None, Some(new)) => self.add(Narrowed, format!("`{keyword}` is {new} now")),
-            (Some(old), None) => self.add(Widened, format!("`{keyword}` was {old} and is gone")),
-            (Some(old), Some(new)) => {
-                let why = || format!("`{keyword}` was {old} and is {new}");
-                match compare_numbers(&new, &old) {
-                    Some(Ordering::Equal) => {}
-                    Some(order) if order == tighter => self.add(Narrowed, why()),
-                    Some(_) => self.add(Widened, why()),
-                    None if old == new => {}
-                    None => self.add(Altered, why()),
-                }
-            }
+    fn bounds(&mut self, old: &Keywords, new: &Keywords) {
+        for (keyword, absent, tighter) in BOUNDS {
+            let absent = absent.map(Value::from);
+            let bound = |schema: &Keywords| schema.get(*keyword).or(absent.as_ref()).cloned();
+            let came = |new| format!("`{keyword}` is {new} now");
+            let went = |old| format!("`{keyword}` was {old} and is gone");
+            let Some((old, new)) = self.both(bound(old), bound(new), came, went) else { continue };
+            let kind = match compare_numbers(&new, &old) {
+                Some(Ordering::Equal) => continue,
+                Some(order) if order == *tighter => Narrowed,
+                Some(_) => Widened,
+                None if old == new => continue,
+                None => Altered,
+            };
+            self.add(kind, format!("`{keyword}` was {old} and is {new}"));
         }
     }
 
-    fn properties(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
+    fn properties(&mut self, old: &Keywords, new: &Keywords) {
         let nothing = Map::new();
         let known = |schema| members(schema, "properties").unwrap_or(&nothing);
         let (before, after) = (known(old), known(new));
@@ -231,7 +207,7 @@ impl Comparison<'_> {
                 } else {
                     this.add(AddedOptional, "a property was added that may be left out");
                 }
-                // What was described for all names was described for this one.
+                // The schema for all names was the schema for this one.
                 if let (Some(earlier @ Value::Object(_)), Some(property)) =
                     (old.get("additionalProperties"), after.get(name))
                 {
@@ -239,7 +215,7 @@ impl Comparison<'_> {
                 }
             });
         }
-        // Names that are required without being described.
+        // Names that are required without a schema.
         let bare = |schema| {
             required(schema).filter(|name| !before.contains_key(*name) && !after.contains_key(*name))
         };
@@ -251,7 +227,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn other_properties(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
+    fn other_properties(&mut self, old: &Keywords, new: &Keywords) {
         let keyword = "additionalProperties";
         let (before, after) = (old.get(keyword), new.get(keyword));
         let forbids = |schema: Option<&Value>| schema == Some(&Value::Bool(false));
@@ -263,13 +239,12 @@ impl Comparison<'_> {
         }
     }
 
-    fn items(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
+    fn items(&mut self, old: &Keywords, new: &Keywords) {
         self.optional("items", old.get("items"), new.get("items"));
         match (old.get("prefixItems"), new.get("prefixItems")) {
             (Some(Value::Array(before)), Some(Value::Array(after))) if before.len() == after.len() => {
                 for (index, (before, after)) in before.iter().zip(after).enumerate() {
-                    let index = index.to_string();
-                    self.below(&["prefixItems", &index], |this| this.schemas(before, after));
+                    self.branch("prefixItems", index, before, after);
                 }
             }
             (before, after) if before != after => self.add(Altered, "the items of the tuple are others"),
@@ -277,7 +252,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares what stands under a keyword; where it is not there, everything is accepted.
+    /// Compares the schemas of a keyword; without it, every value is accepted.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -286,30 +261,24 @@ impl Comparison<'_> {
         }
     }
 
-    fn branches(&mut self, keyword: &str, old: &Map<String, Value>, new: &Map<String, Value>) {
+    fn branches(&mut self, keyword: &str, old: &Keywords, new: &Keywords) {
+        let is_all_of = keyword == "allOf";
+        let came = |_| match is_all_of {
+            true => "more is demanded (`allOf`)".to_owned(),
+            false => format!("only some variants are accepted now (`{keyword}`)"),
+        };
+        let went = |_| match is_all_of {
+            true => "less is demanded (`allOf`)".to_owned(),
+            false => format!("the list of variants is gone (`{keyword}`)"),
+        };
+        let (old, new) = (old.get(keyword), new.get(keyword));
         let list =
-            |schema| Map::get(schema, keyword).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let (before, after) = (list(old), list(new));
-        if before.is_empty() || after.is_empty() {
-            // The keyword as a whole came or went.
-            let all_of = keyword == "allOf";
-            match (before.is_empty(), after.is_empty()) {
-                (true, false) if all_of => self.add(Narrowed, "more is demanded (`allOf`)"),
-                (false, true) if all_of => self.add(Widened, "less is demanded (`allOf`)"),
-                (true, false) => {
-                    self.add(Narrowed, format!("only some variants are accepted now (`{keyword}`)"));
-                }
-                (false, true) => self.add(Widened, format!("the list of variants is gone (`{keyword}`)")),
-                _ => {}
-            }
-            return;
-        }
+            |branches: Option<&Value>| branches?.as_array().filter(|branches| !branches.is_empty()).cloned();
+        let Some((before, after)) = self.both(list(old), list(new), came, went) else { return };
         let found = self.found.len();
-        self.paired_branches(keyword, before, after);
-        let changed =
-            self.found.get(found..).is_some_and(|new| new.iter().any(|found| found.kind != Described));
-        if keyword == "oneOf" && changed && !(are_disjoint(self.old, before) && are_disjoint(self.new, after))
-        {
+        self.paired_branches(keyword, &before, &after);
+        let may_overlap = || !are_disjoint(self.old, &before) || !are_disjoint(self.new, &after);
+        if keyword == "oneOf" && self.has_changed_since(found) && may_overlap() {
             self.add(Altered, "a value may fit more than one variant (`oneOf`), or no longer");
         }
     }
@@ -319,7 +288,7 @@ impl Comparison<'_> {
         let mut lost = Vec::new();
         for (index, branch) in before.iter().enumerate() {
             match rest.iter().position(|other| *other == branch) {
-                // They look the same, but may refer to something that changed.
+                // Equal branches may refer to schemas that changed.
                 Some(at) => self.branch(keyword, index, branch, rest.remove(at)),
                 None => lost.push((index, branch)),
             }
@@ -329,68 +298,106 @@ impl Comparison<'_> {
             return;
         }
         let (fewer, more) = if keyword == "allOf" { (Widened, Narrowed) } else { (Narrowed, Widened) };
-        let words =
-            |root: &Value, branch: &Value| describe(root, branch).unwrap_or_else(|| branch.to_string());
+        let words = |root, branch: &Value| describe_in(root, branch).unwrap_or_else(|| branch.to_string());
         for (_, branch) in lost {
-            let why = format!("gone from `{keyword}`: {}", words(self.old, branch));
-            self.add(fewer, why);
+            self.add(fewer, format!("gone from `{keyword}`: {}", words(self.old, branch)));
         }
         for branch in rest {
-            let why = format!("new in `{keyword}`: {}", words(self.new, branch));
-            self.add(more, why);
+            self.add(more, format!("new in `{keyword}`: {}", words(self.new, branch)));
         }
     }
 
     fn branch(&mut self, keyword: &str, index: usize, old: &Value, new: &Value) {
-        let index = index.to_string();
-        self.below(&[keyword, &index], |this| this.schemas(old, new));
+        self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
-    /// Keywords that are only there or not, or are others.
-    fn others(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) {
-        let is_bound =
-            |keyword: &str| AT_LEAST.iter().any(|(known, _)| *known == keyword) || AT_MOST.contains(&keyword);
+    /// Compares keywords that are only there or not, or differ.
+    fn others(&mut self, old: &Keywords, new: &Keywords) {
         let added = new.keys().filter(|keyword| !old.contains_key(*keyword));
-        for keyword in old.keys().chain(added).map(String::as_str) {
+        for keyword in old.keys().chain(added).filter(|keyword| !has_comparison(keyword)) {
             let (before, after) = (old.get(keyword), new.get(keyword));
-            if STRUCTURE.contains(&keyword) || is_bound(keyword) {
-                continue;
-            }
             if before == after {
-                if before.is_some_and(|value| !leads_to_the_same(self.old, self.new, value)) {
+                if before.is_some_and(|value| !self.leads_to_the_same(keyword, value)) {
                     self.add(Altered, format!("what `{keyword}` refers to changed"));
                 }
                 continue;
             }
-            let shown = |value: &Value| value.to_string();
-            let why = match (before, after) {
-                (Some(before), Some(after))
-                    if NOTES.contains(&keyword) && before.is_string() && after.is_string() =>
-                {
-                    format!("`{keyword}` changed")
-                }
-                (Some(before), Some(after)) => {
-                    format!("`{keyword}` was {} and is {}", shown(before), shown(after))
-                }
-                (None, Some(after)) => format!("`{keyword}` is {} now", shown(after)),
-                (Some(_), None) | (None, None) => format!("`{keyword}` is gone"),
-            };
-            // What is as good as not being there.
-            let says_nothing = |value: Option<&Value>| match value {
+            // A keyword that is as good as absent.
+            let is_idle = |value: Option<&Value>| match value {
                 None => true,
                 Some(Value::Bool(value)) => *value != (keyword == "uniqueItems"),
                 Some(Value::Object(members)) => members.is_empty(),
                 Some(_) => false,
             };
-            let kind = match (before, after) {
-                _ if NOTES.contains(&keyword) || keyword.starts_with("x-") => Described,
-                _ if CONDITIONS.contains(&keyword) => Altered,
-                (before, after) if says_nothing(before) && says_nothing(after) => continue,
-                (before, _) if says_nothing(before) => Narrowed,
-                (_, after) if says_nothing(after) => Widened,
-                _ => Altered,
+            let is_annotation = Keyword::is_annotation(keyword);
+            let kind = match (is_idle(before), is_idle(after)) {
+                _ if is_annotation || keyword.starts_with("x-") => Described,
+                _ if is_condition(keyword) => Altered,
+                (true, true) => continue,
+                (true, false) => Narrowed,
+                (false, true) => Widened,
+                (false, false) => Altered,
+            };
+            let why = match (before, after) {
+                (Some(Value::String(_)), Some(Value::String(_))) if is_annotation => {
+                    format!("`{keyword}` changed")
+                }
+                (Some(before), Some(after)) => format!("`{keyword}` was {before} and is {after}"),
+                (None, Some(after)) => format!("`{keyword}` is {after} now"),
+                (_, None) => format!("`{keyword}` is gone"),
             };
             self.add(kind, why);
         }
     }
+
+    /// Returns whether all references inside the schemas of a keyword lead to the same in both documents.
+    fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
+        let mut seen = HashSet::new();
+        let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();
+        while let Some(schema) = open.pop() {
+            if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
+                && seen.insert(reference)
+            {
+                let (old, new) = (target(self.old, reference), target(self.new, reference));
+                if old != new {
+                    return false;
+                }
+                open.extend(old);
+            }
+            open.extend(subschemas(schema).map(|inside| inside.schema));
+        }
+        true
+    }
+}
+
+/// Returns whether a keyword is compared in a way of its own, or matters only where something refers to it.
+fn has_comparison(keyword: &str) -> bool {
+    BOUNDS.iter().any(|(bound, ..)| *bound == keyword)
+        || matches!(
+            keyword,
+            "type"
+                | "enum"
+                | "const"
+                | "properties"
+                | "required"
+                | "additionalProperties"
+                | "items"
+                | "prefixItems"
+                | "anyOf"
+                | "oneOf"
+                | "allOf"
+                | "$defs"
+                | "definitions"
+                | "$schema"
+                | "$id"
+                | "$anchor"
+        )
+}
+
+/// Returns whether the presence of a keyword does not tell if more or fewer values are accepted.
+fn is_condition(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "not" | "if" | "then" | "else" | "contains" | "minContains" | "maxContains" | "patternProperties"
+    )
 }

@@ -1,45 +1,44 @@
-//! Whether no value fits two schemas: then "exactly one of them" is "any of them".
+//! Whether a value can fit two schemas; if none can, "exactly one of them" is "any of them".
 
-use super::keywords::{accepting, allowed, holds, is_required, kinds, members, without};
-use serde_json::{Map, Value};
+use super::keywords::{Keywords, accepted, allowed_values, is_required, members, type_names, without};
+use crate::types::overlap;
+use serde_json::Value;
 
-/// How deep tags are looked for.
+/// Levels of nested tags that are compared.
 const DEEPEST: usize = 4;
 
-/// Whether it is sure that no value fits two of these schemas.
+/// Returns whether it is certain that no value fits two of the schemas.
 pub(super) fn are_disjoint(root: &Value, schemas: &[Value]) -> bool {
-    let others = |index: usize| schemas.iter().skip(index + 1);
-    schemas
+    let mut pairs = schemas
         .iter()
         .enumerate()
-        .all(|(index, one)| others(index).all(|other| differ(root, one, other, DEEPEST)))
+        .flat_map(|(index, one)| schemas.iter().skip(index + 1).map(move |other| (one, other)));
+    pairs.all(|(one, other)| differ(root, one, other, DEEPEST))
 }
 
 fn differ(root: &Value, one: &Value, other: &Value, depth: usize) -> bool {
-    let (Some(one), Some(other)) = (accepting(root, one), accepting(root, other)) else { return true };
-    let (kinds_of_one, kinds_of_other) = (kinds(&one), kinds(&other));
-    let meet = |kind: &&str| {
-        holds(&kinds_of_other, kind) || (*kind == "number" && kinds_of_other.contains(&"integer"))
-    };
-    if !kinds_of_one.is_empty() && !kinds_of_other.is_empty() && !kinds_of_one.iter().any(meet) {
+    let (Some(one), Some(other)) = (accepted(root, one), accepted(root, other)) else { return true };
+    let (own, others) = (type_names(&one), type_names(&other));
+    let meets = |name: &&str| others.iter().any(|other| overlap(name, other));
+    if !own.is_empty() && !others.is_empty() && !own.iter().any(meets) {
         return true;
     }
-    if let (Some(values), Some(others)) = (allowed(&one), allowed(&other)) {
+    if let (Some(values), Some(others)) = (allowed_values(&one), allowed_values(&other)) {
         return without(&values, &others).len() == values.len();
     }
-    kinds_of_one == ["object"] && kinds_of_other == ["object"] && have_tags(root, &one, &other, depth)
+    own == ["object"] && others == ["object"] && have_tags(root, &one, &other, depth)
 }
 
-/// Whether there is a property that both demand, and that has other values in each.
-fn have_tags(root: &Value, one: &Map<String, Value>, other: &Map<String, Value>, depth: usize) -> bool {
-    let (Some(depth), Some(properties)) = (depth.checked_sub(1), members(one, "properties")) else {
+/// Returns whether both require a property that has other values in each.
+fn have_tags(root: &Value, one: &Keywords, other: &Keywords, depth: usize) -> bool {
+    let (Some(depth), Some(properties), Some(others)) =
+        (depth.checked_sub(1), members(one, "properties"), members(other, "properties"))
+    else {
         return false;
     };
     properties.iter().any(|(name, property)| {
         is_required(one, name)
             && is_required(other, name)
-            && members(other, "properties")
-                .and_then(|properties| properties.get(name))
-                .is_some_and(|tag| differ(root, property, tag, depth))
+            && others.get(name).is_some_and(|other| differ(root, property, other, depth))
     })
 }

@@ -1,23 +1,20 @@
-//! What is said of values and of schemas.
+//! Messages about values and about schemas.
 
-use super::super::faults::path;
 use super::*;
 use serde_json::json;
 
 #[track_caller]
 fn check(schema: &Value, value: &Value, expected: &[&str]) {
     let compiled = CompiledSchema::new(schema).unwrap();
-    let found: Vec<String> = compiled
-        .faults(schema, value)
-        .iter()
-        .map(|fault| format!("{}: {}", path("", &fault.steps), fault.message))
-        .collect();
+    let found = compiled.violations(value).into_iter();
+    let found: Vec<String> =
+        found.map(|violation| format!("{}: {}", violation.path, violation.message)).collect();
     assert_eq!(found, expected);
-    assert_eq!(compiled.accepts(value), expected.is_empty());
+    assert_eq!(compiled.is_valid(value), expected.is_empty());
 }
 
 #[test]
-fn every_fault_is_told_with_its_path() {
+fn every_violation_is_reported_with_its_path() {
     let schema = json!({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
         "a": {"type": "array", "items": {"type": "integer", "minimum": 0}},
         "b": {"enum": ["x", "y"]},
@@ -37,9 +34,9 @@ fn every_fault_is_told_with_its_path() {
     );
 }
 
-/// Each keyword beside nothing else, which gives the description of the schema nothing to say.
+/// Each keyword alone: its schema says nothing else that a message could describe.
 #[test]
-fn every_keyword_has_words() {
+fn every_keyword_has_a_message() {
     for (schema, value, expected) in [
         (json!({"type": ["string", "null"]}), json!(1), ": expected string or null, got number 1"),
         (json!({"const": 1}), json!(2), ": expected 1, got number 2"),
@@ -51,8 +48,8 @@ fn every_keyword_has_words() {
             ": expected a string of at least 2 characters, got string \"a\"",
         ),
         (json!({"pattern": "^b"}), json!("a"), ": expected a string matching `^b`, got string \"a\""),
-        (json!({"maxItems": 1}), json!([1, 2]), ": expected an array of at most 1 items, got array [1,2]"),
-        (json!({"minProperties": 1}), json!({}), ": expected an object of at least 1 members, got object {}"),
+        (json!({"maxItems": 1}), json!([1, 2]), ": expected an array of at most 1 item, got array [1,2]"),
+        (json!({"minProperties": 1}), json!({}), ": expected an object of at least 1 member, got object {}"),
         (json!({"uniqueItems": true}), json!([1, 1]), ": expected array whose items differ, got array [1,1]"),
         (
             json!({"contains": {"type": "string"}}),
@@ -64,7 +61,7 @@ fn every_keyword_has_words() {
         (
             json!({"propertyNames": {"maxLength": 1}}),
             json!({"ab": 1}),
-            "ab: this name is not allowed; expected a string of at most 1 characters",
+            "ab: this name is not allowed; expected a string of at most 1 character",
         ),
         (json!({"dependentRequired": {"a": ["b"]}}), json!({"a": 1}), "b: required, but missing"),
         (
@@ -75,7 +72,7 @@ fn every_keyword_has_words() {
         (
             json!({"$ref": "#/$defs/a", "maxLength": 1, "$defs": {"a": {"type": "string"}}}),
             json!("ab"),
-            ": expected a string of at most 1 characters, got string \"ab\"",
+            ": expected a string of at most 1 character, got string \"ab\"",
         ),
         (json!({"unevaluatedProperties": false}), json!({"a": 1}), "a: there is no such property"),
         (json!({"prefixItems": [true], "items": false}), json!([1, 2]), "[1]: nothing may stand here"),
@@ -85,7 +82,7 @@ fn every_keyword_has_words() {
 }
 
 #[test]
-fn the_branch_that_is_meant_is_explained() {
+fn the_branch_that_the_value_resembles_is_explained() {
     let schema = json!({"properties": {"shape": {"oneOf": [
         {"type": "object", "required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}},
         {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}},
@@ -104,10 +101,10 @@ fn the_branch_that_is_meant_is_explained() {
 }
 
 #[test]
-fn the_number_of_faults_is_bounded_and_recursion_has_an_end() {
+fn the_number_of_violations_is_bounded_and_recursion_ends() {
     let schema = json!({"type": "array", "items": {"type": "integer"}});
     let value = Value::from(vec!["x"; 1_000]);
-    assert_eq!(CompiledSchema::new(&schema).unwrap().faults(&schema, &value).len(), MOST);
+    assert_eq!(CompiledSchema::new(&schema).unwrap().violations(&value).len(), MOST);
     for schema in [
         json!({"$ref": "#"}),
         json!({"allOf": [{"$ref": "#"}], "type": "integer"}),
@@ -117,7 +114,7 @@ fn the_number_of_faults_is_bounded_and_recursion_has_an_end() {
     ] {
         let compiled = CompiledSchema::new(&schema).unwrap();
         let value = json!([["x"]]);
-        assert_eq!(compiled.accepts(&value), compiled.faults(&schema, &value).is_empty(), "{schema}");
+        assert_eq!(compiled.is_valid(&value), compiled.violations(&value).is_empty(), "{schema}");
     }
 }
 
@@ -130,7 +127,7 @@ fn wrong(schema: &Value, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn schemas_that_are_none() {
+fn every_mistake_in_a_schema_is_reported() {
     wrong(
         &json!({"type": "objct", "properties": {"a": {"type": "string", "minLength": -1}, "b": 5}}),
         &[
@@ -151,7 +148,7 @@ fn schemas_that_are_none() {
 }
 
 #[test]
-fn references_lead_nowhere_else() {
+fn references_to_other_documents_are_refused() {
     let fetched = "is another document, and nothing is fetched; put what is referred to into `$defs`";
     for (reference, uri) in [
         ("https://example.com/a.json#/$defs/b", "https://example.com/a.json"),
@@ -166,7 +163,7 @@ fn references_lead_nowhere_else() {
 }
 
 #[test]
-fn older_drafts_are_known_by_their_name() {
+fn older_drafts_are_recognized_by_their_name() {
     let schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "definitions": {"n": {"type": "integer"}}, "items": [{"$ref": "#/definitions/n"}],

@@ -10,7 +10,7 @@ use toolkit_core::name::WireNames;
 /// The fields that have a place in our call. All others (`caller`, `toolset_name`) are its extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
-/// Whether a content block is a call of ours. Those of tools that the service runs (`server_tool_use`)
+/// Returns whether a content block is a call of ours. Those of tools that the service runs (`server_tool_use`)
 /// are not. A block without a type is a call that came broken: all other blocks would be without any
 /// meaning, while a call must not be lost.
 pub(super) fn is_call(block: &Value) -> bool {

@@ -1,13 +1,13 @@
 //! The `tools` of a request.
 
-use super::Anthropic;
-use super::FORMAT;
+use super::{Anthropic, FORMAT, NAMES};
 use crate::WireError;
 use crate::call::Fields;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Map, Value};
+use toolkit_core::name::NameRule;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
@@ -25,6 +25,19 @@ const KNOWN: [&str; 8] = [
 ];
 
 impl DefinitionCodec for Anthropic {
+    fn name_rule(&self) -> NameRule {
+        NAMES
+    }
+
+    fn strictness(&self) -> Strictness {
+        Strictness::PerRequest
+    }
+
+    /// `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
+    fn property_rule(&self) -> Option<NameRule> {
+        Some(NameRule { max_length: 64, punctuation: "_.-", letter_first: false })
+    }
+
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
     }
@@ -90,7 +103,7 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// The service refuses examples that are not objects.
+/// Encodes examples. The service refuses those that are not objects.
 fn input_examples(examples: &[Value], losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
     let (sent, refused): (Vec<_>, Vec<_>) =
         examples.iter().enumerate().partition(|(_, example)| example.is_object());
@@ -101,7 +114,7 @@ fn input_examples(examples: &[Value], losses: &mut Vec<SchemaLoss>) -> Vec<Value
     sent.into_iter().map(|(_, example)| example.clone()).collect()
 }
 
-/// The service refuses callers that it does not know, such as those of other APIs. Its own are the
+/// Encodes callers. The service refuses unknown ones, such as those of other APIs. Its own are the
 /// model itself and the versions of its code execution.
 fn allowed_callers(callers: &[String], losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
     let is_known = |caller: &str| caller == "direct" || caller.starts_with("code_execution_");
@@ -119,7 +132,7 @@ fn is_tool(fields: &Map<String, Value>) -> bool {
         || fields.get("type").is_some_and(Value::is_string)
 }
 
-/// Whether the service defines the tool: `web_search_20250305`, `bash_20250124` and the like.
+/// Returns whether the service defines the tool: `web_search_20250305`, `bash_20250124` and the like.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),

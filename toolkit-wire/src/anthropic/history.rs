@@ -18,7 +18,7 @@ impl HistoryCodec for Anthropic {
         call::write(call, id, names)
     }
 
-    /// Thinking goes back as it came, to the character: it is signed. The service refuses blank texts.
+    /// Keeps thinking to the character, because it is signed, and drops blank texts, which the service refuses.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let mut fields = block.as_object()?.clone();
         match shared::text(block, "type") {
@@ -39,7 +39,7 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// The service knows two fields of a message and refuses all others, also those of its own answers.
+    /// Writes the two fields that the service accepts; it refuses all others, also those of its own answers.
     fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         if let Some(Value::String(text)) = message.fields.and_then(|fields| fields.get("content")) {
             return if is_blank(text) {
@@ -61,13 +61,13 @@ impl HistoryCodec for Anthropic {
         call::encode(call, id, names)
     }
 
-    /// The service refuses blanks at the end of a text that nothing follows, too.
+    /// Trims the text: the service refuses blanks at its end.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(media::text_block);
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// The service refuses blank texts, and messages without content.
+    /// Drops blank texts and fills an empty message, because the service refuses both.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(media::blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -82,7 +82,7 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
     if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
 }
 
-/// Whether the service would take the text for none, and refuse it.
+/// Returns whether the service would take the text for none, and refuse it.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }

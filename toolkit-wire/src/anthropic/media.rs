@@ -18,7 +18,7 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// The blocks of one content. A picture's name has no field, so it stands before it.
+/// Encodes one content. The name of an image has no field, so it stands before it.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     match content {
         Content::Image(media) => match picture(media) {
@@ -44,7 +44,7 @@ fn picture(media: &Media) -> Option<Value> {
     Some(json!({"type": "image", "source": source}))
 }
 
-/// A PDF, or a file of text. The service takes no other kinds.
+/// Encodes a PDF, or a file of text. The service takes no other kinds.
 fn document(media: &Media) -> Option<Value> {
     let essence = essence(&media.media_type);
     let is_pdf = essence == "application/pdf";
@@ -69,7 +69,7 @@ fn document(media: &Media) -> Option<Value> {
     Some(block.into())
 }
 
-/// An address that the service can fetch.
+/// Returns a URL that the service can fetch.
 fn web_address(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Url(url) if url.starts_with("https://") || url.starts_with("http://") => Some(url),
@@ -89,7 +89,7 @@ fn is_text(essence: &str) -> bool {
     is_known || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
 }
 
-/// The media type without its parameters, in small letters.
+/// Returns the media type without its parameters, in small letters.
 fn essence(media_type: &str) -> Cow<'_, str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -98,7 +98,7 @@ fn essence(media_type: &str) -> Cow<'_, str> {
     Cow::Borrowed(essence)
 }
 
-/// The bytes of standard Base64; `None` if it is not that.
+/// Decodes standard Base64; `None` for anything else.
 fn decode(data: &str) -> Option<Vec<u8>> {
     let data = data.trim_end_matches('=').as_bytes();
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
@@ -126,7 +126,7 @@ fn sextet(byte: u8) -> Option<u8> {
     }
 }
 
-/// The content that a block holds. One of a kind that has no place in ours is kept as it is, as JSON.
+/// Parses the content of a block. A kind without a place in ours is kept as JSON.
 pub(super) fn content(block: &Value) -> Content {
     let known = match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
@@ -146,7 +146,7 @@ fn plain_text(block: &Value) -> Option<&str> {
     source.get("data")?.as_str()
 }
 
-/// An address does not say what is there, so it gets the media type that the block's kind means.
+/// Parses media. A URL does not state its type, so it gets the one that the block's kind means.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

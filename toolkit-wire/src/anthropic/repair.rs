@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 impl RepairCodec for Anthropic {
-    /// The service wants the results of all calls of a message in the next one, before anything else, and no
-    /// results without a call. It reads neighbouring messages of the user as one.
+    /// Moves results to their place. The service wants those of all calls of a message at the beginning of the
+    /// next one, and no others. It reads neighbouring messages of the user as one.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let turns: Vec<Turn> = pair(&history, entries).into_iter().map(Turn::new).collect();
         let mut repaired = Vec::with_capacity(history.len());
@@ -50,7 +50,7 @@ impl Turn {
         Self { results: results.collect(), ids }
     }
 
-    /// Whether the replies begin with exactly the results of the calls, in any order.
+    /// Returns whether the replies begin with exactly the results of the calls, in any order.
     fn is_answered(&self, replies: &[Value]) -> bool {
         let mut waiting: HashMap<&str, usize> = HashMap::new();
         for id in &self.ids {
@@ -79,7 +79,7 @@ impl Turn {
         left == 0
     }
 
-    /// The replies with the results at their beginning and nowhere else.
+    /// Returns the replies with the results at their beginning and nowhere else.
     fn answer(self, replies: Vec<Value>) -> Vec<Value> {
         let without_results = |reply| without_results(reply, "content", is_result).0;
         let mut replies: Vec<Value> = replies.into_iter().filter_map(without_results).collect();
@@ -113,7 +113,7 @@ fn by_id(id: &str) -> Key<'_> {
     Key { id: Some(id.into()), name: None }
 }
 
-/// A result that names no call answers none.
+/// Lists the calls and results of a message. A result that names no call answers none.
 fn entries(message: &Value) -> Vec<Entry<'_>> {
     let (is_model, is_user) = (is_from(message, "assistant"), is_from(message, "user"));
     let entries = parts(message, "content").iter().filter_map(|block| match text(block, "type") {

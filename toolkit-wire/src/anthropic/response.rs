@@ -82,7 +82,7 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
     Ok(Message { fields: Some(fields), ..found })
 }
 
-/// One block that can be recognised vouches for the broken and the unknown ones beside it.
+/// Reads content blocks. One that can be recognised vouches for broken and unknown ones beside it.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
@@ -94,7 +94,7 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     Ok(Message { fields: None, parts: parts.collect(), is_whole: true })
 }
 
-/// Whether a value is a content block, when nothing around it says so. The tools that the service runs
+/// Returns whether a value is a content block, when nothing around it says so. The tools that the service runs
 /// have blocks of their own, whose names grow by the year and end alike.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {

@@ -18,7 +18,7 @@ use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Anthropic {
-    /// One message with all results: the service refuses calls that the very next message does not answer.
+    /// Encodes one message with all results: the service refuses calls that the next message does not answer.
     /// Nothing else stands in it, as results of calls from code execution require.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
@@ -73,12 +73,12 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     block.into()
 }
 
-/// The service refuses an error that says nothing.
+/// Returns the text of an error. The service refuses an empty one.
 fn error_text(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// One text as it is, anything else as blocks. The service refuses blank texts.
+/// Encodes one text as it is, anything else as blocks. The service refuses blank texts.
 fn content(output: &ToolOutput) -> Value {
     let message = (!output.message().is_empty()).then(|| text_block(output.message()));
     let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();
@@ -94,7 +94,7 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// The blocks of a message, or the block itself.
+/// Returns the blocks of a message, or the block itself.
 fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
     if is_block(item) {
         return Ok(vec![(path, item)]);

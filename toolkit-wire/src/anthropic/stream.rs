@@ -200,7 +200,7 @@ impl MessageStream {
         }
     }
 
-    /// Why the model stopped, once it has.
+    /// Returns the finish reason, once it is known.
     fn finish_reason(&self) -> Option<FinishReason> {
         Some(FinishReason::parse(self.message.get("stop_reason")?.as_str()?))
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// The `functionCall` of a part, if it holds one.
+/// Returns the `functionCall` of a part, if it holds one.
 pub(super) fn function(part: &Value) -> Option<&Value> {
     get(part.as_object()?, "functionCall")
 }
@@ -35,7 +35,7 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// The fields beside the call, spelled as in the reference.
+/// Returns the fields beside the call, spelled as in the reference.
 pub(super) fn beside(part: &Value) -> Fields {
     let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
     let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
@@ -76,7 +76,7 @@ fn fill(function: &mut Fields, id: &str, name: &str, args: Value) {
     }
 }
 
-/// The fields of a part without a result, which is never the model's.
+/// Returns the fields of a part without a result, which is never the model's.
 pub(super) fn without_result(part: &Value) -> Fields {
     let mut part = part.as_object().cloned().unwrap_or_default();
     if let Some(key) = key(&part, "functionResponse").map(ToOwned::to_owned) {
@@ -85,20 +85,20 @@ pub(super) fn without_result(part: &Value) -> Fields {
     part
 }
 
-/// Whether a part says something. An empty text is refused, unless it carries a signature, which must
+/// Returns whether a part says something. An empty text is refused, unless it carries a signature, which must
 /// come back.
 pub(super) fn says_something(part: &Fields) -> bool {
     let mut fields = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
     fields.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
 }
 
-/// The name as calls and results of a history spell it.
+/// Makes a name legal for calls and results of a history.
 pub(super) fn legal_name(name: &str) -> Cow<'_, str> {
     history::name(NAMES, name)
 }
 
-/// The id that the service gets to see: its own, or that of another provider, never one that was
-/// generated here because there was none. A result is then found by its position, and an id that only
+/// Returns the id for the service: its own, or that of another provider, never one that was generated here
+/// because there was none. A result is then found by its position, and an id that only
 /// one of call and result has would be an error. The reference states no rule for ids.
 pub(super) fn sendable_id(id: &str) -> Option<&str> {
     (!id.is_empty() && !ids::is_generated(id)).then_some(id)

@@ -83,7 +83,7 @@ fn unknown_mode(path: &str) -> WireError {
     WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
 }
 
-/// `None` for no names or an empty list, which are the same.
+/// Reads names; `None` for an empty list, which means the same.
 fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
     let path = field(path, "allowedFunctionNames");
     let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };

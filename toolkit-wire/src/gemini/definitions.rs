@@ -1,13 +1,14 @@
 //! The `tools` of a request.
 
-use super::Gemini;
 use super::schema::to_json_schema;
 use super::spelling::{Fields, camel, get, key};
+use super::{Gemini, NAMES};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Value, json};
+use toolkit_core::name::NameRule;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
@@ -37,11 +38,30 @@ impl DefinitionCodec for Gemini {
         (r#"[{"function_declarations":["#, "]}]")
     }
 
+    fn name_rule(&self) -> NameRule {
+        NAMES
+    }
+
+    fn strictness(&self) -> Strictness {
+        Strictness::AllOrNone(
+            "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
+        )
+    }
+
+    fn most_tools(&self) -> Option<usize> {
+        Some(512)
+    }
+
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
+    fn property_rule(&self) -> Option<NameRule> {
+        Some(NameRule { max_length: 64, punctuation: "_", letter_first: true })
+    }
+
     fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
         if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
     }
 
-    /// One element of `function_declarations`; the list around all of them is the format's frame.
+    /// Encodes an element of `function_declarations`; the list around all of them is the format's frame.
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
         let json_schema = how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = if json_schema {
@@ -88,7 +108,8 @@ impl DefinitionCodec for Gemini {
         Ok(definitions)
     }
 
-    /// A tool may hold functions and run at the service at once; then all but the functions is returned.
+    /// Returns hosted tools. A tool may hold functions and run at the service at once; its functions are left
+    /// out.
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
         let mut hosted = Vec::new();
         for (_, tool) in tools(payload)? {
@@ -125,7 +146,7 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, lost.collect())
 }
 
-/// Whether the schema is that of a function without parameters, for which the service wants none: it
+/// Returns whether the schema is that of a function without parameters, for which the service wants none: it
 /// refuses an object without properties.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
@@ -143,7 +164,7 @@ fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
 }
 
-/// The settings of a definition that a declaration has no field for.
+/// Returns the settings of a definition that a declaration has no field for.
 fn unsaid(definition: &ToolDefinition) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_custom = definition.kind != ToolKind::Function;
@@ -174,7 +195,7 @@ fn tools(payload: &Value) -> Result<Vec<(String, &Fields)>, WireError> {
         .collect()
 }
 
-/// To take the tool of another API for one that runs at the service would lose it.
+/// Finds a field of another API's tools. Taking such a tool for a hosted one would lose it.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }
@@ -186,7 +207,7 @@ fn is_tool(fields: &Fields) -> bool {
         || foreign_field(fields).is_some()
 }
 
-/// Whether it is a function without the tool around it.
+/// Returns whether it is a function without the tool around it.
 fn is_declaration(fields: &Fields) -> bool {
     fields.get("name").is_some_and(Value::is_string)
 }

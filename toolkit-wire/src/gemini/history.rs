@@ -23,7 +23,7 @@ impl HistoryCodec for Gemini {
         call::says_something(&part).then(|| part.into())
     }
 
-    /// The service refuses a content without parts.
+    /// Drops a content without parts, which the service refuses.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();

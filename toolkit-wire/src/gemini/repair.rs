@@ -56,7 +56,7 @@ impl Turn {
         }
     }
 
-    /// The replies with the results at their beginning and nowhere else. What else stood beside them stays
+    /// Returns the replies with the results at their beginning and nowhere else. Other parts beside them stay
     /// beside them.
     fn answer(mut self, replies: Vec<Value>) -> Vec<Value> {
         let mut rest = Vec::with_capacity(replies.len());

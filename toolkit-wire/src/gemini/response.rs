@@ -78,7 +78,7 @@ fn is_body(value: &Value) -> bool {
     value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
 }
 
-/// The last part that says something is the one at which a cut model was stopped.
+/// Reads the parts of a content. A model that was cut off was stopped at the last part that is not empty.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
     let says_something = |part: &Value| part.as_object().is_some_and(says_something);
     let last = parts.iter().rposition(says_something).filter(|_| is_cut);
@@ -106,7 +106,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// A candidate that failed is of no interest beside one that did not.
+/// Reads all candidates. One that failed is of no interest beside one that did not.
 fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let mut contents = Vec::new();
     let mut failure = None;
@@ -157,7 +157,7 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
     }
 }
 
-/// Why the model of a candidate stopped.
+/// Returns the finish reason of a candidate.
 fn finish(candidate: &Fields) -> FinishReason {
     FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
 }
@@ -166,7 +166,7 @@ pub(super) fn is_cut(candidate: &Fields) -> bool {
     finish(candidate).is_cut()
 }
 
-/// Why a candidate is no answer. A model that failed to write a call must not look as if it had asked
+/// Returns why a candidate is no answer. A model that failed to write a call must not look as if it had asked
 /// for none; one that was stopped for another reason has still said what it has said.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<String> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
@@ -179,7 +179,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     failed.then(|| with_message(format!("the model stopped: {reason}"), message))
 }
 
-/// The error that the service reported, or why it blocked the prompt.
+/// Returns the error that the service reported, or why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<String> {
     if let Some(error) = get(body, "error") {
         return Some(format!("the service reported an error: {}", error_text(error)));

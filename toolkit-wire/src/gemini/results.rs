@@ -17,7 +17,7 @@ pub(super) use parse::WireResult;
 mod parse;
 
 impl ResultCodec for Gemini {
-    /// One content for all results: the service wants as many as there were calls, in their order, and
+    /// Encodes one content for all results: the service wants as many as there were calls, in their order, and
     /// finds the call of a result without an id by its position.
     fn encode_results(&self, results: &[ToolResult], _ids: &[String], names: &WireNames) -> Vec<Value> {
         user_message("parts", results.iter().map(|result| encode_result(result, names)).collect())
@@ -47,7 +47,7 @@ pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     json!({"functionResponse": answer})
 }
 
-/// A single value as it is, anything else as text in which media are named.
+/// Encodes a single value as it is, anything else as text in which media are named.
 fn output_value(output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -55,7 +55,7 @@ fn output_value(output: &ToolOutput) -> Value {
     }
 }
 
-/// The service keeps every number as a double. A value with one that would be rounded stays text.
+/// Encodes JSON. The service keeps every number as a double, so a value with one that would be rounded stays text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,
@@ -63,7 +63,7 @@ fn json_value(json: &JsonText) -> Value {
     }
 }
 
-/// The parser that made the value bounds its depth.
+/// Returns whether a double holds every number exactly. The parser bounds the depth of the value.
 fn is_exact(value: &Value) -> bool {
     /// 2^53: up to here a double holds every integer.
     const LARGEST: f64 = 9_007_199_254_740_992.0;
@@ -82,7 +82,7 @@ pub(super) fn media(content: &Content) -> Option<&Media> {
     }
 }
 
-/// The name of a file has a field in some versions of the API only; it stands in the text.
+/// Encodes media. The name of a file has a field in some versions of the API only; it stands in the text.
 pub(super) fn media_part(media: &Media) -> Value {
     let media_type = &media.media_type;
     match &media.data {

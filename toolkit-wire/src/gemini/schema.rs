@@ -7,7 +7,7 @@ use serde_json::{Number, Value, json};
 const DEEPEST: usize = 128;
 
 /// Types in lower case, `nullable` as a type beside the others, references and numbers as JSON Schema
-/// spells them. What is JSON Schema already stays as it is.
+/// spells them. JSON Schema stays as it is.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     convert(schema, DEEPEST)
 }
@@ -28,7 +28,7 @@ fn convert(schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// One keyword with its value; `None` if it says nothing.
+/// Converts a keyword with its value; `None` drops it.
 fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
     let known = camel(name);
     let value = match &*known {
@@ -77,13 +77,13 @@ fn reference(target: &Value) -> Value {
     }
 }
 
-/// Protobuf writes 64-bit integers as text.
+/// Reads an integer. Protobuf writes 64-bit integers as text.
 fn number(value: &Value) -> Option<Value> {
     let number: Number = serde_json::from_str(value.as_str()?).ok()?;
     Some(number.into())
 }
 
-/// JSON Schema keeps the order of the properties by their order.
+/// Orders the properties as the schema says. JSON Schema keeps their order.
 fn order_properties(json: &mut Fields) {
     let Some(Value::Array(order)) = json.shift_remove("propertyOrdering") else { return };
     let Some(Value::Object(properties)) = json.get_mut("properties") else { return };
@@ -99,7 +99,7 @@ fn order_properties(json: &mut Fields) {
     *properties = ordered;
 }
 
-/// The service takes texts only, also where the type is a number.
+/// Converts an enum. The service takes texts only, also where the type is a number.
 fn type_enum(json: &mut Fields) {
     if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
         return;

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 pub(super) use crate::call::Fields;
 
-/// The value of the field that the reference spells `name`. `null` is the same as no field.
+/// Returns the value of the field that the reference spells `name`. `null` is the same as no field.
 pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }
 
-/// How the field that the reference spells `name` is spelled here, if it is there.
+/// Finds the spelling of the field that the reference spells `name`.
 pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     if let Some((key, _)) = fields.get_key_value(name) {
         return Some(key);
@@ -18,7 +18,7 @@ pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     fields.keys().map(String::as_str).find(|key| key.contains('_') && camel(key) == name)
 }
 
-/// `function_call` as `functionCall`.
+/// Converts `function_call` to `functionCall`.
 pub(super) fn camel(name: &str) -> Cow<'_, str> {
     let mut words = name.split('_');
     let Some(first) = words.next().filter(|first| first.len() < name.len()) else {
@@ -33,7 +33,7 @@ pub(super) fn camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(spelled)
 }
 
-/// The elements of a field that holds a list; none if it is not there.
+/// Returns the elements of a field that holds a list; none if it is not there.
 pub(super) fn list<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
     get(fields, name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -101,7 +101,7 @@ fn meta(fields: &Map<String, Value>) -> Result<Map<String, Value>, WireError> {
     }
 }
 
-/// The schema with the required parameters in it. No schema, or an empty one, is that of no parameters.
+/// Returns the schema with the required parameters in it. No schema, or an empty one, is that of no parameters.
 fn parameters(fields: &Map<String, Value>) -> Result<Value, WireError> {
     let mut schema = match fields.get("parameters") {
         None | Some(Value::Null) => Map::new(),

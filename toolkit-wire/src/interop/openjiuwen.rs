@@ -112,7 +112,7 @@ pub struct ToolCall {
     pub index: Option<usize>,
 }
 
-/// The calls of one message as ours, in the order of their positions if all state one. Calls without an
+/// Returns the calls of one message as ours, in the order of their positions if all state one. Calls without an
 /// id get ids that differ from all others.
 ///
 /// ```

@@ -58,7 +58,7 @@ fn characters(value: &Value) -> usize {
     value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
 }
 
-/// The names of all properties in a schema, each once, in their order.
+/// Returns the names of all properties in a schema, each once, in their order.
 pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     let mut names = Vec::new();
     let mut known = std::collections::HashSet::new();

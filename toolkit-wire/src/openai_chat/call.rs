@@ -7,7 +7,7 @@ use serde_json::Value;
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
 
-/// Whether a value is a call, when nothing around it says so.
+/// Returns whether a value is a call, when nothing around it says so.
 pub(super) fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
@@ -34,7 +34,7 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     }
 }
 
-/// The name and the free text of a `custom` call; `None` for a call of a function.
+/// Returns the name and the free text of a `custom` call; `None` for a call of a function.
 fn custom(json: &Value) -> Option<&Value> {
     let custom = json.get("custom").filter(|custom| custom.is_object());
     custom.filter(|_| !json.get("function").is_some_and(Value::is_object))
@@ -56,7 +56,7 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FORMAT, extras)
 }
 
-/// The fields of a call, or of its function, that have no place in ours.
+/// Returns the fields of a call, or of its function, that have no place in ours.
 pub(super) fn unknown(fields: &Fields) -> Fields {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
     let fields = fields.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str()));
@@ -101,7 +101,7 @@ pub(super) fn encode(call: &ToolCall, id: String, names: &WireNames) -> Value {
     whole(fields, id, kind, part)
 }
 
-/// A call of this kind with its name and arguments in `part`.
+/// Returns a call of this kind with its name and arguments in `part`.
 pub(super) fn whole(mut fields: Fields, id: impl Into<Value>, kind: &str, part: Fields) -> Value {
     fields.insert("id".to_owned(), id.into());
     fields.insert("type".to_owned(), kind.into());

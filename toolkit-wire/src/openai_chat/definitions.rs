@@ -1,15 +1,28 @@
 //! The `tools` of a request.
 
-use super::OpenAiChat;
+use super::{NAMES, OpenAiChat};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
 use crate::path::field;
 use serde_json::{Map, Value, json};
+use toolkit_core::name::NameRule;
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 impl DefinitionCodec for OpenAiChat {
+    fn name_rule(&self) -> NameRule {
+        NAMES
+    }
+
+    fn strictness(&self) -> Strictness {
+        Strictness::PerFunction
+    }
+
+    fn most_tools(&self) -> Option<usize> {
+        Some(128)
+    }
+
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
     }

@@ -54,7 +54,7 @@ impl HistoryCodec for OpenAiChat {
         }]
     }
 
-    /// Plain text where text is all there is, because many servers take nothing else.
+    /// Encodes plain text where there is nothing else, because many servers take only that.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let text_part = |content| json!({"type": "text", "text": content_text(content)});
         let content = match contents {
@@ -68,7 +68,7 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Whether a message without calls says nothing; it must say something, if only an empty text.
+/// Returns whether a message without calls says nothing; it must say something, if only an empty text.
 fn is_silent(fields: &Fields) -> bool {
     ["content", "refusal", "audio"].iter().all(|name| fields.get(*name).is_none_or(Value::is_null))
 }

@@ -22,7 +22,7 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// The results of one message's calls: those that are missing, then the others in their order.
+/// Returns the results of one message's calls: those that are missing, then the others in their order.
 fn results(mut pairs: Vec<Pair<'_>>) -> Vec<Value> {
     pairs.sort_by_key(|pair| pair.result.map(|(index, _)| index));
     let results = pairs.into_iter().map(|pair| match (pair.result, pair.key) {
@@ -63,7 +63,7 @@ fn by_id(id: Option<&Value>) -> Key<'_> {
     Key { id: Some(id), name: None }
 }
 
-/// The form before `tool_calls`, where a message asks for one call.
+/// Returns the key in the form before `tool_calls`, where a message has one call.
 fn by_name(named: &Value) -> Key<'_> {
     Key { id: None, name: Some(text(named, "name")) }
 }

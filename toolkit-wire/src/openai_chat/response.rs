@@ -67,7 +67,7 @@ fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// One message that can be read vouches for the broken ones beside it.
+/// Reads a response body. One message that can be read vouches for the broken ones beside it.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());
@@ -150,7 +150,7 @@ fn no_message(fields: &Fields) -> WireError {
     WireError::new("choices[0].message", expected)
 }
 
-/// The error of a body, or of a choice within it (OpenRouter).
+/// Returns the error of a body, or of a choice within it (OpenRouter).
 pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
@@ -163,7 +163,7 @@ pub(super) enum TextPiece<'a> {
     Reasoning(&'a str),
 }
 
-/// The reasoning and the text of a message or a delta. Reasoning has two names; servers that use both
+/// Returns the reasoning and the text of a message or a delta. Reasoning has two names; servers that use both
 /// mean the same.
 pub(super) fn text_pieces(message: &Fields) -> Vec<TextPiece<'_>> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());

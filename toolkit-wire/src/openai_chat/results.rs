@@ -69,7 +69,7 @@ fn attachments<'a>(
     })
 }
 
-/// A content part of a user message: an image, a sound of the two formats that the API knows, or a
+/// Encodes a content part of a user message: an image, audio of the two formats that the API knows, or a
 /// file whose bytes are there. `None` for what is not one of these.
 pub(super) fn part(content: &Content) -> Option<Value> {
     match content {
@@ -95,7 +95,7 @@ fn audio_format(media_type: &str) -> Option<&'static str> {
     }
 }
 
-/// The API marks no errors, so every result is an output. Some servers repeat the tool's name.
+/// Parses a `tool` message. The API marks no errors, so every result is an output. Some servers repeat the name.
 fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     let Some(id) = message.get("tool_call_id").and_then(Value::as_str) else {
         return Err(WireError::new(field(path, "tool_call_id"), "the id of a call"));
@@ -109,7 +109,7 @@ fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     Ok(ToolResult::new(id.into(), text(message, "name"), Ok(output)))
 }
 
-/// Text is all that the service takes. Others take pictures too; anything else stays as it is.
+/// Parses a content part. The service takes text only; others take images too, and anything else stays as JSON.
 fn parse_part(part: &Value) -> Content {
     let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
     match (part.get("text"), picture) {

@@ -18,7 +18,7 @@ pub(super) const CUSTOM: &str = "custom_tool_call";
 /// without it. Without an id, a call stands for itself.
 const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
 
-/// The type of an item.
+/// Returns the type of an item.
 pub(super) fn kind(item: &Fields) -> Option<&str> {
     item.get("type").and_then(Value::as_str)
 }
@@ -106,7 +106,7 @@ pub(super) fn encode(call: &ToolCall, id: String, names: &WireNames) -> Value {
     Value::Object(item)
 }
 
-/// Whether the call was one with free text, which wants a result of the same kind.
+/// Returns whether the call was one with free text, which wants a result of the same kind.
 pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
     extras.get(FORMAT, "type").is_some_and(|kind| kind == CUSTOM)
 }

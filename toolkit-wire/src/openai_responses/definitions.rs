@@ -1,16 +1,29 @@
 //! The `tools` of a request.
 
-use super::OpenAiResponses;
 use super::call::kind;
+use super::{NAMES, OpenAiResponses};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, listed_tools, parse_named};
+use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
 use crate::path::{element, field};
 use serde_json::{Map, Value, json};
+use toolkit_core::name::NameRule;
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 impl DefinitionCodec for OpenAiResponses {
+    fn name_rule(&self) -> NameRule {
+        NAMES
+    }
+
+    fn strictness(&self) -> Strictness {
+        Strictness::PerFunction
+    }
+
+    fn most_tools(&self) -> Option<usize> {
+        Some(128)
+    }
+
     fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
         if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
     }

@@ -20,7 +20,7 @@ impl HistoryCodec for OpenAiResponses {
         Value::Object(item)
     }
 
-    /// An item with neither a type nor a role, no server accepts.
+    /// Drops an item with neither a type nor a role, which no server accepts.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();
@@ -41,7 +41,7 @@ impl HistoryCodec for OpenAiResponses {
         call::encode(call, id, names)
     }
 
-    /// The text is an item of its own, in the short form, because the long one wants an id.
+    /// Makes the text an item of its own, in the short form, because the long one wants an id.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text).filter(|text| !text.is_empty());
         let text = text.map(|text| json!({"type": "message", "role": "assistant", "content": text}));

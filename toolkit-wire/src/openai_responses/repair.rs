@@ -38,7 +38,7 @@ impl RepairCodec for OpenAiResponses {
     }
 }
 
-/// The indices of calls and of their results. Neighbouring calls were made in one turn.
+/// Returns the indices of calls and of their results. Neighbouring calls were made in one turn.
 fn pair(history: &[Value]) -> Vec<(usize, Option<usize>)> {
     let mut pairing = Pairing::default();
     let mut pairs = Vec::new();
@@ -90,7 +90,7 @@ fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT)
 }
 
-/// The result of a call that was never answered. It has no `status`: nothing was completed.
+/// Returns the result of a call that was never answered. It has no `status`: nothing was completed.
 fn no_output(call: &Value) -> Option<Value> {
     let call = call.as_object()?;
     let is_custom = call::kind(call) == Some(CUSTOM);

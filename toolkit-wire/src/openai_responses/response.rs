@@ -63,7 +63,7 @@ impl ResponseCodec for OpenAiResponses {
     }
 }
 
-/// An incomplete response ends with the item at which the model was stopped.
+/// Reads a list of items. An incomplete response ends with the item at which the model was stopped.
 fn message(list: &[Value], is_cut: bool) -> Message<'_> {
     let items = list.iter().enumerate();
     let parts = items.map(|(at, item)| match call::read(item, is_cut && at + 1 == list.len()) {
@@ -90,7 +90,7 @@ pub(super) fn is_kind(item: &Value, expected: &str) -> bool {
     item.get("type").is_some_and(|kind| kind == expected)
 }
 
-/// Whether a value is an item, when nothing around it says so.
+/// Returns whether a value is an item, when nothing around it says so.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {

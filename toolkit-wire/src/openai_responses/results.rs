@@ -64,7 +64,7 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     Value::Object(item)
 }
 
-/// Plain text, which every server accepts, or a list of contents if there are media among them.
+/// Encodes an output: plain text, which every server accepts, or a list of contents if there are media.
 fn encode_output(result: &ToolResult) -> Value {
     let output = match &result.outcome {
         Ok(output) => output,
@@ -120,7 +120,7 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
         .with_extras(ProviderExtras::new(FORMAT, extras)))
 }
 
-/// A content that is not known, or refers to a file that the service keeps, stays as its JSON.
+/// Parses a content. An unknown one, or one that refers to a file at the service, stays as its JSON.
 fn parse_part(part: &Value) -> Content {
     let text = |name| part.get(name).and_then(Value::as_str);
     let media = |address, name: Option<&str>, otherwise| {

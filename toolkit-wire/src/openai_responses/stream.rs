@@ -98,7 +98,7 @@ impl StreamDecoder for Stream {
 }
 
 impl Stream {
-    /// Text, reasoning and arguments, in pieces (`….delta`) or whole (`….done`).
+    /// Takes text, reasoning or arguments, in pieces (`….delta`) or whole (`….done`).
     fn push_part(&mut self, name: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         let Some((name, is_whole)) = (match name.rsplit_once('.') {
             Some((name, "delta")) => Some((name, false)),
@@ -151,8 +151,7 @@ impl Stream {
         failure
     }
 
-    /// The response that the last event carries is the authority on its items. Some servers leave items
-    /// out of it, or all of them; items that came before stay.
+    /// Takes the last response, which is the authority on its items. Some servers leave items out of it, or all of them; items that came before stay.
     fn end(&mut self, status: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         self.set_response(event);
         let told = self.response.get("status").and_then(Value::as_str);
@@ -246,7 +245,7 @@ impl Stream {
         })
     }
 
-    /// For what says nothing about where it belongs: the last item, if it is still open.
+    /// Returns the last item for an event that names none, if it is still open.
     fn last_open(&self, key: &Key, sought: Sought) -> Option<usize> {
         let last = self.slots.len().checked_sub(1)?;
         let slot = &self.slots[last];

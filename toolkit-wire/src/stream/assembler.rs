@@ -12,10 +12,10 @@ use toolkit_core::call::ToolCall;
 
 /// A part of a streamed message: a call, a text, or anything else with a place of its own.
 pub(crate) trait StreamPart {
-    /// The place among the parts of the message.
+    /// Returns the place among the parts of the message.
     fn position(&self) -> u64;
 
-    /// The provider's id of the call, if there is one.
+    /// Returns the provider's id of the call, if there is one.
     fn given_id(&self) -> Option<Cow<'_, str>>;
 
     fn name(&self) -> &str;
@@ -23,10 +23,10 @@ pub(crate) trait StreamPart {
     /// Sets the id that the call has from now on.
     fn set_id(&mut self, id: &str);
 
-    /// Whether the part is a call that can be yielded.
+    /// Returns whether the part is a call that can be yielded.
     fn is_call(&self) -> bool;
 
-    /// Whether the part is a call without arguments so far.
+    /// Returns whether the part is a call without arguments so far.
     fn is_blank_call(&self) -> bool;
 
     /// Replaces blank arguments.
@@ -35,7 +35,7 @@ pub(crate) trait StreamPart {
     /// Completes the part: its call is about to be yielded.
     fn seal(&mut self) {}
 
-    /// The call that the part is, with the id that was set.
+    /// Returns the call that the part is, with the id that was set.
     fn to_call(&self) -> Option<ToolCall>;
 }
 
@@ -90,7 +90,7 @@ impl<P: StreamPart> Assembler<P> {
         self.slots.iter().map(|slot| &slot.part)
     }
 
-    /// Whether the call was yielded: nothing that comes later changes it.
+    /// Returns whether the call was yielded: nothing that comes later changes it.
     pub(crate) fn is_yielded(&self, number: usize) -> bool {
         self.slots.get(number).is_some_and(|slot| slot.is_yielded)
     }
@@ -157,7 +157,7 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// The number of the part that no other follows.
+    /// Returns the number of the part that no other follows.
     pub(crate) fn last(&self) -> Option<usize> {
         let slots = self.slots.iter().enumerate();
         slots.max_by_key(|(number, slot)| (slot.part.position(), *number)).map(|(number, _)| number)
@@ -170,8 +170,8 @@ impl<P: StreamPart> Assembler<P> {
         self.slots.sort_by_key(|slot| slot.part.position());
     }
 
-    /// The parts in their order. If the model was cut off (`is_cut`), a last call without arguments says so in a
-    /// way that does not look as if it had been cut off itself.
+    /// Returns the parts in their order. If the model was cut off (`is_cut`), the last call states explicitly that
+    /// it has no arguments, so that it does not look cut off itself.
     pub(crate) fn into_parts(mut self, is_cut: bool) -> Vec<P> {
         let last = self.last().filter(|_| is_cut).and_then(|last| self.get_mut(last));
         if let Some(call) = last.filter(|part| part.is_blank_call()) {

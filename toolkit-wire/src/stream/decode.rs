@@ -31,7 +31,7 @@ pub(crate) trait StreamDecoder: Send {
     /// Notes that the server announced the end in a way that is no event of the format.
     fn done(&mut self) {}
 
-    /// Whether the server announced the end.
+    /// Returns whether the server announced the end.
     fn is_complete(&self) -> bool;
 
     /// Completes what is open, adds it to `events`, and returns the response body as if it had come whole.

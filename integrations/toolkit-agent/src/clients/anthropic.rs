@@ -37,13 +37,13 @@ impl Default for Anthropic {
 }
 
 impl Anthropic {
-    /// The API at Anthropic's own address, without a key.
+    /// Creates the API at Anthropic's own address, without a key.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The API with the key in the environment variable `ANTHROPIC_API_KEY`, at the address in `ANTHROPIC_BASE_URL`
+    /// Creates the API with the key in the environment variable `ANTHROPIC_API_KEY`, at the address in `ANTHROPIC_BASE_URL`
     /// if it is set.
     #[must_use]
     pub fn from_env() -> Self {
@@ -69,7 +69,7 @@ impl Anthropic {
         self
     }
 
-    /// The model of this name.
+    /// Creates the model of this name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.settings.url("/v1/messages");

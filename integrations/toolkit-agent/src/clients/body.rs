@@ -27,7 +27,7 @@ impl BoundedBody {
         Self { body: response.into(), limits, deadline, alarm, received: 0 }
     }
 
-    /// The next bytes; `None` after the last.
+    /// Returns the next bytes; `None` after the last.
     pub(super) fn poll_bytes(
         &mut self,
         context: &mut Context<'_>,
@@ -53,7 +53,7 @@ impl BoundedBody {
         }
     }
 
-    /// All bytes.
+    /// Reads all bytes.
     pub(super) async fn all(&mut self) -> Result<Vec<u8>, ModelError> {
         let mut all = Vec::new();
         while let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await {
@@ -62,7 +62,7 @@ impl BoundedBody {
         Ok(all)
     }
 
-    /// The first bytes, as many as are there before something goes wrong.
+    /// Returns the first bytes, as many as are there before something goes wrong.
     pub(super) async fn head(&mut self, most: usize) -> Vec<u8> {
         let mut head = Vec::new();
         while head.len() < most

@@ -53,7 +53,7 @@ pub(super) fn shown(body: &[u8]) -> String {
     }
 }
 
-/// How long the server wants to be left alone: seconds, or until a date.
+/// Reads the wait that the server asks for: seconds, or a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
@@ -84,7 +84,7 @@ pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }
 
-/// The innermost reason; those around it only say where it happened.
+/// Returns the innermost reason; those around it only say where it happened.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -34,13 +34,13 @@ impl Default for Gemini {
 }
 
 impl Gemini {
-    /// The API at Google's own address, without a key.
+    /// Creates the API at Google's own address, without a key.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The API with the key in the environment variable `GEMINI_API_KEY`, or else in `GOOGLE_API_KEY`.
+    /// Creates the API with the key in the environment variable `GEMINI_API_KEY`, or else in `GOOGLE_API_KEY`.
     #[must_use]
     pub fn from_env() -> Self {
         let mut client = Self::default();
@@ -48,7 +48,7 @@ impl Gemini {
         client
     }
 
-    /// The model of this name.
+    /// Creates the model of this name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();

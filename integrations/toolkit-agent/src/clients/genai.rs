@@ -52,13 +52,13 @@ impl Default for GenAi {
 }
 
 impl GenAi {
-    /// Every provider at its own address, with the key in its own environment variable.
+    /// Creates every provider at its own address, with the key in its own environment variable.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The model of this name.
+    /// Creates the model of this name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> GenAiModel {
         GenAiModel { name: name.into(), client: self.client(), settings: self.settings.clone() }
@@ -93,7 +93,7 @@ pub struct GenAiModel {
 }
 
 impl GenAiModel {
-    /// The client, and whose API the model speaks.
+    /// Returns the client, and whose API the model speaks.
     async fn target(&self) -> Result<(&Client, AdapterKind), ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let target = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
@@ -101,7 +101,7 @@ impl GenAiModel {
     }
 }
 
-/// Whether all calls of a streamed answer come through. Others take the blocks of an answer one after another, and
+/// Returns whether all calls of a streamed answer come through. Others take the blocks of an answer one after another, and
 /// lose calls whose pieces come mixed, or without the number of their item.
 fn streams_calls(adapter: AdapterKind) -> bool {
     matches!(adapter, AdapterKind::OpenAI | AdapterKind::Gemini)
@@ -144,7 +144,7 @@ impl fmt::Debug for GenAiModel {
     }
 }
 
-/// The answer ended before it was complete.
+/// Creates the error of an answer that ended before it was complete.
 fn cut() -> ModelError {
     ModelError::new(ModelErrorKind::Connection, "the answer ended before it was complete")
 }

@@ -35,7 +35,7 @@ pub(super) enum Expected {
 }
 
 impl Http {
-    /// A client with these headers beside those of the settings.
+    /// Creates a client with these headers beside those of the settings.
     pub(super) fn new(settings: &Settings, own: Vec<(&str, String)>) -> Result<Self, ModelError> {
         let mut headers = HeaderMap::new();
         let said = settings.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -79,13 +79,13 @@ impl Http {
     }
 }
 
-/// The media type of a body, if it is said.
+/// Returns the media type of a body, if it is said.
 fn media_type(headers: &HeaderMap) -> Option<&str> {
     let said = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     said.split(';').next().map(str::trim).filter(|said| !said.is_empty())
 }
 
-/// A header. Its value is never shown, because it may be a key.
+/// Returns a header. Its value is never shown, because it may be a key.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelError> {
     let illegal = |text: String| ModelError::new(ModelErrorKind::InvalidRequest, text);
     let parsed = HeaderName::from_bytes(name.as_bytes())
@@ -96,7 +96,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelErr
     Ok((parsed, value))
 }
 
-/// How many connections are kept that nothing goes through. Without encryption a new one costs next to nothing, and small
+/// Returns the number of idle connections to keep. Without encryption a new one costs next to nothing, and small
 /// servers close theirs when they like: a request that crosses with the end of its connection is lost.
 fn kept(base_url: &str) -> usize {
     if base_url.starts_with("http://") { 0 } else { usize::MAX }
@@ -112,7 +112,7 @@ fn client(settings: &Settings) -> Result<reqwest::Client, ModelError> {
     builder.build().map_err(|error| fault::of_client(&error))
 }
 
-/// Encryption as the platform does it; its certificates are not needed where nothing is encrypted.
+/// Configures the platform's TLS; its certificates are not needed where nothing is encrypted.
 fn tls(base_url: &str) -> Result<ClientConfig, ModelError> {
     let failed = |error: rustls::Error| {
         ModelError::new(ModelErrorKind::Connection, format!("no encrypted connections: {error}"))

@@ -69,7 +69,7 @@ impl HttpLimits {
     }
 }
 
-/// When this time will be over; in a year if it is longer than clocks can count.
+/// Returns the instant after a duration; in a year if clocks cannot count it.
 pub(super) fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     Instant::now() + time.min(YEAR)

@@ -46,13 +46,13 @@ impl Default for OpenAi {
 }
 
 impl OpenAi {
-    /// The API at OpenAI's own address, without a key.
+    /// Creates the API at OpenAI's own address, without a key.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The API as the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and
+    /// Creates the API as the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and
     /// `OPENAI_PROJECT_ID` say.
     #[must_use]
     pub fn from_env() -> Self {
@@ -80,13 +80,13 @@ impl OpenAi {
         self
     }
 
-    /// The model of this name, over Chat Completions.
+    /// Creates the model of this name, over Chat Completions.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
         self.model(ApiFormat::OpenAiChat, name)
     }
 
-    /// The model of this name, over Responses.
+    /// Creates the model of this name, over Responses.
     #[must_use]
     pub fn responses(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
         self.model(ApiFormat::OpenAiResponses, name)
@@ -128,7 +128,7 @@ pub struct OpenAiTransport {
 }
 
 impl OpenAiTransport {
-    /// A client for one request, and what watches it.
+    /// Returns a client for one request, and what watches it.
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();

@@ -17,14 +17,14 @@ impl Settings {
         Self { base_url: base_url.to_owned(), key: None, headers: Vec::new(), limits: HttpLimits::default() }
     }
 
-    /// The address of something below the base URL.
+    /// Returns the address of something below the base URL.
     #[cfg(any(feature = "anthropic", feature = "gemini"))]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
 }
 
-/// The value of an environment variable; `None` if there is none, or nothing in it.
+/// Returns the value of an environment variable; `None` if there is none, or nothing in it.
 pub(super) fn from_env(name: &str) -> Option<String> {
     let value = std::env::var(name).ok()?;
     let value = value.trim();

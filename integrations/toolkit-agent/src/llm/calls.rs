@@ -1,10 +1,10 @@
 //! The tool calls of one turn, from start to result.
 
 use super::failures::Failures;
+use crate::agent::Run;
 use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::agent::Run;
 use toolkit_core::{Batch, Dispatcher, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The tool calls of one turn.

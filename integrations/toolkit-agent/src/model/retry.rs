@@ -35,7 +35,7 @@ impl Default for ModelRetry {
 }
 
 impl ModelRetry {
-    /// So many attempts in all, with pauses from half a second to half a minute.
+    /// Creates a retry with this many attempts, and pauses from half a second to half a minute.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl ModelRetry {
         }
     }
 
-    /// One attempt.
+    /// Creates a retry with one attempt.
     #[must_use]
     pub fn never() -> Self {
         Self::new(1)
@@ -59,7 +59,7 @@ impl ModelRetry {
         self
     }
 
-    /// How long to wait after this attempt, counted from 1; `None` if it was the last, or another has no sense.
+    /// Returns the wait after an attempt, counted from 1; `None` if it was the last, or the error is not retryable.
     #[must_use]
     pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         if attempt >= self.attempts || !error.is_retryable() {
@@ -93,7 +93,7 @@ pub struct Retrying<M> {
 }
 
 impl<M: ChatModel> Retrying<M> {
-    /// The model, asked again as `retry` says.
+    /// Creates a model that retries as `retry` says.
     #[must_use]
     pub fn new(model: M, retry: ModelRetry) -> Self {
         Self { model, retry }

@@ -27,7 +27,6 @@ pub struct Replay {
 
 struct Entry {
     line: usize,
-    fingerprint: String,
     exchange: Exchange,
 }
 
@@ -41,12 +40,13 @@ impl Replay {
         let text = fs::read_to_string(&path)?;
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         let read = |(text, line): (&str, usize)| {
-            let exchange: Exchange = serde_json::from_str(text).map_err(|error| {
+            let mut exchange: Exchange = serde_json::from_str(text).map_err(|error| {
                 let text = format!("`{}`, line {line}: {error}", path.display());
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })?;
             // Computed anew: the recorded request may have been edited.
-            Ok(Entry { line, fingerprint: fingerprint(&exchange.request), exchange })
+            exchange.fingerprint = fingerprint(&exchange.request);
+            Ok(Entry { line, exchange })
         };
         let entries: Vec<Entry> = lines.map(read).collect::<io::Result<_>>()?;
         let model = entries.first().map_or("replay", |entry| entry.exchange.model.as_str()).into();
@@ -85,7 +85,7 @@ impl Replay {
         let asked = recorded(request, &self.secrets).map_err(|error| failed(error.to_string()))?;
         let wanted = fingerprint(&asked);
         let mut entries = self.entries();
-        let index = match entries.iter().position(|entry| entry.fingerprint == wanted) {
+        let index = match entries.iter().position(|entry| entry.exchange.fingerprint == wanted) {
             Some(index) => index,
             None => match entries.first() {
                 None => return Err(failed("the recording has ended".to_owned())),

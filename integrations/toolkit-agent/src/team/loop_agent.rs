@@ -7,7 +7,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::limits::Limits;
 
-/// A sequence of agents, repeated until one [escalates](toolkit::context::ActionsHandle::escalate) or the iterations
+/// A sequence of agents, repeated until one [escalates](toolkit_core::context::ActionsHandle::escalate) or the iterations
 /// are used up. The last answer counts. Escalation ends the innermost loop only.
 ///
 /// ```

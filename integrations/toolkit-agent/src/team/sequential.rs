@@ -7,7 +7,7 @@ use crate::error::AgentError;
 use crate::limits::Limits;
 
 /// A sequence of agents in one conversation; each reads the messages of the agents before it. The last agent gives the
-/// answer. An agent that [escalates](toolkit::context::ActionsHandle::escalate) ends the sequence. A
+/// answer. An agent that [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence. A
 /// [resumed](Agent::resume) run starts with the first agent again.
 ///
 /// ```

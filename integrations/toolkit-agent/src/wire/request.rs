@@ -112,7 +112,7 @@ pub fn request_body(
     body
 }
 
-/// The conversation, with a result for every call. Messages of the same API go back as they came.
+/// Returns the conversation, with a result for every call. Messages of the same API go back as they came.
 fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<Value> {
     let writer = format.history(names);
     let messages = request.messages.iter().flat_map(|message| match message {
@@ -159,7 +159,7 @@ fn options(format: ApiFormat, request: &ModelRequest, names: &FieldNames) -> Map
     fields.chain(output(format, request).into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
-/// The fields that ask for an answer of a given form.
+/// Returns the fields that ask for an answer of a given form.
 fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value)> {
     let Some(output) = &request.options.output else { return Vec::new() };
     let (name, schema) = (&output.name, output.schema_for(format));

@@ -125,7 +125,7 @@ impl Deltas {
         self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
     }
 
-    /// Ends a response that was not complete. What had come goes with the error.
+    /// Ends an incomplete response. The part that came goes with the error.
     fn break_off(&mut self, error: ModelError) {
         let Some(response) = self.response.take() else { return };
         let error = self.with_partial(error, response.finish().response);
@@ -152,7 +152,7 @@ fn delta(event: StreamEvent) -> Option<ModelDelta> {
     })
 }
 
-/// An error in the middle of a stream is most often the provider's own, and passes.
+/// Converts an error in the middle of a stream, which is most often the provider's own, and passes.
 fn provider_error(error: &WireError) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, error.to_string())
 }

@@ -1,6 +1,6 @@
 //! Definitions of a transformed schema: moved references, unused definitions.
 
-use crate::schema::each_schema;
+use crate::schema::each_subschema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) fn redirect(
     let mut moved: Vec<(String, String)> = Vec::new();
     loop {
         let mut hidden = None;
-        each_schema(&mut whole, &mut |schema| {
+        each_subschema(&mut whole, &mut |schema| {
             let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return };
             let Some((name, _)) = property_reference(reference) else { return };
             if shown_as(&name).is_none() && !moved.iter().any(|(known, _)| *known == name) {
@@ -35,7 +35,7 @@ pub(super) fn redirect(
             moved.push((name, free));
         }
     }
-    each_schema(&mut whole, &mut |schema| {
+    each_subschema(&mut whole, &mut |schema| {
         let Some(Value::String(reference)) = schema.get_mut("$ref") else { return };
         let Some((name, rest)) = property_reference(reference) else { return };
         let place = match (shown_as(&name), moved.iter().find(|(known, _)| *known == name)) {

@@ -1,16 +1,14 @@
 //! The parts of a schema that describe the arguments.
 
-use crate::schema::faults;
+use crate::schema::keyword::Role;
+use crate::schema::{SchemaRef, subschemas, violations};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// The number of references followed in a row.
 pub(super) const MOST_REFERENCES: usize = 8;
 
-/// The keywords whose schemas describe the same object.
-const SAME_OBJECT: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas"];
-
-/// Returns the names of the arguments that a schema describes.
+/// Returns the names of the arguments that a schema describes, each once.
 pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     each_part(root, root, &mut |part, _| {
@@ -41,7 +39,7 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
 
 /// Returns whether a schema accepts a value, as far as the explainer can tell.
 pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
-    *schema != Value::Bool(false) && faults(root, schema, value, &value.to_string()).is_empty()
+    *schema != Value::Bool(false) && violations(SchemaRef::new(root, schema), value).is_empty()
 }
 
 /// Visits every part of a schema that describes the same object, with whether it always applies.
@@ -62,18 +60,8 @@ pub(super) fn each_part<'a>(
         if let (Some(target), Some(left)) = (target(root, keywords), references.checked_sub(1)) {
             walk(root, target, left, always, visit);
         }
-        for keyword in SAME_OBJECT {
-            let always = always && *keyword == "allOf";
-            match keywords.get(*keyword) {
-                Some(Value::Array(branches)) => {
-                    branches.iter().for_each(|branch| walk(root, branch, references, always, visit));
-                }
-                Some(Value::Object(named)) if *keyword == "dependentSchemas" => {
-                    named.values().for_each(|schema| walk(root, schema, references, always, visit));
-                }
-                Some(schema) => walk(root, schema, references, always, visit),
-                None => {}
-            }
+        for inside in subschemas(schema).filter(|inside| inside.role == Role::InPlace) {
+            walk(root, inside.schema, references, always && inside.keyword == "allOf", visit);
         }
     }
     walk(root, schema, MOST_REFERENCES, true, visit);

@@ -110,7 +110,7 @@ impl Block {
         self.event(piece)
     }
 
-    /// The event of the text that the start brought.
+    /// Returns the event of the text that the start brought.
     pub(super) fn begun(&self) -> Option<StreamEvent> {
         self.event(&self.written)
     }

@@ -16,12 +16,12 @@ use toolkit_core::{ErrorKind, ToolError, ToolResult};
 pub(in crate::gemini) struct WireResult<'a>(&'a Fields);
 
 impl<'a> WireResult<'a> {
-    /// `None` if the part holds something else.
+    /// Reads a part; `None` if it holds something else.
     pub(in crate::gemini) fn of(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// How the result's call is known.
+    /// Returns the key of the result's call.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }
@@ -54,7 +54,7 @@ impl<'a> WireResult<'a> {
         })
     }
 
-    /// The output and the media beside it, without the lines that only name them.
+    /// Returns the output and the media beside it, without the lines that only name them.
     fn contents(self, output: Option<&Value>) -> Vec<Content> {
         let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
         let said = match output {
@@ -70,7 +70,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// The text without the lines that [`encode_result`](super::encode_result) writes for the media,
+/// Returns the text without the lines that [`encode_result`](super::encode_result) writes for the media,
 /// which tell the names of files. `None` if there are no others.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();
@@ -89,7 +89,7 @@ fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The name in `[image image/png chart.png]`, given `[image image/png]`; empty if there is none, and
+/// Returns the name in `[image image/png chart.png]`, given `[image image/png]`; empty if there is none, and
 /// `None` if the line is another text.
 fn file_name<'a>(line: &'a str, unnamed: &str) -> Option<&'a str> {
     let name = line.strip_prefix(unnamed.strip_suffix(']')?)?.strip_suffix(']')?;

@@ -54,7 +54,7 @@ impl PartialArgs {
         }
     }
 
-    /// The arguments. If they were cut off, or a piece had no place, they are text that is not JSON,
+    /// Returns the arguments. If they were cut off, or a piece had no place, they are text that is not JSON,
     /// so that the call fails instead of running with half of what was meant.
     pub(super) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
@@ -67,7 +67,7 @@ impl PartialArgs {
     }
 }
 
-/// The value of the piece, whatever its type. A `null` is one if the field is `nullValue`.
+/// Returns the value of the piece. A `null` is one if the field is `nullValue`.
 fn value(piece: &Fields) -> Option<Value> {
     piece.iter().find_map(|(name, value)| match &*camel(name) {
         "nullValue" => Some(Value::Null),
@@ -76,7 +76,7 @@ fn value(piece: &Fields) -> Option<Value> {
     })
 }
 
-/// The place of the path, made if it is not there. `None` if what is there has another shape.
+/// Returns the place of the path, made if it is not there. `None` if what is there has another shape.
 fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut place = args;
     for step in steps(path)? {
@@ -109,7 +109,7 @@ enum Step<'a> {
     Element(usize),
 }
 
-/// The steps of a path that names one place: `.name`, `['name']`, `["name"]` and `[0]` (RFC 9535).
+/// Returns the steps of a path that names one place: `.name`, `['name']`, `["name"]` and `[0]` (RFC 9535).
 fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -131,7 +131,7 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// The step in brackets, and what follows.
+/// Returns the step in brackets, and what follows.
 fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         let (index, after) = inside.split_once(']')?;

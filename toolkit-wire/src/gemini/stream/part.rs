@@ -120,7 +120,7 @@ impl StreamPart for StreamedPart {
     }
 }
 
-/// Whether a part is nothing but text.
+/// Returns whether a part is nothing but text.
 fn is_plain(part: &Value) -> bool {
     let mut fields = part.as_object().into_iter().flatten();
     part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())

@@ -49,7 +49,7 @@ impl<'a> Piece<'a> {
         Self { index: index(value), id: shared::id(value.get("id")), ..piece }
     }
 
-    /// A piece of the older `function_call`, which has neither index nor id.
+    /// Reads a piece of the older `function_call`, which has neither index nor id.
     pub(super) fn of_legacy(value: &'a Value) -> Self {
         Self::read(None, value.as_object(), false)
     }
@@ -65,13 +65,13 @@ impl<'a> Piece<'a> {
         Self { fields, part, is_custom, index: None, id: None, name, text }
     }
 
-    /// Whether nothing is in it that makes a call.
+    /// Returns whether nothing is in it that makes a call.
     pub(super) fn is_empty(&self) -> bool {
         self.id.is_none() && self.name.is_none() && self.text.trim().is_empty()
     }
 }
 
-/// Where the call stands among the calls. Some servers write it as text.
+/// Reads the place among the calls. Some servers write it as text.
 fn index(value: &Value) -> Option<u64> {
     match value.get("index")? {
         Value::String(text) => text.parse().ok(),
@@ -96,17 +96,17 @@ impl Partial {
         self.given.as_deref()
     }
 
-    /// Whether the model has begun to write the arguments: then the name is surely complete.
+    /// Returns whether the model has begun to write the arguments: then the name is surely complete.
     pub(super) fn has_arguments(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// Whether the arguments are an object that is not at its end yet.
+    /// Returns whether the arguments are an object that is not at its end yet.
     pub(super) fn is_open(&self) -> bool {
         !self.is_custom && self.scan.is_open()
     }
 
-    /// Whether the arguments are an object, to its end. Free text shows no end.
+    /// Returns whether the arguments are an object, to its end. Free text shows no end.
     pub(super) fn is_complete(&self) -> bool {
         !self.is_custom && self.scan.is_complete()
     }
@@ -115,7 +115,7 @@ impl Partial {
         self.name == other.name && self.text == other.text
     }
 
-    /// Whether the piece, which came where pieces of this call come, begins another one.
+    /// Returns whether the piece, which came where pieces of this call come, begins another one.
     ///
     /// Servers say id and name once, or in every piece; some make up a new id for every piece; some
     /// number all calls 0. So a new id is a new call if a name comes with it, except in the midst of an
@@ -133,7 +133,7 @@ impl Partial {
         }
     }
 
-    /// Whether the piece is the whole call once more.
+    /// Returns whether the piece is the whole call once more.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
     }
@@ -156,7 +156,7 @@ impl Partial {
         overlay(&mut self.part_rest, &piece.part.map(unknown).unwrap_or_default());
     }
 
-    /// A name may come in pieces too, or be said again.
+    /// Takes a name, which may come in pieces too, or be repeated.
     fn add_name(&mut self, name: &str) {
         if self.name.is_empty() || (name.starts_with(&self.name) && !self.has_arguments()) {
             name.clone_into(&mut self.name);
@@ -165,7 +165,7 @@ impl Partial {
         }
     }
 
-    /// The call as it stands in a whole message.
+    /// Returns the call as it stands in a whole message.
     pub(super) fn to_whole(&self) -> Value {
         let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let mut part = self.part_rest.clone();

@@ -141,7 +141,7 @@ impl Calls {
         }
     }
 
-    /// The calls as they stand in a whole message.
+    /// Returns the calls as they stand in a whole message.
     pub(super) fn into_whole(self) -> Vec<Value> {
         self.calls.into_parts(false).iter().map(Partial::to_whole).collect()
     }

@@ -21,7 +21,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The type of the items that have such parts.
+    /// Returns the type of the items that have such parts.
     fn item_kind(self) -> &'static str {
         match self {
             Self::Arguments => FUNCTION,
@@ -60,17 +60,17 @@ impl Key {
         }
     }
 
-    /// Whether it says nothing but a type.
+    /// Returns whether it says nothing but a type.
     pub(super) fn is_empty(&self) -> bool {
         self.item.is_none() && self.index.is_none() && self.call.is_none()
     }
 
-    /// Whether both say the id of a call, and say the same.
+    /// Returns whether both say the id of a call, and say the same.
     pub(super) fn is_same_call(&self, other: &Self) -> bool {
         self.call.is_some() && self.call == other.call
     }
 
-    /// Whether both cannot be the same item, whatever else they have in common.
+    /// Returns whether both cannot be the same item.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         differ(self.call.as_ref(), other.call.as_ref()) || differ(self.kind.as_ref(), other.kind.as_ref())
     }
@@ -148,7 +148,7 @@ impl Slot {
         }
     }
 
-    /// The texts of an item that comes whole, without fragments before it.
+    /// Returns the texts of an item that comes whole, without fragments before it.
     pub(super) fn texts(&self, item: &Fields) -> Vec<StreamEvent> {
         if self.is_done || !self.parts.is_empty() {
             return Vec::new();
@@ -237,7 +237,7 @@ impl Slot {
         }
     }
 
-    /// The contents of a field, in order; `None` if there are none.
+    /// Returns the contents of a field, in order; `None` if there are none.
     fn blocks(&self, field: &str) -> Option<Value> {
         let mut blocks: Vec<(u64, Value)> = Vec::new();
         for (part, text) in &self.parts {
@@ -324,14 +324,14 @@ impl StreamPart for Slot {
     }
 }
 
-/// The call that an item is, with its own id.
+/// Returns the call that an item is, with its own id.
 fn call_of(item: &Value) -> Option<ToolCall> {
     let call = call::read(item, false)?;
     let id = call.id.as_deref()?.into();
     Some(call.into_call(id))
 }
 
-/// Whether both are known and not the same.
+/// Returns whether both are known and not the same.
 fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if a != b)
 }

@@ -98,7 +98,7 @@ pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }
 }
 
-/// The results, and after them what in them is no text.
+/// Returns the results, and after them what in them is no text.
 fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     let texts = results.iter().map(|result| {
         let response = ToolResponse::new(result.call_id.as_str(), result.to_text());
@@ -114,7 +114,7 @@ fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     messages
 }
 
-/// The tools that the model may call.
+/// Returns the tools that the model may call.
 fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();

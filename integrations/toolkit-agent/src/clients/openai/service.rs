@@ -33,12 +33,12 @@ impl Watch {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the last byte of the body came.
+    /// Returns whether the last byte of the body came.
     pub(super) fn has_ended(&self) -> bool {
         self.see(|seen| seen.ended)
     }
 
-    /// Why the client has failed.
+    /// Returns the reason why the client has failed.
     pub(super) fn explain(&self, error: OpenAIError) -> ModelError {
         if let Some(fault) = self.see(|seen| seen.fault.take()) {
             return fault;

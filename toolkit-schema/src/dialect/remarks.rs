@@ -1,0 +1,123 @@
+//! Remarks: the demands of keywords, in words for the model.
+
+use super::node::{Held, Node};
+use crate::describe::describe;
+use crate::words::{phrase, shorten_to};
+use serde_json::Value;
+
+/// Characters of a value or a schema that a remark quotes.
+const QUOTED: usize = 200;
+
+/// Named schemas that remarks describe.
+const NAMED: usize = 20;
+
+/// Returns the remarks on a keyword; none if they would not help to write a value. `sketch` writes the schemas inside.
+pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
+    match held {
+        Held::Value(value) => of_value(keyword, value).into_iter().collect(),
+        Held::Schema(schema) => of_schema(keyword, &in_words(&sketch(schema))).into_iter().collect(),
+        Held::Schemas(list) => {
+            let list: Vec<String> = list.iter().map(|schema| in_words(&sketch(schema))).collect();
+            of_list(keyword, &list).into_iter().collect()
+        }
+        Held::Named(named) => {
+            let named = named.iter().take(NAMED);
+            named.filter_map(|(name, schema)| of_named(keyword, name, &in_words(&sketch(schema)))).collect()
+        }
+        Held::Reference(_) => Vec::new(),
+    }
+}
+
+/// Returns the remark on a plain value, as in `at most 5 items`.
+pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
+    if let Some(words) = phrase(keyword, value) {
+        return Some(shorten_to(&words, 2 * QUOTED));
+    }
+    let text = || Some(shorten_to(value.as_str()?, QUOTED));
+    Some(match keyword {
+        "minContains" => format!("{} of that kind", phrase("minItems", value)?),
+        "maxContains" => format!("{} of that kind", phrase("maxItems", value)?),
+        "contentEncoding" => format!("encoded as {}", text()?),
+        "contentMediaType" => format!("of the media type {}", text()?),
+        "default" => format!("by default {}", quoted(value)),
+        "example" => format!("for example {}", quoted(value)),
+        "examples" => format!("for example {}", listed(value)),
+        "enum" => format!("one of {}", listed(value)),
+        "const" => format!("always {}", quoted(value)),
+        "required" => format!("{} must be there", listed(value)),
+        "dependentRequired" => {
+            let pairs = value.as_object()?.iter();
+            let pairs = pairs.map(|(name, needs)| format!("`{name}` needs {}", listed(needs)));
+            shorten_to(&pairs.collect::<Vec<_>>().join("; "), QUOTED)
+        }
+        _ if value != &Value::Bool(true) => return None,
+        "uniqueItems" => "no item twice".to_owned(),
+        "deprecated" => "deprecated".to_owned(),
+        "readOnly" => "read-only".to_owned(),
+        "writeOnly" => "write-only".to_owned(),
+        _ => return None,
+    })
+}
+
+fn of_schema(keyword: &str, schema: &str) -> Option<String> {
+    Some(match keyword {
+        "not" => format!("not {schema}"),
+        "contains" => format!("at least one item is {schema}"),
+        "propertyNames" => format!("each name is {schema}"),
+        "additionalProperties" | "unevaluatedProperties" => format!("any other member is {schema}"),
+        "unevaluatedItems" => format!("any other item is {schema}"),
+        "contentSchema" => format!("holding {schema}"),
+        "if" => format!("if it is {schema}"),
+        "then" => format!("then it is {schema}"),
+        "else" => format!("else it is {schema}"),
+        _ => return None,
+    })
+}
+
+pub(super) fn of_list(keyword: &str, schemas: &[String]) -> Option<String> {
+    let list = |between: &str| shorten_to(&schemas.join(between), QUOTED);
+    Some(match keyword {
+        "prefixItems" => format!("the items are, in this order: {}", list(", ")),
+        "anyOf" | "oneOf" => format!("either {}", list(" or ")),
+        "allOf" => format!("also {}", list(" and ")),
+        _ => return None,
+    })
+}
+
+fn of_named(keyword: &str, name: &str, schema: &str) -> Option<String> {
+    match keyword {
+        "patternProperties" => Some(format!("each member whose name matches `{name}` is {schema}")),
+        "dependentSchemas" => Some(format!("with `{name}`, it is {schema}")),
+        _ => None,
+    }
+}
+
+/// Returns a schema in a few words, or as it is written.
+pub(super) fn in_words(schema: &Value) -> String {
+    match schema {
+        Value::Bool(true) => "any value".to_owned(),
+        Value::Bool(false) => "nothing".to_owned(),
+        Value::Object(keywords) if keywords.is_empty() => "any value".to_owned(),
+        _ => {
+            let words = describe(schema).filter(|words| words != "object");
+            shorten_to(&words.unwrap_or_else(|| schema.to_string()), QUOTED)
+        }
+    }
+}
+
+/// Joins remarks into a sentence.
+pub(super) fn sentence(remarks: &[String]) -> String {
+    let joined = remarks.join("; ");
+    let mut letters = joined.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+fn quoted(value: &Value) -> String {
+    shorten_to(&value.to_string(), QUOTED)
+}
+
+fn listed(values: &Value) -> String {
+    let values = values.as_array().into_iter().flatten();
+    let values: Vec<String> = values.take(50).map(quoted).collect();
+    shorten_to(&values.join(", "), 5 * QUOTED)
+}

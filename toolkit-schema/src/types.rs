@@ -1,0 +1,47 @@
+//! The keyword `type`, and the types of values.
+
+use serde_json::Value;
+
+/// Returns the names that a `type` keyword lists.
+pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
+    let names = match keyword {
+        Some(Value::Array(names)) => names.as_slice(),
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    names.iter().filter_map(Value::as_str)
+}
+
+/// Returns the narrowest type of a value; `5.0` is an integer.
+pub(crate) fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() && number.as_f64().is_none_or(|n| n.fract() != 0.0) => {
+            "number"
+        }
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Returns whether a typed decoder reads the value as the type; `5.0` is no integer.
+pub(crate) fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "integer" => value.is_i64() || value.is_u64(),
+        "null" | "boolean" | "string" | "array" | "object" | "number" => includes(name, type_of(value)),
+        _ => true,
+    }
+}
+
+/// Returns whether a value can be of both types.
+pub(crate) fn overlap(one: &str, other: &str) -> bool {
+    includes(one, other) || includes(other, one)
+}
+
+/// Returns whether all values of the type `other` are of the type `name`.
+pub(crate) fn includes(name: &str, other: &str) -> bool {
+    name == other || (name == "number" && other == "integer")
+}

@@ -1,0 +1,178 @@
+//! Responses of every format, whole and streamed.
+
+use super::*;
+use crate::ApiFormat;
+use serde_json::json;
+
+#[track_caller]
+fn parse(format: ApiFormat, body: &Value) -> Response {
+    format.parse_response(body).unwrap()
+}
+
+/// The same answer in every format.
+fn bodies() -> [(ApiFormat, Value); 4] {
+    [
+        (
+            ApiFormat::OpenAiChat,
+            json!({
+                "choices": [{"index": 0, "finish_reason": "stop", "message": {
+                    "role": "assistant", "content": "Let me add.", "reasoning_content": "Sum.",
+                    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "add", "arguments": "{\"x\":1}"}}],
+                }}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 3},
+                    "completion_tokens_details": {"reasoning_tokens": 2}},
+            }),
+        ),
+        (
+            ApiFormat::OpenAiResponses,
+            json!({
+                "status": "completed",
+                "output": [
+                    {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Sum."}]},
+                    {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [
+                        {"type": "output_text", "text": "Let me add.", "annotations": []},
+                    ]},
+                    {"type": "function_call", "id": "fc", "call_id": "a", "name": "add", "arguments": "{\"x\":1}",
+                        "status": "completed"},
+                ],
+                "usage": {"input_tokens": 9, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 3},
+                    "output_tokens_details": {"reasoning_tokens": 2}},
+            }),
+        ),
+        (
+            ApiFormat::Anthropic,
+            json!({
+                "type": "message", "role": "assistant", "stop_reason": "tool_use",
+                "content": [
+                    {"type": "thinking", "thinking": "Sum.", "signature": "s"},
+                    {"type": "text", "text": "Let me add."},
+                    {"type": "tool_use", "id": "a", "name": "add", "input": {"x": 1}},
+                ],
+                "usage": {"input_tokens": 4, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2,
+                    "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 2}},
+            }),
+        ),
+        (
+            ApiFormat::Gemini,
+            json!({
+                "candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": [
+                    {"text": "Sum.", "thought": true},
+                    {"text": "Let me add."},
+                    {"functionCall": {"id": "a", "name": "add", "args": {"x": 1}}, "thoughtSignature": "s"},
+                ]}}],
+                "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 3, "thoughtsTokenCount": 2,
+                    "cachedContentTokenCount": 3},
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn every_format_has_the_same_response() {
+    for (format, body) in bodies() {
+        let response = parse(format, &body);
+        assert_eq!(response.text, "Let me add.", "{format}");
+        assert_eq!(response.reasoning, "Sum.", "{format}");
+        assert_eq!(response.finish, FinishReason::ToolCalls, "{format}");
+        assert_eq!(response.usage, Usage::new(9, 5).with_cached_input(3).with_reasoning(2), "{format}");
+        assert_eq!(response.calls, format.parse_calls(&body).unwrap(), "{format}");
+        assert_eq!(response.native, format.assistant_messages(&body).unwrap(), "{format}");
+        let [call] = response.calls.as_slice() else { panic!("one call") };
+        assert_eq!(
+            (call.id.as_str(), call.name.as_str(), call.arguments.as_str()),
+            ("a", "add", "{\"x\":1}")
+        );
+    }
+}
+
+#[test]
+fn finish_reasons_of_all_providers_are_known() {
+    let cut = |reason: &str| json!({"choices": [{"message": {"content": "a"}, "finish_reason": reason}]});
+    for (reason, finish) in [
+        ("stop", FinishReason::Stop),
+        ("length", FinishReason::Length),
+        ("model_length", FinishReason::Length),
+        ("content_filter", FinishReason::Refused),
+        ("insufficient_system_resource", FinishReason::Other("insufficient_system_resource".to_owned())),
+    ] {
+        assert_eq!(parse(ApiFormat::OpenAiChat, &cut(reason)).finish, finish, "{reason}");
+    }
+    let incomplete =
+        json!({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []});
+    assert_eq!(parse(ApiFormat::OpenAiResponses, &incomplete).finish, FinishReason::Length);
+}
+
+#[test]
+fn reasoning_may_be_a_part_of_the_content() {
+    let thinking = json!([
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "Yes."},
+    ]);
+    let response = parse(ApiFormat::OpenAiChat, &json!({"choices": [{"message": {"content": thinking}}]}));
+    assert_eq!((response.reasoning.as_str(), response.text.as_str()), ("hm", "Yes."));
+}
+
+#[test]
+fn a_refusal_is_no_text() {
+    let chat =
+        json!({"choices": [{"message": {"content": null, "refusal": "No."}, "finish_reason": "stop"}]});
+    let responses = json!({"status": "completed", "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+    ]});
+    for (format, body) in [(ApiFormat::OpenAiChat, chat), (ApiFormat::OpenAiResponses, responses)] {
+        let response = parse(format, &body);
+        assert_eq!((response.text.as_str(), response.refusal.as_str()), ("", "No."), "{format}");
+    }
+}
+
+/// The events with which each API streams such an answer.
+fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
+    match format {
+        ApiFormat::OpenAiChat => {
+            let choice = &body["choices"][0];
+            let mut delta = choice["message"].clone();
+            delta["tool_calls"][0]["index"] = json!(0);
+            vec![
+                json!({"choices": [{"index": 0, "delta": delta}]}),
+                json!({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}),
+                json!({"choices": [], "usage": body["usage"]}),
+            ]
+        }
+        ApiFormat::OpenAiResponses => vec![json!({"type": "response.completed", "response": body})],
+        ApiFormat::Anthropic => vec![body.clone(), json!({"type": "message_stop"})],
+        _ => vec![body.clone()],
+    }
+}
+
+#[test]
+fn a_stream_ends_with_the_response_of_its_whole_body_wherever_it_is_cut() {
+    for (format, body) in bodies() {
+        let text: String = events(format, &body).iter().map(|event| format!("data: {event}\n\n")).collect();
+        let mut expected = parse(format, &body);
+        // Chat Completions numbers calls in streams only.
+        if format == ApiFormat::OpenAiChat {
+            expected.calls[0].index = None;
+        }
+        for at in 0..=text.len() {
+            let (head, tail) = text.as_bytes().split_at(at);
+            let mut stream = format.accumulator();
+            for news in
+                [head, tail].into_iter().flat_map(|bytes| stream.push_bytes(bytes)).collect::<Vec<_>>()
+            {
+                news.unwrap();
+            }
+            let end = stream.finish();
+            assert!(end.is_complete, "{format}");
+            assert_eq!(end.response.as_ref(), Ok(&expected), "{format} cut at {at}");
+            assert_eq!(format.parse_response(&end.body).as_ref(), Ok(&expected), "{format}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_interrupted() {
+    let mut stream = ApiFormat::OpenAiChat.accumulator();
+    stream.push(&json!({"choices": [{"delta": {"content": "Hel"}}]})).unwrap();
+    let response = stream.finish().response.unwrap();
+    assert_eq!((response.text.as_str(), response.finish), ("Hel", FinishReason::Interrupted));
+}
