@@ -30,6 +30,7 @@ const FLOORS: &[&str] = &[
     "result",
     "tool",
     "format",
+    "search",
     "registry",
     "testing",
     "middleware",

@@ -94,7 +94,7 @@ impl Truncation {
         self
     }
 
-    /// Returns the limit of a tool, whose own goes first.
+    /// Returns the limit of a tool: its own, else the general one.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }

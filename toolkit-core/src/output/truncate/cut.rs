@@ -2,7 +2,7 @@
 
 use super::TruncationStrategy;
 
-/// Which characters stay, counted over all pieces, and what stands in the place of the others.
+/// The kept characters, counted over all pieces, and the marker in place of the others.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     head: usize,

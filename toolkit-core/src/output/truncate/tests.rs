@@ -1,4 +1,4 @@
-//! The limit holds for every text, and what stays is a part of it.
+//! The limit holds for every text, and the kept parts come from it.
 
 use super::super::{Content, Media, ToolOutput};
 use super::*;
