@@ -53,8 +53,7 @@ impl Plan {
         }
     }
 
-    /// What becomes of the piece of so many characters that begins after `start` of `total`; `None` if it
-    /// stays as it is.
+    /// Returns the cut form of a piece of `length` characters after `start` of `total`; `None` if it is kept whole.
     pub(super) fn cut(&self, piece: &str, start: usize, length: usize, total: usize) -> Option<String> {
         let end = start + length;
         let front = self.head.saturating_sub(start).min(length);
