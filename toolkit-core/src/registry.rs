@@ -263,20 +263,24 @@ impl ToolRegistry {
     /// Returns the tool of a call with its arguments.
     ///
     /// # Errors
-    /// There is no such tool.
+    /// There is no such tool; the arguments come back.
     #[inline]
-    pub(crate) fn resolve(&self, name: &str, arguments: RawArguments) -> Result<Resolved<'_>, ToolError> {
+    pub(crate) fn resolve(
+        &self,
+        name: &str,
+        arguments: RawArguments,
+    ) -> Result<Resolved<'_>, (ToolError, RawArguments)> {
         if let Some(tool) = self.tools.get(name) {
             return Ok(Resolved { tool, arguments, called_as: None });
         }
-        let (tool, inner) = self.resolve_otherwise(name, arguments.as_str())?;
-        Ok(match inner {
-            Cow::Owned(inner) => Resolved { tool, arguments: inner.into(), called_as: None },
-            Cow::Borrowed(_) => {
+        match self.resolve_otherwise(name, arguments.as_str()) {
+            Ok((tool, Cow::Owned(inner))) => Ok(Resolved { tool, arguments: inner.into(), called_as: None }),
+            Ok((tool, Cow::Borrowed(_))) => {
                 let is_own = tool.definition().name.as_str() == name;
-                Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) }
+                Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
             }
-        })
+            Err(error) => Err((error, arguments)),
+        }
     }
 
     /// Returns the error for a name without a callable tool.
