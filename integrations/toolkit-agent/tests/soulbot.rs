@@ -15,9 +15,10 @@ use toolkit_core::{
 use tools::{Dozing, Recorded, known, recorded};
 
 /// The intended differences and their reasons; the comparisons below implement them.
-const DIFFERENCES: [(&str, &str); 6] = [
+const DIFFERENCES: [(&str, &str); 7] = [
     ("an unknown tool", "the model also reads which names are most like it"),
     ("a missing argument", "all violations are reported at once, in other words"),
+    ("a timeout", "the name of the tool is in backticks, as in every message"),
     ("a failure", "its kind stands before it: `Error running tool: `"),
     ("the end after too many questions", "it is an error of its own type; its words are ours"),
     ("a name such as `<lambda>`", "no provider takes it, so no tool has it: it is written without the signs"),
@@ -45,6 +46,7 @@ fn response(result: &ToolResult) -> Value {
                     let missing = error.violations().iter().map(|violation| violation.path.as_str());
                     format!("Missing required parameters: {}", missing.collect::<Vec<_>>().join(", "))
                 }
+                ErrorKind::TimedOut => text.replace('`', "'"),
                 _ => text.strip_prefix("Error running tool: ").unwrap_or(text).to_owned(),
             };
             return json!({"error": text});
