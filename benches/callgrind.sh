@@ -12,9 +12,9 @@ set -eu
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = --small ]; then
-    # Unoptimised, and each case once: as the tests are built.
-    cargo test --quiet -p toolkit-benches --all-features --bench instructions --no-run
-    runner=$(cargo test -p toolkit-benches --all-features --bench instructions --no-run 2>&1 |
+    # Unoptimised, and each case once: with the dependencies that the tests of the workspace are built with.
+    cargo test --quiet --workspace --all-features --bench instructions --no-run
+    runner=$(cargo test --workspace --all-features --bench instructions --no-run 2>&1 |
         sed -n 's/.*Executable.*(\(.*\))$/\1/p')
     "$runner" list | while read -r name _; do "$runner" "$name" 1 >/dev/null; done
     echo "$("$runner" list | wc -l) cases run"

@@ -2,17 +2,24 @@
 # Holds what the library writes for each provider against the types of the providers' own SDKs.
 #
 # Needs Python with venv, the package index, and the checker (`sdk_check.py` in the folder that
-# TOOLKIT_SDK_CHECK names). Says what is missing and stops without a fault if it cannot run.
+# TOOLKIT_SDK_CHECK names). Names the missing part and stops if it cannot run: with a fault where CI is `true`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 checker=${TOOLKIT_SDK_CHECK:-../shared/tools}/sdk_check.py
 questions=${TOOLKIT_BFCL:-../shared/bfcl}
 vectors=${TOOLKIT_VECTORS:-../shared/vectors}
+# Without the folders of all rows and questions, those of the tests.
+[ -d "$questions" ] || questions=tests/data/bfcl
+[ -d "$vectors" ] || vectors=tests/data/vectors
 folder=${CARGO_TARGET_DIR:-target}/sdk-check
 mkdir -p "$folder"
 
-skip() { echo "sdk check: skipped, $*"; exit 0; }
+skip() {
+    echo "sdk check: cannot run, $*"
+    [ "${CI:-}" != true ] || exit 1
+    exit 0
+}
 
 [ -f "$checker" ] || skip "no checker at $checker"
 command -v python3 >/dev/null || skip "no python3"
@@ -33,14 +40,8 @@ dump=${CARGO_TARGET_DIR:-target}/debug/examples/wire_dump
 "$dump" --strict >"$folder/documents/own_strict.json"
 "$dump" --json-schema >"$folder/documents/own_json_schema.json"
 
-lines=()
-if [ -d "$vectors" ]; then
-    "$python" tests/sdk/vectors.py "$vectors" >"$folder/vectors.jsonl"
-    lines+=("$folder/vectors.jsonl")
-else
-    echo "sdk check: no vectors at $vectors"
-fi
-if [ -d "$questions" ]; then lines+=("$questions"/*.jsonl); else echo "sdk check: no questions at $questions"; fi
+"$python" tests/sdk/vectors.py "$vectors" >"$folder/vectors.jsonl"
+lines=("$folder/vectors.jsonl" "$questions"/*.jsonl)
 for file in "${lines[@]}"; do
     "$dump" "$file" "$folder/documents/plain"
     "$dump" --strict "$file" "$folder/documents/strict"

@@ -25,6 +25,5 @@ def tool(row, key):
 
 for file, (rows, key) in FILES.items():
     path = pathlib.Path(sys.argv[1]) / file
-    if path.exists():
-        for row in json.loads(path.read_text())[rows]:
-            print(json.dumps({"tools": [tool(row, key)], "calls": []}))
+    for row in json.loads(path.read_text())[rows]:
+        print(json.dumps({"tools": [tool(row, key)], "calls": []}))
