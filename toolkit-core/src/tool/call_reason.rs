@@ -151,7 +151,7 @@ mod tests {
         check(r#"{"call_reason": "x" , "a": 1e3}"#, r#"{ "a": 1e3}"#, Some("x"));
         check(r#"{"a" :[ 1 ] , "call_reason":"x\n" ,"b":"é"}"#, r#"{"a" :[ 1 ] ,"b":"é"}"#, Some("x\n"));
         check(r#"{"call_reason":1,"a":1,"call_reason":null,"a":2}"#, r#"{"a":1,"a":2}"#, None);
-        check(r#"{"toolcall\u005freason":{"b": 1},"a":1}"#, r#"{"a":1}"#, Some(r#"{"b": 1}"#));
+        check(r#"{"call\u005freason":{"b": 1},"a":1}"#, r#"{"a":1}"#, Some(r#"{"b": 1}"#));
         check(r#""{\"a\": 1, \"call_reason\": \"x\"}""#, r#"{"a": 1}"#, Some("x"));
     }
 
