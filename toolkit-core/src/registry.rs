@@ -267,13 +267,20 @@ impl ToolRegistry {
     /// The tool that a call means, and what it is called with.
     ///
     /// # Errors
-    /// What the model reads if there is no such tool.
+    /// What the model reads if there is no such tool, and the arguments.
     #[inline]
-    pub(crate) fn resolve(&self, name: &str, arguments: RawArguments) -> Result<Resolved<'_>, ToolError> {
+    pub(crate) fn resolve(
+        &self,
+        name: &str,
+        arguments: RawArguments,
+    ) -> Result<Resolved<'_>, (ToolError, RawArguments)> {
         if let Some(tool) = self.tools.get(name) {
             return Ok(Resolved { tool, arguments, called_as: None });
         }
-        let (tool, inner) = self.resolve_otherwise(name, arguments.as_str())?;
+        let (tool, inner) = match self.resolve_otherwise(name, arguments.as_str()) {
+            Ok(found) => found,
+            Err(error) => return Err((error, arguments)),
+        };
         Ok(match inner {
             Cow::Owned(inner) => Resolved { tool, arguments: inner.into(), called_as: None },
             Cow::Borrowed(_) => {

@@ -82,7 +82,7 @@ impl Preparation {
                 let (arguments, call_reason) = registry.split_call_reason_owned(tool.definition(), arguments);
                 (Ok(tool), arguments, called_as, call_reason)
             }
-            Err(error) => (Err(error), RawArguments::default(), None, None),
+            Err((error, arguments)) => (Err(error), arguments, None, None),
         };
         let definition = target.as_ref().ok().map(|tool| tool.definition());
         let contents = self.settings.bus.includes_contents();
