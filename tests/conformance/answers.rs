@@ -218,7 +218,8 @@ fn arguments_as_they_came(case: &Case<'_>) -> bool {
 
 /// Whether a text is the compact JSON of a value.
 fn is_json_of(text: &Value, value: &Value) -> bool {
-    text.as_str().is_some_and(|text| text == value.to_string())
+    let written = value.to_string();
+    text.as_str() == Some(&*written)
 }
 
 fn result_as_json(case: &Case<'_>) -> bool {
