@@ -93,3 +93,8 @@ pub use session::Sessions;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// The code of the guide's chapter about agents, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/08-agents.md")]
+pub struct Guide;
