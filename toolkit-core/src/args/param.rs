@@ -114,7 +114,7 @@ impl Param {
 /// The schema of an object with these parameters as its properties, in the order given, and for each
 /// parameter what decoding has to know, and whether its schema demands more than decoding ensures.
 pub(crate) fn parameters_schema(specs: &[ParamSpec], refuse_unknown: bool) -> (Value, Vec<Param>, Vec<bool>) {
-    let mut builder = SchemaBuilder::new();
+    let mut builder = SchemaBuilder::default();
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
     let mut demanding = Vec::with_capacity(specs.len());
