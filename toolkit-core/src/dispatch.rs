@@ -96,7 +96,7 @@ impl Dispatcher {
         self
     }
 
-    /// Sets the time limit of calls whose tool has none.
+    /// Sets the time limit of calls to tools without one.
     #[must_use]
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))

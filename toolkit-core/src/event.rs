@@ -140,7 +140,7 @@ pub struct CallEnd {
     pub total: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// The parameters whose values were coerced, such as `"5"` to 5.
+    /// The parameters with coerced values, such as `"5"` to 5.
     pub coerced: Vec<String>,
     /// The size of the result, in bytes: text, and media as they are sent.
     pub output_bytes: usize,

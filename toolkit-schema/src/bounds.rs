@@ -130,3 +130,26 @@ fn compiled(pattern: &str) -> Option<Arc<Regex>> {
     }
     Some(regex)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn constraints_are_found_under_every_keyword_that_holds_schemas() {
+        let inner = json!({"type": "string", "pattern": "^a"});
+        for schema in [
+            json!({"definitions": {"A": inner}}),
+            json!({"contains": inner}),
+            json!({"items": [inner]}),
+            json!({"unevaluatedProperties": inner}),
+            json!({"dependentSchemas": {"a": inner}}),
+        ] {
+            assert!(has_constraints(&schema), "{schema}");
+        }
+        for schema in [json!({"default": inner}), json!({"properties": {"pattern": {"type": "string"}}})] {
+            assert!(!has_constraints(&schema), "{schema}");
+        }
+    }
+}

@@ -3,13 +3,13 @@
 //! The search covers types, allowed values, bounds, members and items. It is no validator: it skips keywords
 //! such as `not`, and a type may refuse a value by rules of its own.
 
-use crate::aliases::property;
-use crate::bounds::{is_same, keeps_within, matches};
-use crate::choice::{Choice, choice_of};
+use crate::bounds::{is_same, keeps_within};
 use crate::describe::{describe_for, describe_in};
+use crate::discriminator::{Discriminator, branches, discriminator};
 use crate::nearest::nearest;
+use crate::properties::{item_schema, member_schema, property};
 use crate::reference::{SchemaRef, escape, resolve, unescape};
-use crate::types::{is_of_type, types};
+use crate::types::{is_of_type, names, types};
 use crate::violation::{Violation, ViolationKind};
 use crate::words::{shorten, value_in_words};
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Vi
     check(schema.into(), value, None, "", Scope::All)
 }
 
-/// The violations that a [`check`] reports.
+/// The kinds of violations in the result of a [`check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All of them.
@@ -84,12 +84,11 @@ pub(crate) fn path(at: &str, value: &Value, pointer: &str) -> String {
     let (mut path, mut value) = (at.to_owned(), Some(value));
     for token in pointer.split('/').skip(1).map(unescape) {
         if let Some(Value::Array(items)) = value {
-            path.push_str(&format!("[{token}]"));
+            path.extend(["[", &token, "]"]);
             value = token.parse().ok().and_then(|index: usize| items.get(index));
         } else {
-            let dot = if path.is_empty() { "" } else { "." };
-            path.push_str(&format!("{dot}{token}"));
-            value = value.and_then(|value| value.get(&token));
+            path.extend([if path.is_empty() { "" } else { "." }, &token]);
+            value = value.and_then(|value| value.get(&*token));
         }
     }
     path
@@ -174,8 +173,8 @@ impl<'a> Search<'a> {
             }
         }
         self.found = before;
-        match (value.as_object(), choice_of(self.root, branches), closest) {
-            (Some(members), Some(Choice::Tag(name, allowed)), _)
+        match (value.as_object(), discriminator(self.root, branches), closest) {
+            (Some(members), Some(Discriminator::Tag(name, allowed)), _)
                 if members.get(name).is_none_or(|given| !allowed.contains(&given)) =>
             {
                 let tag =
@@ -185,7 +184,7 @@ impl<'a> Search<'a> {
                     None => this.add(ViolationKind::Missing, missing(describe_in(this.root, &tag))),
                 });
             }
-            (Some(members), Some(Choice::Members(names)), _)
+            (Some(members), Some(Discriminator::Members(names)), _)
                 if !names.iter().any(|name| members.contains_key(*name)) =>
             {
                 self.add_mismatch(ViolationKind::WrongType, schema, value);
@@ -200,29 +199,24 @@ impl<'a> Search<'a> {
         let inside = violation.path.get(self.pointer.len() + 1..);
         let Some(name) = inside.and_then(|inside| inside.split('/').next()) else { return false };
         let property =
-            resolve(self.root, branch).and_then(|branch| branch.get("properties")?.get(unescape(name)));
+            resolve(self.root, branch).and_then(|branch| branch.get("properties")?.get(&*unescape(name)));
         property.is_some_and(|property| property.get("const").is_some())
     }
 
     fn inspect_members(&mut self, schema: &'a Value, members: &Map<String, Value>) {
         let properties = schema.get("properties").and_then(Value::as_object);
-        let patterns = schema.get("patternProperties").and_then(Value::as_object);
-        let rest = schema.get("additionalProperties").filter(|_| schema.get("patternProperties").is_none());
-        let known = |name: &str| property(properties?, name);
         for (name, value) in members {
-            let by_pattern = || patterns?.iter().find(|(pattern, _)| matches(pattern, name));
-            self.below(name, |this| match (known(name).or_else(by_pattern), rest) {
-                (None, Some(Value::Bool(false))) => {
-                    this.add(ViolationKind::Unknown, no_such_property(name, properties));
+            self.below(name, |this| match member_schema(schema, name) {
+                Some(Value::Bool(false)) => {
+                    this.add(ViolationKind::Unknown, no_such_property(name, properties))
                 }
-                (Some((_, property)), _) | (None, Some(property)) => this.inspect(property, value),
-                (None, None) => {}
+                Some(member) => this.inspect(member, value),
+                None => {}
             });
         }
-        let given: Vec<&str> =
-            members.keys().map(|name| known(name).map_or(name.as_str(), |(own, _)| own)).collect();
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-        for name in required.filter_map(Value::as_str).filter(|name| !given.contains(name)) {
+        let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
+        let given: Vec<&str> = members.keys().map(|name| own_name(name).unwrap_or(name)).collect();
+        for name in names(schema.get("required")).filter(|name| !given.contains(name)) {
             let property = properties.and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe_in(self.root, property)));
             self.below(name, |this| this.add(ViolationKind::Missing, message));
@@ -230,10 +224,8 @@ impl<'a> Search<'a> {
     }
 
     fn inspect_items(&mut self, schema: &'a Value, items: &[Value]) {
-        let first = schema.get("prefixItems").and_then(Value::as_array);
-        let rest = schema.get("items").filter(|rest| rest.is_object());
         for (index, item) in items.iter().enumerate() {
-            let Some(schema) = first.and_then(|first| first.get(index)).or(rest) else { break };
+            let Some(schema) = item_schema(schema, index) else { break };
             self.below(&index.to_string(), |this| this.inspect(schema, item));
         }
     }
@@ -271,7 +263,8 @@ pub(crate) fn mismatch(expected: Option<String>, text: &str) -> String {
 /// Returns the message for a member that must not be there.
 pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
-    let near = nearest(name, known).first().map(|near| format!("; did you mean `{}`?", shorten(near)));
+    let near = nearest(name, known.filter(|known| *known != name));
+    let near = near.first().map(|near| format!("; did you mean `{}`?", shorten(near)));
     format!("there is no such property{}", near.unwrap_or_default())
 }
 
@@ -280,11 +273,6 @@ pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value
 pub fn missing(expected: Option<String>) -> String {
     let expected = expected.map(|expected| format!("; expected {expected}"));
     format!("required, but missing{}", expected.unwrap_or_default())
-}
-
-/// Returns the branches of a union.
-pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
-    ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
 }
 
 /// Returns the properties of a schema for objects that takes no lists.

@@ -1,9 +1,10 @@
-//! Coercion of values inside a value to what their schema expects.
+//! Coercion of near misses inside a value.
 
-use crate::aliases::property;
-use crate::check::{branches, violations};
+use crate::check::violations;
+use crate::discriminator::branches;
+use crate::properties::{item_schema, member_schema};
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{is_of_type, types};
+use crate::types::{is_of_type, names, types};
 use serde_json::{Map, Value};
 use std::ptr;
 
@@ -33,14 +34,15 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
 fn coerce_in<'a>(root: &'a Value, schema: &'a Value, value: &mut Value, around: &mut Vec<&'a Value>) -> bool {
     let is_new = |schema: &&Value| !around.iter().any(|outer| ptr::eq(*outer, *schema));
     let Some(schema) = resolve(root, schema).filter(is_new) else { return false };
-    let held = |keyword: &str| schema.get(keyword).filter(|inside| inside.is_object());
     let mut names = types(schema.get("type"));
     let mut changed = false;
-    around.push(schema);
-    for branch in branches(schema).into_iter().flatten() {
-        changed |= coerce_in(root, branch, value, around);
+    if let Some(branches) = branches(schema) {
+        around.push(schema);
+        for branch in branches {
+            changed |= coerce_in(root, branch, value, around);
+        }
+        around.pop();
     }
-    around.pop();
     match value {
         Value::Number(number) if number.is_f64() && takes_integers_only(schema) => {
             let whole = number.as_f64().filter(|whole| whole.fract() == 0.0 && whole.abs() < EXACT);
@@ -60,21 +62,15 @@ fn coerce_in<'a>(root: &'a Value, schema: &'a Value, value: &mut Value, around: 
         }
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                let tuple = schema.get("prefixItems").and_then(|schemas| schemas.get(index));
-                if let Some(schema) = tuple.or_else(|| held("items")) {
-                    changed |= coerce_in(root, schema, item, &mut Vec::new());
-                }
+                changed |= item_schema(schema, index)
+                    .is_some_and(|schema| coerce_in(root, schema, item, &mut Vec::new()));
             }
         }
         Value::Object(members) => {
             changed |= remove_nulls(root, schema, members);
-            let properties = schema.get("properties").and_then(Value::as_object);
-            for (name, member) in members.iter_mut() {
-                let known = properties.and_then(|properties| property(properties, name));
-                if let Some(schema) = known.map(|(_, schema)| schema).or_else(|| held("additionalProperties"))
-                {
-                    changed |= coerce_in(root, schema, member, &mut Vec::new());
-                }
+            for (name, member) in members {
+                changed |= member_schema(schema, name)
+                    .is_some_and(|schema| coerce_in(root, schema, member, &mut Vec::new()));
             }
         }
         _ => {}
@@ -86,12 +82,11 @@ fn coerce_in<'a>(root: &'a Value, schema: &'a Value, value: &mut Value, around: 
 /// member has no other way to leave one out.
 fn remove_nulls(root: &Value, schema: &Value, members: &mut Map<String, Value>) -> bool {
     let Some(properties) = schema.get("properties") else { return false };
-    let required = schema.get("required").and_then(Value::as_array);
     let before = members.len();
     members.retain(|name, member| {
-        let is_required = required.is_some_and(|required| required.iter().any(|other| other == name));
+        let is_required = || names(schema.get("required")).any(|other| other == name);
         let refuses_null = |property| !violations(SchemaRef::new(root, property), &Value::Null).is_empty();
-        !member.is_null() || is_required || !properties.get(name).is_some_and(refuses_null)
+        !member.is_null() || is_required() || !properties.get(name).is_some_and(refuses_null)
     });
     members.len() < before
 }

@@ -43,12 +43,12 @@ impl<'a> Constraints<'a> {
         self.set("maximum", bound);
     }
 
-    /// Sets the number that all numbers must be less than.
+    /// Sets the number above all allowed numbers.
     pub fn exclusive_maximum(&mut self, bound: impl Into<Value>) {
         self.set("exclusiveMaximum", bound);
     }
 
-    /// Sets the number that all numbers must be a multiple of.
+    /// Sets the number whose multiples are allowed.
     pub fn multiple_of(&mut self, step: impl Into<Value>) {
         self.set("multipleOf", step);
     }
@@ -63,7 +63,7 @@ impl<'a> Constraints<'a> {
         self.set(self.length_keywords().1, most);
     }
 
-    /// Sets the regular expression that must match somewhere in the string.
+    /// Sets the regular expression to match somewhere in the string.
     pub fn pattern(&mut self, pattern: &str) {
         self.set("pattern", pattern);
     }
@@ -79,7 +79,7 @@ impl<'a> Constraints<'a> {
         self.set(ONE_OF, true);
     }
 
-    /// Sets values that show what is meant.
+    /// Sets examples of valid values.
     pub fn examples<T: Into<Value>>(&mut self, values: impl IntoIterator<Item = T>) {
         self.set("examples", values.into_iter().map(Into::into).collect::<Vec<Value>>());
     }

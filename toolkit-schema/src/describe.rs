@@ -1,7 +1,6 @@
 //! Descriptions of schemas in a few words.
 
-use crate::check::branches;
-use crate::choice::{Choice, choice_of, may_be_object, only_member, tag};
+use crate::discriminator::{Discriminator, branches, discriminator, may_be_object, only_member, tag};
 use crate::nearest::nearest;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
@@ -16,7 +15,7 @@ const LISTED: usize = 10;
 const VISITED: usize = 64;
 const DEEPEST: usize = 4;
 
-/// Returns what the schema expects, as in `integer from 0 to 255`; `None` if there are no simple words for it.
+/// Describes the expected values, as in `integer from 0 to 255`; `None` if there are no simple words for them.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "array", "items": {"type": "string"}, "maxItems": 5});
@@ -27,12 +26,12 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes a schema whose references point into `root`.
+/// Describes a schema with references into `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
     Describer { root, given: None, left: VISITED, depth: 0 }.describe(schema)
 }
 
-/// Describes a schema that `given` does not fit: of many allowed values, those like it come first.
+/// Describes a schema for a value that does not fit: of many allowed values, those like it come first.
 pub(crate) fn describe_for(root: &Value, schema: &Value, given: &Value) -> Option<String> {
     Describer { root, given: Some(given), left: VISITED, depth: 0 }.describe(schema)
 }
@@ -83,27 +82,27 @@ impl Describer<'_> {
             let words = schema.get(keyword).and_then(|value| phrase(keyword, value));
             words.map_or_else(String::new, |words| format!("{before}{words}"))
         };
-        // `counted` ends a pair of keywords: `minLength` and `maxLength`, `minimum` and `maximum`.
-        let range = |counted: &str| {
-            let (min, max) = (format!("min{counted}"), format!("max{counted}"));
-            let unit = |most| count(counted, most).unwrap_or_else(|| most.to_string());
-            match (schema.get(&min), schema.get(&max)) {
-                (Some(least), Some(most)) if counted == "imum" => format!(" from {least} to {most}"),
-                (Some(least), Some(most)) if least == most => format!(" of {}", unit(most)),
-                (Some(least), Some(most)) => format!(" of {least} to {}", unit(most)),
-                _ => said(&min, " of ") + &said(&max, " of "),
+        let range = |min: &str, max: &str| {
+            let unit = |most| min.get(3..).and_then(|counted| count(counted, most));
+            match (schema.get(min), schema.get(max)) {
+                (Some(least), Some(most)) => match unit(most) {
+                    Some(unit) if least == most => format!(" of {unit}"),
+                    Some(unit) => format!(" of {least} to {unit}"),
+                    None => format!(" from {least} to {most}"),
+                },
+                _ => said(min, " of ") + &said(max, " of "),
             }
         };
         let words = match name {
             "integer" | "number" => {
-                range("imum")
+                range("minimum", "maximum")
                     + &said("exclusiveMinimum", ", ")
                     + &said("exclusiveMaximum", ", ")
                     + &said("multipleOf", ", ")
             }
-            "string" => range("Length") + &said("pattern", " ") + &said("format", " "),
+            "string" => range("minLength", "maxLength") + &said("pattern", " ") + &said("format", " "),
             "array" => {
-                let count = range("Items");
+                let count = range("minItems", "maxItems");
                 self.given = None;
                 match schema.get("items").and_then(|items| self.describe(items)) {
                     Some(items) if count.is_empty() => format!(" of {items}"),
@@ -111,7 +110,7 @@ impl Describer<'_> {
                     None => count,
                 }
             }
-            "object" => self.describe_variant(schema) + &range("Properties"),
+            "object" => self.describe_variant(schema) + &range("minProperties", "maxProperties"),
             _ => String::new(),
         };
         format!("{name}{words}")
@@ -128,7 +127,7 @@ impl Describer<'_> {
 
     /// Describes each kind of value once. Objects that a tag or a member tells apart are one kind.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
-        let choice = choice_of(self.root, branches);
+        let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));
         let are_one = objects.is_some();
         let mut words: Vec<String> = Vec::new();
@@ -146,16 +145,16 @@ impl Describer<'_> {
         words
     }
 
-    fn describe_choice(&self, choice: Choice<'_>) -> String {
+    fn describe_choice(&self, choice: Discriminator<'_>) -> String {
         match choice {
-            Choice::Tag(name, values) => {
+            Discriminator::Tag(name, values) => {
                 let given = self.given.and_then(|given| given.get(name)?.as_str());
                 format!(
                     "object with `{name}` {}",
                     one_of(values.into_iter().map(plain_and_shown).collect(), given)
                 )
             }
-            Choice::Members(names) => {
+            Discriminator::Members(names) => {
                 let given = self.given.and_then(|given| given.as_object()?.keys().next());
                 let names = names.into_iter().map(|name| (name.to_owned(), format!("`{name}`")));
                 format!("object with {}", one_of(names.collect(), given.map(String::as_str)))

@@ -1,4 +1,4 @@
-//! Conversion of schemas to what each provider accepts.
+//! Conversion of schemas to the dialects of providers.
 
 mod losses;
 mod merge;
@@ -108,13 +108,8 @@ impl SchemaDialect {
         let mut writer = Writer::new(&tree, refs, losses);
         let root = object_root(&mut writer);
         let schema = match self.rules() {
-            None => writer.document(&root),
-            Some(rules) => {
-                let mut subset = Subset { rules, writer };
-                let schema = subset.document(&root);
-                writer = subset.writer;
-                schema
-            }
+            None => writer.document(&root, true),
+            Some(rules) => Subset { rules, writer: &mut writer }.document(&root),
         };
         let Losses { list: losses, narrowed, .. } = writer.losses;
         (ConvertedSchema { schema, losses, narrowed }, writer.left > 0 && tree.is_complete)

@@ -1,8 +1,6 @@
 //! Differences between two versions of a schema, and whether they break callers of the older one.
 
 mod compare;
-mod disjoint;
-mod keywords;
 
 use compare::{Difference, differences};
 use serde_json::Value;

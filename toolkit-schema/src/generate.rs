@@ -1,7 +1,7 @@
 //! Schemas of Rust types, by `schemars`.
 
-use crate::aliases::strip_aliases;
 use crate::bounds::has_constraints;
+use crate::properties::strip_aliases;
 use crate::tidy::{tidy, tidy_output};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -52,7 +52,7 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
 /// [has constraints](has_constraints).
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
-    let mut builder = SchemaBuilder::new();
+    let mut builder = SchemaBuilder::default();
     let mut schema = T::json_schema(builder.generator()).to_value();
     let mut constrained = has_constraints(&schema);
     tidy(&mut schema);
@@ -79,12 +79,6 @@ pub struct SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    /// Creates a builder for types that are read.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::with(settings(), tidy)
-    }
-
     fn with(settings: SchemaSettings, tidy: fn(&mut Value)) -> Self {
         Self { generator: settings.into_generator(), tidy }
     }
@@ -107,9 +101,10 @@ impl SchemaBuilder {
     }
 }
 
+/// A builder for types that are read.
 impl Default for SchemaBuilder {
     fn default() -> Self {
-        Self::new()
+        Self::with(settings(), tidy)
     }
 }
 

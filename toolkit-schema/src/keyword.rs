@@ -22,7 +22,7 @@ pub struct Keyword {
     pub types: &'static [&'static str],
 }
 
-/// The kind of value that a keyword holds.
+/// The kinds of values of keywords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Holds {
@@ -56,7 +56,7 @@ pub enum Holds {
     Text,
 }
 
-/// The part that a keyword plays in its schema.
+/// The parts of keywords in their schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
@@ -176,7 +176,9 @@ pub fn subschemas(schema: &Value) -> impl Iterator<Item = Subschema<'_>> {
 }
 
 pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>> {
-    let Some(Keyword { holds, role, .. }) = Keyword::find(keyword) else { return Vec::new() };
+    let may_hold = value.is_object() || value.is_array() || value.is_boolean();
+    let found = if may_hold { Keyword::find(keyword) } else { None };
+    let Some(Keyword { holds, role, .. }) = found else { return Vec::new() };
     let at = |key: Option<Cow<'a, str>>, schema| Subschema { keyword, role, key, schema };
     match (holds, value) {
         (Holds::Schema | Holds::Schemas, Value::Array(list)) => {
@@ -200,7 +202,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
 /// ```
 pub fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(keywords) = schema else { return };
-    for (keyword, value) in keywords.iter_mut() {
+    for (keyword, value) in keywords.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
         match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
             (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
                 list.iter_mut().for_each(|schema| each_subschema(schema, visit));

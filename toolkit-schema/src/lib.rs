@@ -1,19 +1,22 @@
+//! JSON Schema for LLM tools: any JSON Schema in, a provider's dialect out.
 #![doc = include_str!("../README.md")]
 
-mod aliases;
 mod bounds;
 mod check;
-mod choice;
 mod coerce;
 mod constraints;
 mod describe;
 mod dialect;
 mod diff;
+mod discriminator;
+mod disjoint;
+mod effective;
 mod format;
 mod generate;
 mod hash;
 pub mod keyword;
 mod nearest;
+mod properties;
 mod reference;
 mod tidy;
 mod types;
@@ -41,10 +44,10 @@ pub use violation::{Violation, ViolationKind};
 /// The part of this crate that the other crates of the framework use. It may change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::aliases::{aliases, strip_aliases};
     pub use crate::bounds::has_constraints;
     pub use crate::check::{Scope, check, missing};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
+    pub use crate::properties::{aliases, strip_aliases};
     pub use crate::tidy::with_notes;
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

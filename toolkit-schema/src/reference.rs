@@ -1,10 +1,10 @@
-//! References inside a document, and the JSON pointers that they are written as.
+//! References inside a document, and JSON pointers.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// References followed in a row: a chain that leads back to itself ends here.
-const LONGEST_CHAIN: usize = 8;
+pub(crate) const LONGEST_CHAIN: usize = 8;
 
 /// A schema with the document that its references point into.
 ///
@@ -65,6 +65,9 @@ pub(crate) fn escape(name: &str) -> Cow<'_, str> {
 }
 
 /// Reads a token of a JSON pointer.
-pub(crate) fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
+pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
+    match token.contains('~') {
+        true => token.replace("~1", "/").replace("~0", "~").into(),
+        false => token.into(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::constraints::ONE_OF;
 use crate::keyword::each_subschema;
-use crate::types::types;
+use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 
 /// Brings a generated schema into the plain form that models and providers read best.
@@ -20,17 +20,21 @@ use serde_json::{Map, Value, json};
 /// assert_eq!(schema, serde_json::json!({"type": "integer", "minimum": 0, "maximum": 255}));
 /// ```
 pub fn tidy(schema: &mut Value) {
-    tidy_output(schema);
-    each_subschema(schema, &mut unwrap_optional_properties);
+    each_subschema(schema, &mut |keywords| {
+        tidy_keywords(keywords);
+        unwrap_optional_properties(keywords);
+    });
 }
 
 /// Tidies the schema of values that are written: an optional property may be written as `null` all the same.
 pub(crate) fn tidy_output(schema: &mut Value) {
-    each_subschema(schema, &mut |keywords| {
-        keywords.shift_remove(ONE_OF);
-        numeric_format_to_bounds(keywords);
-        constants_to_enum(keywords);
-    });
+    each_subschema(schema, &mut tidy_keywords);
+}
+
+fn tidy_keywords(schema: &mut Map<String, Value>) {
+    schema.shift_remove(ONE_OF);
+    numeric_format_to_bounds(schema);
+    constants_to_enum(schema);
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
@@ -103,7 +107,7 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
 /// Removes `null` from optional properties: the model leaves them out. It stays where a default gives absence
 /// another meaning.
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
-    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
     for (_, property) in
         properties.iter_mut().filter(|(name, _)| !required.iter().any(|other| other == *name))

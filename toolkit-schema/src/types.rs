@@ -2,14 +2,19 @@
 
 use serde_json::Value;
 
-/// Returns the names that a `type` keyword lists.
+/// Returns the names in a `type` keyword: a list, or a single one.
 pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
-    let names = match keyword {
-        Some(Value::Array(names)) => names.as_slice(),
-        Some(name) => std::slice::from_ref(name),
+    let list = match keyword {
+        Some(Value::Array(list)) => list.as_slice(),
+        Some(only) => std::slice::from_ref(only),
         None => &[],
     };
-    names.iter().filter_map(Value::as_str)
+    list.iter().filter_map(Value::as_str)
+}
+
+/// Returns the names in a list such as `required`.
+pub(crate) fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
+    types(keyword.filter(|names| names.is_array()))
 }
 
 /// Returns the narrowest type of a value; `5.0` is an integer.

@@ -81,7 +81,7 @@ impl CompiledSchema {
     }
 }
 
-/// Returns what the meta-schema refuses; if nothing, the error of the compiler, for instance of a reference.
+/// Returns the findings of the meta-schema; without any, the error of the compiler, as of a wrong reference.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
     let mut report = Report { schema: &Value::Null, found: Vec::new() };
     if let Ok(meta) = jsonschema::meta::validator_for(schema) {
@@ -216,7 +216,7 @@ impl<'a> Report<'a> {
         self.push(here.to_owned(), ViolationKind::WrongType, message);
     }
 
-    /// Describes what the schema expects at an error, by the keywords beside the one that was broken.
+    /// Describes the expectation at an error, by the broken keyword and those beside it.
     fn expected(&self, error: &ValidationError<'_>) -> Option<String> {
         let keyword = error.kind().keyword();
         let schema = self.schema_of(error);
@@ -274,7 +274,7 @@ fn type_in_words(kind: &TypeKind) -> String {
     }
 }
 
-/// Describes a bound in a schema that does not say what type of value it bounds.
+/// Describes a bound in a schema without a type.
 fn bound_in_words(keyword: &str, bound: &Value) -> Option<String> {
     let words = phrase(keyword, bound)?;
     let noun = match Keyword::find(keyword)?.types.first() {
@@ -288,7 +288,7 @@ fn bound_in_words(keyword: &str, bound: &Value) -> Option<String> {
     Some(format!("{noun}{of} {words}"))
 }
 
-/// Returns the bound that the validator names, for a schema that is out of reach.
+/// Returns the bound according to the validator, for a schema out of reach.
 fn bound_of(kind: &Kind) -> Option<Value> {
     Some(match kind {
         Kind::Minimum { limit }

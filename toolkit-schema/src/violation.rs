@@ -15,7 +15,7 @@ pub struct Violation {
     pub path: String,
     /// The kind of violation.
     pub kind: ViolationKind,
-    /// What is wrong and what is expected, without the path.
+    /// The mistake and the expectation, without the path.
     pub message: String,
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A payload that its format does not allow: the place, and what was expected there.
+/// A payload that its format does not allow: the place, and the expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
@@ -23,7 +23,7 @@ impl WireError {
         &self.path
     }
 
-    /// Returns what was expected there.
+    /// Returns the expected value.
     #[must_use]
     pub fn expected(&self) -> &str {
         &self.expected
@@ -56,7 +56,7 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message whose role is not the model's: finding no calls in it would hide a mistake.
+/// Refuses a message of another role than the model's: finding no calls in it would hide a mistake.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {
         None | Some(Value::Null) => Ok(()),

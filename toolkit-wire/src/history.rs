@@ -1,7 +1,7 @@
 //! Names, ids and arguments as servers accept them in a history.
 //!
-//! A history is sent with every request, so one call that a server refuses ends the conversation:
-//! llama.cpp answers 500 to arguments that are not JSON, vLLM 400 (vllm-project/vllm#48922), templates
+//! A history is sent with every request, so one call that a server refuses ends the conversation.
+//! llama.cpp answers 500 to arguments that are not JSON, vLLM 400 (vllm-project/vllm#48922). Templates
 //! such as Qwen3-Coder's fail on arguments that are not an object ("Can only get item pairs from a
 //! mapping"), and OpenAI refuses names against its pattern. A model that runs into its token limit or
 //! invents a name writes just that.

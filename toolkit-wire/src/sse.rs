@@ -3,7 +3,7 @@
 /// The longest event that is assembled. No model's answer is longer.
 const LONGEST: usize = 64 << 20;
 
-/// Finds the events in the bytes of a response, wherever those were cut: within a line, a line
+/// Finds the events in the bytes of a response, cut at any place: within a line, a line
 /// break, or a character. The format is that of the HTML standard, section "Server-sent events".
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {

@@ -8,7 +8,7 @@
 //! | `genai` | `GenAi` | whatever the crate `genai` speaks |
 //!
 //! Keys come from the environment or are given. None of these clients tries again by itself: agents do, and
-//! [`Retrying`](crate::model::Retrying) does for who asks a model without one. None follows a redirect, because keys are for
+//! [`Retrying`](crate::model::Retrying) does for models asked directly. None follows a redirect, because keys are for
 //! the server that they were given for.
 
 // What one client does not need, another does.

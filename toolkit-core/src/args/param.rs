@@ -120,7 +120,7 @@ pub(crate) fn parameters_schema(
     specs: &[ParamSpec],
     refuse_unknown: bool,
 ) -> (Value, Vec<Param<'static>>, Vec<bool>) {
-    let mut builder = SchemaBuilder::new();
+    let mut builder = SchemaBuilder::default();
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
     let mut constrained = Vec::with_capacity(specs.len());

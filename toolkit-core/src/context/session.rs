@@ -55,7 +55,7 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes whose keys `own` accepts, under the keys it returns.
+    /// Applies the changes with keys accepted by `own`, under the keys it returns.
     pub(super) fn apply(&self, delta: &SessionDelta, own: impl Fn(&str) -> Option<&str>) {
         let mut changes = delta.iter().filter_map(|(key, value)| Some((own(key)?, value))).peekable();
         if changes.peek().is_none() {

@@ -58,7 +58,7 @@ impl State {
         self.values.get(&TypeId::of::<T>())?.downcast_ref::<Arc<T>>()
     }
 
-    /// Adds the values of `other` whose types are missing here.
+    /// Adds the values of `other` with types missing here.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
         for (id, value) in &other.values {

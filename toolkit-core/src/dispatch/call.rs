@@ -261,7 +261,7 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the result of a call whose task was lost: by the end of the runtime, or by a panic outside of the
+    /// Returns the result of a call with a lost task: by the end of the runtime, or by a panic outside of the
     /// guards.
     #[cold]
     pub(super) fn into_lost(self) -> ToolResult {

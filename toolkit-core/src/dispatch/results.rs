@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
-/// The results of a batch whose calls run on tasks.
+/// The results of a batch with calls on tasks.
 #[derive(Default)]
 pub(super) struct Results(Mutex<Inner>);
 

@@ -61,7 +61,7 @@ mod imp {
         }
     }
 
-    /// Binds work to the current span, wherever it runs.
+    /// Binds work to the current span, on any thread.
     pub(in super::super) fn in_current<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let span = Span::current();
         move || span.in_scope(work)

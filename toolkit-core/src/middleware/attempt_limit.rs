@@ -38,7 +38,7 @@ impl AttemptLimit {
         Self { all: attempts, tools: Vec::new(), without_run: Attempts::default() }
     }
 
-    /// Sets another limit for each tool whose name matches the pattern, where `*` is any text. The first matching pattern
+    /// Sets another limit for each tool with a name that matches the pattern, where `*` is any text. The first matching pattern
     /// applies.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>, attempts: u32) -> Self {

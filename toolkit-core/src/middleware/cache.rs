@@ -66,7 +66,7 @@ impl Cache {
         }
     }
 
-    /// Caches the tools whose name matches the pattern, where `*` is any text.
+    /// Caches the tools with a name that matches the pattern, where `*` is any text.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
         self.patterns.push(pattern.into());

@@ -93,7 +93,7 @@ impl PermissionRule {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Narrows the rule to tools whose name matches the pattern, where `*` is any text.
+    /// Narrows the rule to tools with a name that matches the pattern, where `*` is any text.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
         let pattern = pattern.into();

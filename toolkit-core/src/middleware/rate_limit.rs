@@ -61,7 +61,7 @@ impl RateLimit {
         self
     }
 
-    /// Limits each tool whose name matches the pattern, where `*` is any text, to so many calls in that time, at
+    /// Limits each tool with a name that matches the pattern, where `*` is any text, to so many calls in that time, at
     /// least one. The first matching pattern applies.
     #[must_use]
     pub fn for_tool(mut self, pattern: impl Into<String>, calls: u32, time: Duration) -> Self {

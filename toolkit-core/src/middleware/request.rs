@@ -118,7 +118,7 @@ impl ToolRequest {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments as an object whose members go by the names of the parameters, aliases resolved.
+    /// Returns the arguments as an object under the names of the parameters, aliases resolved.
     ///
     /// The text is parsed by the first call, for all middleware together.
     ///

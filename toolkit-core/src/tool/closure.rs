@@ -172,7 +172,7 @@ impl ClosureTool {
         self
     }
 
-    /// Sets the type of the closure's output, whose schema becomes the
+    /// Sets the type of the closure's output; its schema becomes the
     /// [output schema](ToolDefinition::output_schema).
     ///
     /// ```

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 pub struct ToolDefinition {
     /// The name under which the model calls the tool.
     pub name: ToolName,
-    /// What the tool does and when to use it.
+    /// The purpose of the tool, and when to use it.
     pub description: String,
     /// The JSON Schema (draft 2020-12) of the arguments, usually of an object.
     pub parameters: Value,
@@ -126,7 +126,7 @@ impl ToolDefinition {
         &self.state_needs
     }
 
-    /// Removes the state needs, for a tool whose state lives elsewhere.
+    /// Removes the state needs, for a tool with state elsewhere.
     pub(crate) fn without_state_needs(mut self) -> Self {
         self.state_needs.clear();
         self

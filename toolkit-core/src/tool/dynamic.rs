@@ -73,7 +73,7 @@ impl DynamicTool {
         Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
-    /// Creates a tool whose handler also takes the [`ToolContext`].
+    /// Creates a tool with a handler that also takes the [`ToolContext`].
     ///
     /// ```
     /// use serde_json::{Value, json};

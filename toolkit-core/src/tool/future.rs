@@ -56,7 +56,7 @@ impl<'a> ToolFuture<'a> {
         Self(State::Running(Box::pin(Converted { future, convert })))
     }
 
-    /// Creates the failure of a call whose state the program does not lend.
+    /// Creates the failure of a call without its state.
     #[cold]
     #[must_use]
     pub fn stateless(type_name: &str) -> Self {
@@ -64,14 +64,14 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::failed(reason)))
     }
 
-    /// Creates the failure of a call whose arguments were refused.
+    /// Creates the failure of a call with refused arguments.
     #[cold]
     #[must_use]
     pub fn refused(error: ToolError) -> Self {
         Self::ready(Err(error))
     }
 
-    /// Creates the failure of a call whose generated code misses a value that decoding ensures.
+    /// Creates the failure of a call without a value that decoding ensures.
     #[cold]
     #[must_use]
     pub fn incomplete() -> Self {
@@ -81,7 +81,7 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
-    /// Creates a future that never ends, in the place of one whose outcome was taken.
+    /// Creates a future that never ends, for an outcome already taken.
     pub(crate) fn spent() -> Self {
         Self(State::Done(None))
     }

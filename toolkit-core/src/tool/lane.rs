@@ -1,4 +1,4 @@
-//! The lane of a call: the argument whose value keeps calls in order.
+//! The lane of a call: calls with an equal argument run in order.
 
 use super::ToolDefinition;
 use serde_json::Value;

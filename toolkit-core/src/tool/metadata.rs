@@ -140,7 +140,7 @@ setters! {
     with_exclusive(exclusive: bool) = exclusive;
     /// Sets the number of calls that may run at once, at least one.
     with_max_concurrency(max_concurrency: usize) = Some(max_concurrency);
-    /// Sets the lane: the parameter whose equal values keep calls in order.
+    /// Sets the lane: calls with equal values of the parameter run in order.
     with_lane(lane: impl Into<String>) = Some(lane.into());
     /// Sets the time limit of a call.
     with_timeout(timeout: Duration) = Some(timeout);

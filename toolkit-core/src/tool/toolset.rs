@@ -1,11 +1,11 @@
-//! Toolsets: values whose methods are tools.
+//! Toolsets: values with methods as tools.
 
 use super::{FunctionTool, Tool};
 use std::sync::Arc;
 
-/// A value whose methods are tools. `#[toolset]` on an `impl` block implements it.
+/// A value with methods as tools. `#[toolset]` on an `impl` block implements it.
 pub trait Toolset: Send + Sync + 'static {
-    /// Returns what the tools have in common: the documentation of the `impl` block.
+    /// Returns the common description of the tools: the documentation of the `impl` block.
     fn description(&self) -> &'static str;
 
     /// Returns the tools, each bound to this value.

@@ -1,4 +1,4 @@
-//! Merging two schemas into one that demands what both demand.
+//! Merging two schemas into one with the demands of both.
 
 use super::node::{Entry, Form, Held, Named, Node, join_lines};
 use crate::keyword::Keyword;
@@ -10,10 +10,11 @@ use std::ptr;
 use std::rc::Rc;
 
 /// Keywords that decide together about the members of an object: the names, and the rest.
-const OBJECT: &[&str] = &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
+pub(super) const OBJECT: &[&str] =
+    &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
 /// Keywords that decide together about the items of a list.
-const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
+pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
 /// All keywords that mean something only together.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
@@ -89,7 +90,7 @@ pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize)
     (merged, true)
 }
 
-/// Returns whether both schemas have keywords of a group that would mean something else if they were merged.
+/// Returns whether merging the keywords of a group would change their meaning.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
     if !has_any(one) || !has_any(other) {
@@ -102,7 +103,7 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether `one` constrains members that only `other` names.
+/// Returns whether `one` constrains members by other means than `other`.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),

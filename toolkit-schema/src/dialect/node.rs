@@ -1,6 +1,6 @@
 //! A schema taken apart into its keywords, each with the place that it comes from.
 
-use crate::types::types;
+use crate::types::{names, types};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -94,8 +94,7 @@ impl<'a> Node<'a> {
 
     /// Returns the names that `required` lists.
     pub(super) fn required(&self) -> Vec<&str> {
-        let names = self.value("required").and_then(Value::as_array);
-        names.into_iter().flatten().filter_map(Value::as_str).collect()
+        names(self.value("required")).collect()
     }
 
     /// Returns the names that `type` lists; `None` without the keyword.

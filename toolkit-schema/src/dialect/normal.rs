@@ -9,6 +9,7 @@ use crate::reference::escape;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::rc::Rc;
 
 /// Schemas of an `allOf` that are merged one by one.
@@ -43,11 +44,12 @@ impl<'a> Tree<'a> {
             wanted: Vec::new(),
             left: budget(refs.size),
         };
-        let root = reader.schema(root, &"".into(), 0);
+        let root = reader.schema(root, Place { path: &"".into(), depth: 0 });
         let mut targets = HashMap::new();
         while let Some(number) = reader.wanted.pop() {
             if let (false, Some(target)) = (targets.contains_key(&number), refs.target(number)) {
-                targets.insert(number, reader.schema(target.schema, &target.path, 0));
+                let place = Place { path: &target.path, depth: 0 };
+                targets.insert(number, reader.schema(target.schema, place));
             }
         }
         Self { root, targets, is_complete: reader.left > 0 }
@@ -57,6 +59,14 @@ impl<'a> Tree<'a> {
 /// Returns the number of schemas that so many may grow into.
 pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
+}
+
+/// The place of a schema.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    path: &'p Path,
+    /// The number of schemas around it.
+    depth: usize,
 }
 
 struct Reader<'r, 'a> {
@@ -74,7 +84,8 @@ struct Reader<'r, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    fn schema(&mut self, schema: &'a Value, path: &Path, depth: usize) -> Rc<Node<'a>> {
+    fn schema(&mut self, schema: &'a Value, at: Place<'_>) -> Rc<Node<'a>> {
+        let path = at.path;
         let form = match schema {
             Value::Bool(false) => Form::False,
             Value::Object(_) => Form::Object,
@@ -85,7 +96,7 @@ impl<'a> Reader<'_, 'a> {
             Value::Object(_) if self.left == 0 => {
                 self.losses.narrow(path, "type", "the schema is too large, and cut off here");
             }
-            Value::Object(_) if depth > DEEPEST => {
+            Value::Object(_) if at.depth > DEEPEST => {
                 self.losses.narrow(
                     path,
                     "type",
@@ -94,27 +105,28 @@ impl<'a> Reader<'_, 'a> {
             }
             Value::Object(keywords) => {
                 self.left -= 1;
-                return self.object(keywords, path, depth);
+                return self.object(keywords, at);
             }
             _ => self.losses.widen(path, "type", "this is no schema; any value is allowed instead"),
         }
         Rc::new(Node::new(path, form))
     }
 
-    fn object(&mut self, keywords: &'a Map<String, Value>, path: &Path, depth: usize) -> Rc<Node<'a>> {
-        let mut node = Node::new(path, Form::Object);
+    fn object(&mut self, keywords: &'a Map<String, Value>, at: Place<'_>) -> Rc<Node<'a>> {
+        let mut node = Node::new(at.path, Form::Object);
         let is_tuple = keywords.get("items").is_some_and(Value::is_array);
         let mut parts = Vec::new();
         for (written, value) in keywords {
             let keyword = match written.as_str() {
                 reference if REFERENCES.contains(&reference) => {
-                    parts.extend(self.reference(reference, value, path, depth));
+                    parts.extend(self.reference(reference, value, at));
                     continue;
                 }
                 "allOf" => {
                     let list = value.as_array().into_iter().flatten().enumerate();
-                    let place = |index| format!("{path}/allOf/{index}").into();
-                    parts.extend(list.map(|(index, part)| self.schema(part, &place(index), depth + 1)));
+                    parts.extend(
+                        list.map(|(index, part)| self.inner(part, at, format_args!("allOf/{index}"))),
+                    );
                     continue;
                 }
                 "items" if is_tuple => "prefixItems",
@@ -126,9 +138,9 @@ impl<'a> Reader<'_, 'a> {
             };
             let held = match bound_of_draft_4(keywords, keyword) {
                 Some(bound) => bound.map(|bound| Held::Value(Cow::Borrowed(bound))),
-                None => self.held(written, keyword, value, path, depth),
+                None => self.held(written, keyword, value, at),
             };
-            node.entries.extend(held.map(|held| Entry { keyword, path: path.clone(), held }));
+            node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
         }
         parts.insert(0, Rc::new(node));
         // In groups: each step copies what was merged so far, which a long list would make quadratic.
@@ -143,48 +155,40 @@ impl<'a> Reader<'_, 'a> {
         merged.unwrap_or_else(|| Rc::new(Node::new(&"".into(), Form::True)))
     }
 
+    /// Reads a schema inside another one.
+    fn inner(&mut self, schema: &'a Value, at: Place<'_>, step: impl Display) -> Rc<Node<'a>> {
+        let path = format!("{}/{step}", at.path).into();
+        self.schema(schema, Place { path: &path, depth: at.depth + 1 })
+    }
+
     /// Reads the value of `keyword`, which may be `written` otherwise.
-    fn held(
-        &mut self,
-        written: &str,
-        keyword: &'a str,
-        value: &'a Value,
-        path: &Path,
-        depth: usize,
-    ) -> Option<Held<'a>> {
+    fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
         let entry = Keyword::find(keyword);
         if entry.is_some_and(|entry| !entry.takes(value)) {
-            self.losses.widen(path, written, "the keyword takes no such value");
+            self.losses.widen(at.path, written, "the keyword takes no such value");
             return None;
         }
-        let place = |step: &str| -> Path { format!("{path}/{written}{step}").into() };
         Some(match (entry.map(|entry| entry.holds), value) {
             (Some(Holds::NamedSchemas), Value::Object(named)) => {
                 let named = named.iter().map(|(name, inside)| {
-                    let place = place(&format!("/{}", escape(name)));
-                    (name.as_str(), self.schema(inside, &place, depth + 1))
+                    (name.as_str(), self.inner(inside, at, format_args!("{written}/{}", escape(name))))
                 });
                 Held::Named(Rc::new(named.collect()))
             }
             (Some(Holds::Schemas), Value::Array(list)) => {
                 let list = list.iter().enumerate();
                 let list =
-                    list.map(|(index, inside)| self.schema(inside, &place(&format!("/{index}")), depth + 1));
+                    list.map(|(index, inside)| self.inner(inside, at, format_args!("{written}/{index}")));
                 Held::Schemas(list.collect())
             }
-            (Some(Holds::Schema), _) => Held::Schema(self.schema(value, &place(""), depth + 1)),
+            (Some(Holds::Schema), _) => Held::Schema(self.inner(value, at, written)),
             _ => Held::Value(Cow::Borrowed(value)),
         })
     }
 
     /// Returns the target of a reference, or the reference itself if it is kept.
-    fn reference(
-        &mut self,
-        keyword: &'a str,
-        value: &'a Value,
-        path: &Path,
-        depth: usize,
-    ) -> Option<Rc<Node<'a>>> {
+    fn reference(&mut self, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
+        let path = at.path;
         let found = value.as_str().ok_or("the reference is no string");
         let (number, target) = match found.and_then(|reference| self.refs.resolve(reference)) {
             Ok(found) => found,
@@ -207,7 +211,7 @@ impl<'a> Reader<'_, 'a> {
             return Some(self.cut_off(keyword, target, path));
         }
         self.active.push(number);
-        let node = self.schema(target.schema, &target.path, depth + 1);
+        let node = self.schema(target.schema, Place { path: &target.path, depth: at.depth + 1 });
         self.active.pop();
         if !target.is_recursive {
             self.inlined.insert(number, node.clone());

@@ -1,4 +1,4 @@
-//! The references of a schema: where they lead, and which of them are recursive.
+//! The references of a schema, their targets, and the recursion among them.
 
 use super::node::Path;
 use crate::keyword::{Role, subschemas};
@@ -148,8 +148,10 @@ impl<'a> Refs<'a> {
             }
             let before = open.len();
             for inside in subschemas(schema) {
-                let key = inside.key.as_deref().map(|key| format!("/{}", escape(key))).unwrap_or_default();
-                let path = format!("{path}/{}{key}", inside.keyword);
+                let mut path = format!("{path}/{}", inside.keyword);
+                if let Some(key) = &inside.key {
+                    path.extend(["/", &escape(key)]);
+                }
                 if let (Role::Definitions, Some(Cow::Borrowed(name))) = (inside.role, inside.key) {
                     self.definitions.entry(name).or_insert_with(|| path.clone());
                 }
@@ -188,7 +190,7 @@ fn references_of(schema: &Value) -> impl Iterator<Item = &str> {
     REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
-/// Returns which nodes of a graph lie on a cycle, or on a way from one cycle to another.
+/// Finds the nodes of a graph on cycles, and on ways from one cycle to another.
 fn on_cycles(leads_to: &[Vec<usize>]) -> Vec<bool> {
     let mut comes_from = vec![Vec::new(); leads_to.len()];
     for (from, to) in leads_to.iter().enumerate() {
@@ -203,7 +205,7 @@ fn on_cycles(leads_to: &[Vec<usize>]) -> Vec<bool> {
     ends.iter().zip(starts).map(|(ends, starts)| *ends && starts).collect()
 }
 
-/// Returns which nodes stay when nodes that lead nowhere are removed, again and again.
+/// Finds the nodes that stay when those without a way out are removed, again and again.
 fn without_dead_ends(leads_to: &[Vec<usize>], comes_from: &[Vec<usize>]) -> Vec<bool> {
     let mut ways: Vec<usize> = leads_to.iter().map(Vec::len).collect();
     let mut dead: Vec<usize> = (0..ways.len()).filter(|node| ways.get(*node) == Some(&0)).collect();

@@ -13,16 +13,24 @@ const NAMED: usize = 20;
 
 /// Returns the remarks on a keyword; none if they would not help to write a value. `sketch` writes the schemas inside.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
+    let words = |schema: &Node<'_>| in_words(&sketch(schema));
     match held {
         Held::Value(value) => of_value(keyword, value).into_iter().collect(),
-        Held::Schema(schema) => of_schema(keyword, &in_words(&sketch(schema))).into_iter().collect(),
+        Held::Schema(schema) => of_schemas(keyword, &[words(schema)]).into_iter().collect(),
         Held::Schemas(list) => {
-            let list: Vec<String> = list.iter().map(|schema| in_words(&sketch(schema))).collect();
-            of_list(keyword, &list).into_iter().collect()
+            let list: Vec<String> = list.iter().map(|schema| words(schema)).collect();
+            of_schemas(keyword, &list).into_iter().collect()
         }
         Held::Named(named) => {
             let named = named.iter().take(NAMED);
-            named.filter_map(|(name, schema)| of_named(keyword, name, &in_words(&sketch(schema)))).collect()
+            let remark = |name: &str, schema| match keyword {
+                "patternProperties" => {
+                    Some(format!("each member whose name matches `{name}` is {}", words(schema)))
+                }
+                "dependentSchemas" => Some(format!("with `{name}`, it is {}", words(schema))),
+                _ => None,
+            };
+            named.filter_map(|(name, schema)| remark(name, schema)).collect()
         }
         Held::Reference(_) => Vec::new(),
     }
@@ -59,37 +67,24 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-fn of_schema(keyword: &str, schema: &str) -> Option<String> {
-    Some(match keyword {
-        "not" => format!("not {schema}"),
-        "contains" => format!("at least one item is {schema}"),
-        "propertyNames" => format!("each name is {schema}"),
-        "additionalProperties" | "unevaluatedProperties" => format!("any other member is {schema}"),
-        "unevaluatedItems" => format!("any other item is {schema}"),
-        "contentSchema" => format!("holding {schema}"),
-        "if" => format!("if it is {schema}"),
-        "then" => format!("then it is {schema}"),
-        "else" => format!("else it is {schema}"),
+/// Returns the remark on schemas that are given in words.
+pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
+    let (before, between) = match keyword {
+        "not" => ("not ", ""),
+        "contains" => ("at least one item is ", ""),
+        "propertyNames" => ("each name is ", ""),
+        "additionalProperties" | "unevaluatedProperties" => ("any other member is ", ""),
+        "unevaluatedItems" => ("any other item is ", ""),
+        "contentSchema" => ("holding ", ""),
+        "if" => ("if it is ", ""),
+        "then" => ("then it is ", ""),
+        "else" => ("else it is ", ""),
+        "prefixItems" => ("the items are, in this order: ", ", "),
+        "anyOf" | "oneOf" => ("either ", " or "),
+        "allOf" => ("also ", " and "),
         _ => return None,
-    })
-}
-
-pub(super) fn of_list(keyword: &str, schemas: &[String]) -> Option<String> {
-    let list = |between: &str| shorten_to(&schemas.join(between), QUOTED);
-    Some(match keyword {
-        "prefixItems" => format!("the items are, in this order: {}", list(", ")),
-        "anyOf" | "oneOf" => format!("either {}", list(" or ")),
-        "allOf" => format!("also {}", list(" and ")),
-        _ => return None,
-    })
-}
-
-fn of_named(keyword: &str, name: &str, schema: &str) -> Option<String> {
-    match keyword {
-        "patternProperties" => Some(format!("each member whose name matches `{name}` is {schema}")),
-        "dependentSchemas" => Some(format!("with `{name}`, it is {schema}")),
-        _ => None,
-    }
+    };
+    Some(format!("{before}{}", shorten_to(&schemas.join(between), QUOTED)))
 }
 
 /// Returns a schema in a few words, or as it is written.

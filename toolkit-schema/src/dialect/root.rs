@@ -36,7 +36,7 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
         node.note(&sentence(&[format!("meant as {remark}")]));
     }
     if node.value("type") != Some(&json!("object")) {
-        // The type comes first, as everybody writes it.
+        // By convention, the type comes first.
         node.take("type");
         let mut first = Node::new(&path, Form::Object);
         first.set_value("type", &path, json!("object"));

@@ -14,7 +14,7 @@ pub(super) struct Rules {
     pub(super) closed: bool,
     pub(super) nulls: Nulls,
     pub(super) literals: Literals,
-    /// Whether an array must say what its items are.
+    /// Whether an array must describe its items.
     pub(super) needs_items: bool,
     /// Whether `default` is supported.
     pub(super) default: bool,

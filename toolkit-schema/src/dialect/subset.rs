@@ -5,21 +5,26 @@ use super::node::{Entry, Form, Held, Node, join_lines};
 use super::refs::DEEPEST;
 use super::remarks::sentence;
 use super::rules::Rules;
-use super::unions::{Written, are_disjoint};
+use super::unions::Written;
 use super::writer::Writer;
+use crate::disjoint::are_disjoint;
 use crate::keyword::Keyword;
+use crate::reference::SchemaRef;
 use serde_json::{Map, Value, json};
 
 /// Keywords about values of all types that have a place in the subset.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
+/// Branches of a union that are compared with each other.
+const COMPARED: usize = 64;
+
 /// Writes the schemas of a tree in a subset.
-pub(super) struct Subset<'w, 'a> {
+pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
-    pub(super) writer: Writer<'w, 'a>,
+    pub(super) writer: &'s mut Writer<'w, 'a>,
 }
 
-impl<'a> Subset<'_, 'a> {
+impl<'a> Subset<'_, '_, 'a> {
     /// Writes the root with the definitions that it needs.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
         let written = self.write(root, 0).and_then(|written| written.schema);
@@ -144,7 +149,12 @@ impl<'a> Subset<'_, 'a> {
     fn union(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         let keyword = if node.has("anyOf") { "anyOf" } else { "oneOf" };
         let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) else { return None };
-        if keyword == "oneOf" && !are_disjoint(&branches, self.writer.tree) {
+        let overlap = || {
+            let excerpts: Vec<Value> = branches.iter().map(|branch| self.writer.excerpt(branch)).collect();
+            let excerpts: Vec<SchemaRef<'_>> = excerpts.iter().map(SchemaRef::from).collect();
+            !are_disjoint(&excerpts)
+        };
+        if keyword == "oneOf" && (branches.len() > COMPARED || overlap()) {
             self.writer.losses.widen(&path, keyword, "a value may be valid against several of its schemas");
         }
         let mut written = Vec::new();

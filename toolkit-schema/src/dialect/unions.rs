@@ -1,15 +1,8 @@
 //! Values of several types, or `null`, in a provider's subset.
 
-use super::node::Node;
-use super::normal::Tree;
 use super::rules::Nulls;
-use crate::types::{overlap, type_of};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
-use std::rc::Rc;
-
-/// Branches that are compared with each other.
-const COMPARED: usize = 64;
 
 /// A written schema that does not say yet whether `null` is valid.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,16 +17,16 @@ impl Written {
     pub(super) const NULL: Self = Self { schema: None, nullable: true };
 
     /// Unites schemas; a value is valid against one of them. Returns `None` if there are none.
-    pub(super) fn any_of(branches: Vec<Self>) -> Option<Self> {
-        if branches.is_empty() {
-            return None;
+    pub(super) fn any_of(mut branches: Vec<Self>) -> Option<Self> {
+        if branches.len() < 2 {
+            return branches.pop();
         }
         let nullable = branches.iter().any(|branch| branch.nullable);
         let mut different: Vec<Map<String, Value>> = Vec::new();
         let mut seen = HashSet::new();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
-            let Value::Object(schema) = schema else { continue };
-            if seen.insert(json!(schema).to_string())
+            if seen.insert(schema.to_string())
+                && let Value::Object(schema) = schema
                 && !different.last_mut().is_some_and(|last| adopt_values(last, &schema))
             {
                 different.push(schema);
@@ -41,7 +34,9 @@ impl Written {
         }
         let schema = match different.len() {
             0 | 1 => different.pop(),
-            _ => Some(Map::from_iter([("anyOf".to_owned(), json!(different))])),
+            _ => {
+                Some(Map::from_iter([("anyOf".to_owned(), different.into_iter().map(Value::from).collect())]))
+            }
         };
         Some(Self { schema, nullable })
     }
@@ -132,67 +127,4 @@ fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     branches.push(json!({"type": "null"}));
     union.insert("anyOf".to_owned(), branches.into());
     union
-}
-
-/// Returns whether no value can be valid against two of the schemas.
-pub(super) fn are_disjoint(schemas: &[Rc<Node<'_>>], tree: &Tree<'_>) -> bool {
-    let targets = schemas.iter().map(|schema| {
-        let target = schema.reference().and_then(|number| tree.targets.get(&number));
-        target.unwrap_or(schema)
-    });
-    let targets: Vec<_> = targets.collect();
-    targets.len() <= COMPARED
-        && targets
-            .iter()
-            .enumerate()
-            .all(|(index, one)| targets.iter().take(index).all(|other| disjoint(one, other)))
-}
-
-fn disjoint(one: &Node<'_>, other: &Node<'_>) -> bool {
-    if one.is_never() || other.is_never() {
-        return true;
-    }
-    if let Some(differ) = values_differ(one, other) {
-        return differ;
-    }
-    let (Some(own), Some(others)) = (type_names(one), type_names(other)) else { return false };
-    if !own.iter().any(|own| others.iter().any(|other| overlap(own, other))) {
-        return true;
-    }
-    (own == ["object"] || others == ["object"])
-        && (have_tags(one, other) || requires_forbidden(one, other) || requires_forbidden(other, one))
-}
-
-/// Returns whether both require a property whose values differ.
-fn have_tags(one: &Node<'_>, other: &Node<'_>) -> bool {
-    let others = other.required();
-    one.required().iter().filter(|name| others.contains(name)).any(|name| {
-        let tags = one.property(name).zip(other.property(name));
-        tags.and_then(|(one, other)| values_differ(one, other)) == Some(true)
-    })
-}
-
-/// Returns whether `one` requires a property that `other` forbids.
-fn requires_forbidden(one: &Node<'_>, other: &Node<'_>) -> bool {
-    other.is_closed()
-        && !other.has("patternProperties")
-        && one.required().iter().any(|name| other.property(name).is_none())
-}
-
-/// Returns whether two lists of values have none in common; `None` if a schema lists none.
-fn values_differ(one: &Node<'_>, other: &Node<'_>) -> Option<bool> {
-    let (own, others) = (values(one)?, values(other)?);
-    Some(!own.iter().any(|value| others.contains(value)))
-}
-
-/// Returns the values that a schema lists.
-fn values<'n>(node: &'n Node<'_>) -> Option<Vec<&'n Value>> {
-    match node.value("const") {
-        Some(value) => Some(vec![value]),
-        None => Some(node.value("enum")?.as_array()?.iter().collect()),
-    }
-}
-
-fn type_names<'n>(node: &'n Node<'_>) -> Option<Vec<&'n str>> {
-    node.types().or_else(|| Some(values(node)?.into_iter().map(type_of).collect()))
 }

@@ -1,5 +1,6 @@
 //! Writing the values of each type in a provider's subset.
 
+use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Form, Held, Node};
 use super::remarks::{of_value, sentence};
 use super::rules::{Literals, Nulls};
@@ -10,18 +11,6 @@ use crate::types::{includes, type_of};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// Keywords that are written as the structure of objects and lists.
-const STRUCTURAL: &[&str] = &[
-    "properties",
-    "required",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "patternProperties",
-    "items",
-    "prefixItems",
-    "unevaluatedItems",
-];
-
 /// The schema of one type while it is written.
 struct Draft {
     schema: Map<String, Value>,
@@ -29,7 +18,7 @@ struct Draft {
     notes: Vec<String>,
 }
 
-impl<'a> Subset<'_, 'a> {
+impl<'a> Subset<'_, '_, 'a> {
     /// Writes a schema without references and unions.
     pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         if let Some(written) = self.listed_values(&mut node, depth) {
@@ -167,7 +156,9 @@ impl<'a> Subset<'_, 'a> {
         for entry in &node.entries {
             let keyword = entry.keyword;
             let is_about = Keyword::find(keyword).is_some_and(|entry| entry.types.contains(&name));
-            if !is_about || STRUCTURAL.contains(&keyword) {
+            let is_structural =
+                OBJECT.contains(&keyword) || ARRAY.contains(&keyword) || keyword == "required";
+            if !is_about || is_structural {
                 continue;
             }
             let Held::Value(value) = &entry.held else {

@@ -1,11 +1,11 @@
-//! Writing a schema for models that are not held to it: everything that a reader understands stays.
+//! Writing a schema in full, for models that read it and are not held to it.
 
 use super::losses::Losses;
 use super::merge::merge_open;
 use super::node::{Entry, Form, Held, Node, Path};
 use super::normal::{Tree, budget};
 use super::refs::{DEEPEST, Refs};
-use super::remarks::{in_words, of_list, remarks};
+use super::remarks::{in_words, of_schemas, remarks};
 use crate::reference::escape;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -29,12 +29,12 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { tree, refs, losses, left: budget(refs.size), used: Vec::new() }
     }
 
-    /// Writes the root with the definitions that it needs.
-    pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
-        let mut schema = self.schema(root, 0, true);
+    /// Writes a root with the definitions that it needs. `demands` as in [`schema`](Self::schema).
+    pub(super) fn document(&mut self, root: &Node<'a>, demands: bool) -> Value {
+        let mut schema = self.schema(root, 0, demands);
         let mut definitions = Map::new();
         while let Some((name, node)) = self.definition(definitions.len()) {
-            definitions.insert(name.to_owned(), self.schema(node, 0, true));
+            definitions.insert(name.to_owned(), self.schema(node, 0, demands));
         }
         if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
             schema.insert("$defs".to_owned(), definitions.into());
@@ -103,24 +103,33 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", escape(&target.name))
     }
 
-    /// Returns the target that was needed as the `index`th one, with its name.
+    /// Returns the `index`th target of the written references, with its name.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let number = self.used.get(index)?;
         Some((&self.refs.target(*number)?.name, self.tree.targets.get(number)?))
     }
 
-    /// Writes a schema in full, for a remark.
+    /// Writes a schema as it is, for a remark.
     pub(super) fn sketch(&self, node: &Node<'a>) -> Value {
-        let mut writer = Writer { left: SKETCHED, ..Writer::new(self.tree, self.refs, Losses::default()) };
-        writer.schema(node, 0, false)
+        self.small().schema(node, 0, false)
     }
 
-    /// Returns what an entry demands, in words.
+    /// Writes a schema, or the target of a reference, with the definitions that it needs.
+    pub(super) fn excerpt(&self, node: &'w Node<'a>) -> Value {
+        let target = node.reference().and_then(|target| self.tree.targets.get(&target));
+        self.small().document(target.map_or(node, |target| target), false)
+    }
+
+    fn small(&self) -> Self {
+        Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default()) }
+    }
+
+    /// Returns the demand of an entry in words.
     pub(super) fn remarks(&self, entry: &Entry<'a>) -> Vec<String> {
         remarks(entry.keyword, &entry.held, |node| self.sketch(node))
     }
 
-    /// Merges a part of an `allOf` into its schema. Returns a remark on what does not merge.
+    /// Merges a part of an `allOf` into its schema. Returns a remark on the rest, if not all merges.
     pub(super) fn merge_part(
         &mut self,
         node: &Node<'a>,
@@ -137,6 +146,6 @@ impl<'w, 'a> Writer<'w, 'a> {
         };
         let apart: Vec<String> = apart.iter().map(|node| in_words(&self.sketch(node))).collect();
         self.losses.widen(path, "allOf", "its schemas do not merge; the description states the rest");
-        (merged, of_list("allOf", &apart))
+        (merged, of_schemas("allOf", &apart))
     }
 }

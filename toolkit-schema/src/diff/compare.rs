@@ -5,34 +5,32 @@ use super::SchemaChangeKind::{
     AddedOptional, AddedRequired, Altered, Described, Narrowed, NewlyRequired, NoLongerRequired, Removed,
     TypeChanged, Widened,
 };
-use super::disjoint::are_disjoint;
-use super::keywords::{
-    Keywords, accepted, allowed_values, covers, is_required, members, required, type_names, without,
-};
 use crate::bounds::compare as compare_numbers;
 use crate::describe::describe_in;
+use crate::disjoint::are_disjoint;
+use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::keyword::{Keyword, held, subschemas};
-use crate::reference::{escape, target};
+use crate::reference::{SchemaRef, escape, target};
+use crate::types::{includes, names, types};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// Bounds: the value of an absent one, and how a tighter one compares.
-const BOUNDS: &[(&str, Option<u64>, Ordering)] = &[
-    ("minimum", None, Ordering::Greater),
-    ("exclusiveMinimum", None, Ordering::Greater),
-    ("minLength", Some(0), Ordering::Greater),
-    ("minItems", Some(0), Ordering::Greater),
-    ("minProperties", Some(0), Ordering::Greater),
-    ("maximum", None, Ordering::Less),
-    ("exclusiveMaximum", None, Ordering::Less),
-    ("maxLength", None, Ordering::Less),
-    ("maxItems", None, Ordering::Less),
-    ("maxProperties", None, Ordering::Less),
-];
+/// Bounds of which a greater one is tighter, and those of which a lesser one is.
+const LEAST: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
+const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 
 /// Keywords about everything that the keywords beside them leave over.
 const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
+
+/// Keywords that are compared in ways of their own, or matter only where something refers to them.
+const SHORT: [&str; 11] =
+    ["type", "enum", "const", "items", "anyOf", "oneOf", "allOf", "$defs", "$schema", "$id", "$anchor"];
+const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "prefixItems", "definitions"];
+
+/// Keywords whose presence does not tell if more or fewer values are accepted.
+const CONDITIONS: [&str; 5] = ["contains", "minContains", "maxContains", "patternProperties", "not"];
+const IF: [&str; 3] = ["if", "then", "else"];
 
 /// A difference.
 pub(super) struct Difference {
@@ -98,7 +96,7 @@ impl Comparison<'_> {
         if (refers(old) || refers(new)) && !self.seen.insert((old.to_string(), new.to_string())) {
             return;
         }
-        match (accepted(self.old, old), accepted(self.new, new)) {
+        match (effective(SchemaRef::new(self.old, old)), effective(SchemaRef::new(self.new, new))) {
             (Some(old), Some(new)) => self.keywords(&old, &new),
             (Some(_), None) => self.add(Narrowed, "no value is accepted any more"),
             (None, Some(_)) => self.add(Widened, "values are accepted now"),
@@ -131,11 +129,16 @@ impl Comparison<'_> {
         self.found.iter().skip(before).any(|found| found.kind != Described)
     }
 
-    fn types(&mut self, old: &Keywords, new: &Keywords) {
-        let listed = |schema| Some(type_names(schema)).filter(|names| !names.is_empty());
+    fn types<'k>(&mut self, old: &'k Keywords, new: &'k Keywords) {
+        let listed = |schema: &'k Keywords| {
+            let mut names: Vec<&str> = types(schema.get("type")).collect();
+            names.sort_unstable();
+            (!names.is_empty()).then_some(names)
+        };
         let came = |after: Vec<&str>| format!("the type must be {} now", after.join(" or "));
         let went = |before: Vec<&str>| format!("the type is no longer only {}", before.join(" or "));
         let Some((before, after)) = self.both(listed(old), listed(new), came, went) else { return };
+        let covers = |names: &[&str], name| names.iter().any(|wide| includes(wide, name));
         let lost = before.iter().any(|name| !covers(&after, name));
         let gained = after.iter().any(|name| !covers(&before, name));
         let kind = match (lost, gained) {
@@ -166,15 +169,16 @@ impl Comparison<'_> {
     }
 
     fn bounds(&mut self, old: &Keywords, new: &Keywords) {
-        for (keyword, absent, tighter) in BOUNDS {
-            let absent = absent.map(Value::from);
+        for keyword in LEAST.iter().chain(&MOST) {
+            // Without a least count, it is zero.
+            let absent = (keyword.starts_with("min") && *keyword != "minimum").then(|| Value::from(0));
             let bound = |schema: &Keywords| schema.get(*keyword).or(absent.as_ref()).cloned();
             let came = |new| format!("`{keyword}` is {new} now");
             let went = |old| format!("`{keyword}` was {old} and is gone");
             let Some((old, new)) = self.both(bound(old), bound(new), came, went) else { continue };
             let kind = match compare_numbers(&new, &old) {
                 Some(Ordering::Equal) => continue,
-                Some(order) if order == *tighter => Narrowed,
+                Some(order) if order.is_gt() == LEAST.contains(keyword) => Narrowed,
                 Some(_) => Widened,
                 None if old == new => continue,
                 None => Altered,
@@ -184,46 +188,43 @@ impl Comparison<'_> {
     }
 
     fn properties(&mut self, old: &Keywords, new: &Keywords) {
-        let nothing = Map::new();
-        let known = |schema| members(schema, "properties").unwrap_or(&nothing);
-        let (before, after) = (known(old), known(new));
-        for (name, property) in before {
-            self.below(&["properties", name], |this| match after.get(name) {
-                None => this.add(Removed, "the property is gone"),
-                Some(newer) => {
+        let keys = |schema| members(schema).into_iter().flat_map(Map::keys);
+        let property = |schema, name: &str| members(schema)?.get(name);
+        let is_required =
+            |schema: &Keywords, name: &str| names(schema.get("required")).any(|other| other == name);
+        let added = keys(new).filter(|name| property(old, name).is_none());
+        for name in keys(old).chain(added) {
+            self.below(&["properties", name], |this| match (property(old, name), property(new, name)) {
+                (_, None) => this.add(Removed, "the property is gone"),
+                (Some(before), Some(after)) => {
                     match (is_required(old, name), is_required(new, name)) {
                         (false, true) => this.add(NewlyRequired, "the property must be there now"),
                         (true, false) => this.add(NoLongerRequired, "the property may be left out now"),
                         _ => {}
                     }
-                    this.schemas(property, newer);
+                    this.schemas(before, after);
                 }
-            });
-        }
-        for name in after.keys().filter(|name| !before.contains_key(*name)) {
-            self.below(&["properties", name], |this| {
-                if is_required(new, name) {
-                    this.add(AddedRequired, "a property was added that must be there");
-                } else {
-                    this.add(AddedOptional, "a property was added that may be left out");
-                }
-                // The schema for all names was the schema for this one.
-                if let (Some(earlier @ Value::Object(_)), Some(property)) =
-                    (old.get("additionalProperties"), after.get(name))
-                {
-                    this.schemas(earlier, property);
+                (None, Some(after)) => {
+                    match is_required(new, name) {
+                        true => this.add(AddedRequired, "a property was added that must be there"),
+                        false => this.add(AddedOptional, "a property was added that may be left out"),
+                    }
+                    // The schema of all names was the schema of this one.
+                    if let Some(earlier @ Value::Object(_)) = old.get("additionalProperties") {
+                        this.schemas(earlier, after);
+                    }
                 }
             });
         }
         // Names that are required without a schema.
-        let bare = |schema| {
-            required(schema).filter(|name| !before.contains_key(*name) && !after.contains_key(*name))
-        };
-        for name in bare(new).filter(|name| !is_required(old, name)) {
-            self.add(NewlyRequired, format!("the property `{name}` must be there now"));
-        }
-        for name in bare(old).filter(|name| !is_required(new, name)) {
-            self.add(NoLongerRequired, format!("the property `{name}` may be left out now"));
+        let is_bare = |name: &&str| property(old, name).is_none() && property(new, name).is_none();
+        for (one, other, kind, why) in [
+            (new, old, NewlyRequired, "must be there now"),
+            (old, new, NoLongerRequired, "may be left out now"),
+        ] {
+            for name in names(one.get("required")).filter(is_bare).filter(|name| !is_required(other, name)) {
+                self.add(kind, format!("the property `{name}` {why}"));
+            }
         }
     }
 
@@ -277,8 +278,14 @@ impl Comparison<'_> {
         let Some((before, after)) = self.both(list(old), list(new), came, went) else { return };
         let found = self.found.len();
         self.paired_branches(keyword, &before, &after);
-        let may_overlap = || !are_disjoint(self.old, &before) || !are_disjoint(self.new, &after);
-        if keyword == "oneOf" && self.has_changed_since(found) && may_overlap() {
+        let are_disjoint = |root, branches: &[Value]| {
+            let branches: Vec<_> = branches.iter().map(|branch| SchemaRef::new(root, branch)).collect();
+            are_disjoint(&branches)
+        };
+        if keyword == "oneOf"
+            && self.has_changed_since(found)
+            && !(are_disjoint(self.old, &before) && are_disjoint(self.new, &after))
+        {
             self.add(Altered, "a value may fit more than one variant (`oneOf`), or no longer");
         }
     }
@@ -313,8 +320,10 @@ impl Comparison<'_> {
 
     /// Compares keywords that are only there or not, or differ.
     fn others(&mut self, old: &Keywords, new: &Keywords) {
-        let added = new.keys().filter(|keyword| !old.contains_key(*keyword));
-        for keyword in old.keys().chain(added).filter(|keyword| !has_comparison(keyword)) {
+        let added = new.keys().map(String::as_str).filter(|keyword| !old.contains_key(*keyword));
+        let is_compared =
+            |keyword: &str| [&LEAST[..], &MOST, &SHORT, &LONG].iter().any(|list| list.contains(&keyword));
+        for keyword in old.keys().map(String::as_str).chain(added).filter(|keyword| !is_compared(keyword)) {
             let (before, after) = (old.get(keyword), new.get(keyword));
             if before == after {
                 if before.is_some_and(|value| !self.leads_to_the_same(keyword, value)) {
@@ -332,7 +341,7 @@ impl Comparison<'_> {
             let is_annotation = Keyword::is_annotation(keyword);
             let kind = match (is_idle(before), is_idle(after)) {
                 _ if is_annotation || keyword.starts_with("x-") => Described,
-                _ if is_condition(keyword) => Altered,
+                _ if CONDITIONS.contains(&keyword) || IF.contains(&keyword) => Altered,
                 (true, true) => continue,
                 (true, false) => Narrowed,
                 (false, true) => Widened,
@@ -370,34 +379,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns whether a keyword is compared in a way of its own, or matters only where something refers to it.
-fn has_comparison(keyword: &str) -> bool {
-    BOUNDS.iter().any(|(bound, ..)| *bound == keyword)
-        || matches!(
-            keyword,
-            "type"
-                | "enum"
-                | "const"
-                | "properties"
-                | "required"
-                | "additionalProperties"
-                | "items"
-                | "prefixItems"
-                | "anyOf"
-                | "oneOf"
-                | "allOf"
-                | "$defs"
-                | "definitions"
-                | "$schema"
-                | "$id"
-                | "$anchor"
-        )
-}
-
-/// Returns whether the presence of a keyword does not tell if more or fewer values are accepted.
-fn is_condition(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "not" | "if" | "then" | "else" | "contains" | "minContains" | "maxContains" | "patternProperties"
-    )
+/// Returns the properties of a schema.
+fn members(schema: &Keywords) -> Option<&Keywords> {
+    schema.get("properties")?.as_object()
 }

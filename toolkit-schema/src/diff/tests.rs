@@ -25,13 +25,13 @@ fn variant(tag: &str, kind: &str) -> Value {
     })
 }
 
-/// What stands beside a reference does not replace what is said there.
+/// Keywords beside a reference do not replace those of its target.
 fn bounded_by_reference(least: u8) -> Value {
     json!({"allOf": [{"$ref": "#/properties/a/$defs/Bounded", "minimum": 3}], "$defs": {"Bounded": {"minimum": least}}})
 }
 
 #[test]
-fn what_a_condition_refers_to_matters_and_so_does_what_all_names_are_for() {
+fn changes_behind_references_and_of_all_properties_are_found() {
     let negated = |kind: &str| json!({"properties": {"a": {"not": {"$ref": "#/$defs/No"}}}, "$defs": {"No": {"type": kind}}});
     let diff = SchemaDiff::of_arguments(&negated("string"), &negated("number"));
     assert_eq!(diff.to_string(), "breaking at `#/properties/a`: what `not` refers to changed");
@@ -43,7 +43,7 @@ fn what_a_condition_refers_to_matters_and_so_does_what_all_names_are_for() {
 }
 
 #[test]
-fn what_accepts_fewer_values_breaks_calls_and_what_accepts_more_does_not() {
+fn fewer_accepted_values_break_calls_and_more_break_results() {
     for (narrow, wide, why) in [
         (json!({"type": "integer"}), json!({"type": "number"}), "was integer and is number"),
         (json!({"type": "string"}), json!({"type": ["null", "string"]}), "is null or string"),
@@ -91,7 +91,7 @@ fn what_accepts_fewer_values_breaks_calls_and_what_accepts_more_does_not() {
 }
 
 #[test]
-fn what_cannot_be_decided_breaks_both_ways() {
+fn undecidable_changes_break_both_ways() {
     for (one, other, why) in [
         (json!({"type": "string"}), json!({"type": "integer"}), "the type was string and is integer"),
         (json!({"pattern": "^a"}), json!({"pattern": "^b"}), "`pattern` was \"^a\" and is \"^b\""),
@@ -116,7 +116,7 @@ fn what_cannot_be_decided_breaks_both_ways() {
 }
 
 #[test]
-fn what_is_only_said_otherwise_is_no_change_or_a_described_one() {
+fn equivalent_schemas_differ_in_nothing_or_in_descriptions() {
     for (one, other) in [
         (json!({"enum": [1, 2]}), json!({"enum": [2.0, 1]})),
         (
@@ -141,7 +141,7 @@ fn what_is_only_said_otherwise_is_no_change_or_a_described_one() {
 }
 
 #[test]
-fn properties_come_and_go() {
+fn added_and_removed_properties_are_reported_with_their_effect() {
     let old = json!({"properties": {"kept": {}, "gone": {}, "free": {}}, "required": ["free", "gone"]});
     let new =
         json!({"properties": {"kept": {}, "free": {}, "must": {}, "may": {}}, "required": ["kept", "must"]});
@@ -196,4 +196,10 @@ fn references_are_followed_and_recursion_ends() {
     assert!(SchemaDiff::of_arguments(&endless, &json!({})).compatibility() <= Compatible);
     let circle = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});
     assert!(SchemaDiff::of_arguments(&circle, &circle).is_empty());
+}
+
+#[test]
+fn values_are_not_taken_for_references() {
+    let schema = |name: &str| json!({"default": {"$ref": "#/$defs/A"}, "$defs": {"A": {"type": name}}});
+    assert!(SchemaDiff::of_arguments(&schema("string"), &schema("integer")).is_empty());
 }

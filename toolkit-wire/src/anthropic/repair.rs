@@ -1,4 +1,4 @@
-//! Histories whose calls and results fit together.
+//! Repairs histories: each call gets its result.
 
 use super::Anthropic;
 use super::history::is_blank;

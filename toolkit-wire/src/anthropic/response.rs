@@ -1,4 +1,4 @@
-//! The content of a response, and what stands beside its calls.
+//! The content of a response: calls, text and reasoning.
 
 use super::Anthropic;
 use super::call;

@@ -98,7 +98,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
     match parts {
         [] => Ok(Vec::new()),
-        // One call that can be recognised vouches for what stands beside it.
+        // One recognised call vouches for the parts beside it.
         _ if parts.iter().any(|part| read_call(part, false).is_some()) || parts.iter().all(is_text) => {
             Ok(vec![message(None, parts, false)])
         }

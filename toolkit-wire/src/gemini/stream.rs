@@ -31,7 +31,7 @@ struct Candidate {
     open: OpenCalls,
 }
 
-/// The numbers of calls whose arguments come in pieces, as Vertex AI sends them on demand: a first part
+/// The numbers of calls with arguments in pieces, as Vertex AI sends them on demand: a first part
 /// with the name, then parts with `partialArgs`, and an empty one at the end. Those of closed calls may
 /// still be here.
 #[derive(Default)]

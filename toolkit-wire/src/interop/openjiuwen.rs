@@ -42,7 +42,7 @@ pub enum ParametersType {
     Object,
 }
 
-/// The parameters of a tool: a JSON Schema whose main parts are fields.
+/// The parameters of a tool: a JSON Schema with its main parts as fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Parameters {

@@ -1,4 +1,4 @@
-//! The messages of a response, and what stands beside their calls.
+//! The messages of a response: calls, text and reasoning.
 
 use super::OpenAiChat;
 use super::call;
@@ -157,7 +157,7 @@ pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
 }
 
-/// A piece of what a message, or a delta of one, says.
+/// A piece of the text of a message or a delta.
 pub(super) enum TextPiece<'a> {
     Text(&'a str),
     Reasoning(&'a str),

@@ -69,8 +69,7 @@ fn attachments<'a>(
     })
 }
 
-/// Encodes a content part of a user message: an image, audio of the two formats that the API knows, or a
-/// file whose bytes are there. `None` for what is not one of these.
+/// Encodes a content part of a user message: an image, audio of the two formats that the API knows, or a file with its bytes. `None` for what is not one of these.
 pub(super) fn part(content: &Content) -> Option<Value> {
     match content {
         Content::Image(media) => Some(json!({"type": "image_url", "image_url": {"url": address(media)}})),

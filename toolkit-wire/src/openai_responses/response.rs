@@ -1,4 +1,4 @@
-//! The items of a response, and what stands beside its calls.
+//! The items of a response: calls, text and reasoning.
 
 use super::OpenAiResponses;
 use super::call::{self, kind};

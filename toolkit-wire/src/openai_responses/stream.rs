@@ -1,8 +1,8 @@
 //! Streamed responses, assembled item by item.
 //!
-//! Events belong to items by the ids and places that they state, never by their order: items interleave, and
-//! servers leave out or repeat every one of `item_id`, `output_index` and `call_id` (llama.cpp has no
-//! `output_index` and no `function_call_arguments.done`, others give an item a new id in each event).
+//! Events belong to items by the ids and places that they state, never by their order. Items interleave, and
+//! servers leave out or repeat every one of `item_id`, `output_index` and `call_id`: llama.cpp has no
+//! `output_index` and no `function_call_arguments.done`, others give an item a new id in each event.
 
 mod slot;
 

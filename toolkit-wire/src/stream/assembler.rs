@@ -63,7 +63,7 @@ impl<P> Default for Assembler<P> {
 }
 
 impl<P: StreamPart> Assembler<P> {
-    /// Sets what generated ids are derived from, unless it is set already.
+    /// Sets the seed of generated ids, unless it is set already.
     pub(crate) fn seed(&mut self, seed: impl FnOnce() -> Value) {
         self.ids.get_or_insert_with(|| CallIds::new(&seed()));
     }
@@ -95,7 +95,7 @@ impl<P: StreamPart> Assembler<P> {
         self.slots.get(number).is_some_and(|slot| slot.is_yielded)
     }
 
-    /// Announces a call whose name and id will not change.
+    /// Announces a call with its final name and id.
     pub(crate) fn announce(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
         let Some(slot) = self.slots.get_mut(number).filter(|slot| !slot.is_announced) else { return };
         slot.is_announced = true;

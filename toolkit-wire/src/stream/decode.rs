@@ -34,6 +34,6 @@ pub(crate) trait StreamDecoder: Send {
     /// Returns whether the server announced the end.
     fn is_complete(&self) -> bool;
 
-    /// Completes what is open, adds it to `events`, and returns the response body as if it had come whole.
+    /// Completes the open calls, adds them to `events`, and returns the response body as if it had come whole.
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Deeper than this, what comes later replaces what was there.
+/// The depth from which later values replace earlier ones.
 const DEEPEST: usize = 32;
 
 /// The number of elements at the end of a list that a piece may continue. Streams have a few parts open at a

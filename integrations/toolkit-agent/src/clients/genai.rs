@@ -93,7 +93,7 @@ pub struct GenAiModel {
 }
 
 impl GenAiModel {
-    /// Returns the client, and whose API the model speaks.
+    /// Returns the client and the API of the model.
     async fn target(&self) -> Result<(&Client, AdapterKind), ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let target = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;

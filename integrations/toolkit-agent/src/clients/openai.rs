@@ -128,7 +128,7 @@ pub struct OpenAiTransport {
 }
 
 impl OpenAiTransport {
-    /// Returns a client for one request, and what watches it.
+    /// Returns a client for one request, and its observer.
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();

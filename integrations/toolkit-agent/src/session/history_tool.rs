@@ -14,10 +14,10 @@ const MAX_CHARS: usize = 200;
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
 struct Arguments {
-    /// What the message must contain, in small or capital letters. Empty for all messages.
+    /// The text to find, in small or capital letters. Empty for all messages.
     #[serde(default)]
     keyword: String,
-    /// The name of the agent whose conversations are searched. Empty for your own.
+    /// The name of the agent to search for. Empty for your own.
     #[serde(default)]
     agent: String,
     /// The maximum number of messages.

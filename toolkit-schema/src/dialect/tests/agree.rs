@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_schema_is_converted_alike_and_losses_have_places(schema in document()) {
+    fn conversion_is_deterministic_and_every_loss_has_a_place(schema in document()) {
         for dialect in ALL {
             let converted = dialect.convert(&schema);
             prop_assert_eq!(&converted, &dialect.convert(&schema));
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn without_losses_plain_dialects_allow_the_same(
+    fn without_losses_plain_dialects_allow_the_same_values(
         schema in document(),
         values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
     ) {
@@ -130,7 +130,7 @@ proptest! {
     /// A model that is held to the schema can say whatever the tool takes, except members that the tool
     /// does not name; `null` stands for what it leaves out.
     #[test]
-    fn strict_dialects_allow_what_was_allowed(
+    fn strict_dialects_allow_every_allowed_value_unless_they_report_it(
         schema in document(),
         values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
     ) {

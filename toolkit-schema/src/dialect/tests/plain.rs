@@ -20,7 +20,7 @@ fn untouched(schema: &Value) {
 }
 
 #[test]
-fn what_a_reader_understands_stays() {
+fn plain_dialects_keep_every_keyword() {
     untouched(&json!({
         "type": "object",
         "properties": {
@@ -39,7 +39,7 @@ fn what_a_reader_understands_stays() {
 }
 
 #[test]
-fn names_and_values_are_not_taken_for_keywords() {
+fn property_names_and_values_are_not_taken_for_keywords() {
     let names =
         ["title", "const", "default", "$ref", "properties", "type", "allOf", "$defs", "items", "required"];
     let properties: serde_json::Map<String, Value> =
@@ -91,6 +91,18 @@ fn references_are_followed() {
         "#/$defs/A",
         json!({"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"allOf": [{"$ref": "#/$defs/C"}]}, "C": integer}}),
     );
+}
+
+#[test]
+fn references_inside_content_schemas_are_followed() {
+    let schema = |content: Value| {
+        let text =
+            json!({"type": "string", "contentMediaType": "application/json", "contentSchema": content});
+        json!({"type": "object", "properties": {"p": text}})
+    };
+    let mut referring = schema(json!({"$ref": "#/$defs/A"}));
+    referring["$defs"] = json!({"A": {"type": "integer"}});
+    check(&referring, &schema(json!({"type": "integer"})), &[]);
 }
 
 #[test]
@@ -174,7 +186,7 @@ fn older_drafts_are_read_as_the_newest() {
 }
 
 #[test]
-fn a_long_list_of_schemas_is_one() {
+fn a_long_all_of_is_merged_in_order() {
     let part = |at: usize| json!({"properties": {format!("p{at}"): {"type": "integer", "minimum": at}}, "required": [format!("p{at}")]});
     let parts: Vec<Value> = (0..1_000).map(part).collect();
     let schema = json!({"type": "object", "minProperties": 3, "allOf": parts});
@@ -188,7 +200,7 @@ fn a_long_list_of_schemas_is_one() {
 }
 
 #[test]
-fn what_is_no_schema_is_reported() {
+fn invalid_schemas_and_keywords_are_reported() {
     check(
         &json!({"type": "object", "properties": {
             "a": {"type": "float", "description": "D."}, "b": {"minLength": -1, "required": true}, "c": "string",
@@ -236,7 +248,7 @@ fn the_root_becomes_an_object() {
 }
 
 #[test]
-fn json_schema_stays_as_it_is_but_is_that_of_an_object() {
+fn the_json_schema_dialect_changes_only_the_type_of_the_root() {
     let recursive =
         json!({"$ref": "#/$defs/A", "$defs": {"A": {"oneOf": [{"required": ["a"]}, {"$ref": "#"}]}}});
     for (schema, extra) in [(json!({}), json!({})), (json!(true), json!({})), (recursive.clone(), recursive)]

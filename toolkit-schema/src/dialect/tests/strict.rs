@@ -20,7 +20,7 @@ fn forbids(schema: &Value, dialects: &[SchemaDialect]) {
 }
 
 #[test]
-fn openai_requires_all_and_takes_null_for_what_is_left_out() {
+fn openai_requires_every_property_and_takes_null_for_optional_ones() {
     let converted = OpenAiStrict.convert(&json!({
         "type": "object",
         "properties": {
@@ -73,7 +73,7 @@ fn anthropic_keeps_optional_parameters_and_closes_objects() {
 }
 
 #[test]
-fn what_is_not_known_is_said_in_words() {
+fn unsupported_keywords_move_into_the_description() {
     check(
         OpenAiStrict,
         &json!({"type": "array", "items": {"type": "string", "minLength": 2}, "maxItems": 5, "uniqueItems": true, "description": "Tags."}),
@@ -95,7 +95,7 @@ fn what_is_not_known_is_said_in_words() {
 }
 
 #[test]
-fn unions() {
+fn strict_unions_are_any_of() {
     let tagged =
         |tag: &str| json!({"type": "object", "properties": {"t": {"const": tag}}, "required": ["t"]});
     let written = |tag: &str| json!({"type": "object", "properties": {"t": {"const": tag}}, "required": ["t"], "additionalProperties": false});
@@ -111,7 +111,7 @@ fn unions() {
         &json!({"anyOf": [{"type": "number"}, {"type": "integer"}]}),
         &["oneOf at /properties/p"],
     );
-    // What stands beside a union holds for each of its branches.
+    // Keywords beside a union hold for each of its branches.
     check(
         OpenAiStrict,
         &json!({"type": "number", "minimum": 1, "anyOf": [{"maximum": 5}, {"multipleOf": 10}], "description": "D."}),
@@ -129,7 +129,7 @@ fn unions() {
 }
 
 #[test]
-fn recursion_stays_where_it_may() {
+fn openai_keeps_recursion_and_anthropic_gets_it_cut_off() {
     let tree = json!({
         "type": "object",
         "properties": {"t": {"$ref": "#/$defs/T", "description": "D."}},
@@ -159,7 +159,7 @@ fn recursion_stays_where_it_may() {
 }
 
 #[test]
-fn what_would_be_forbidden_is_told() {
+fn schemas_that_get_narrower_are_reported() {
     let both = [OpenAiStrict, AnthropicStrict];
     forbids(&json!({"type": "object", "additionalProperties": {"type": "string"}}), &both);
     forbids(&json!({"type": "object", "patternProperties": {"^a": {"type": "string"}}}), &both);

@@ -12,7 +12,7 @@ fn check(schema: &Value, expected: &Value, lost: &[&str]) {
 }
 
 #[test]
-fn google_has_its_own_words() {
+fn gemini_has_keywords_of_its_own() {
     check(
         &json!({"type": ["string", "null"], "default": "x"}),
         &json!({"type": "string", "default": "x", "nullable": true}),
@@ -58,7 +58,7 @@ fn google_has_its_own_words() {
 }
 
 #[test]
-fn google_is_not_told_of_closed_objects() {
+fn gemini_gets_no_closed_objects() {
     let converted =
         Gemini.convert(&json!({"type": "object", "properties": {}, "additionalProperties": false}));
     assert_eq!(converted.schema, json!({"type": "object"}));
@@ -66,7 +66,7 @@ fn google_is_not_told_of_closed_objects() {
 }
 
 #[test]
-fn google_cuts_recursion() {
+fn gemini_gets_recursion_cut_off() {
     let converted = Gemini.convert(&json!({
         "type": "object",
         "properties": {"t": {"$ref": "#/$defs/T"}},

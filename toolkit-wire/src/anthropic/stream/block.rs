@@ -27,7 +27,7 @@ enum Kind {
     Call,
     /// A call that the service runs itself.
     HostedCall,
-    /// A block that comes whole, or whose pieces each bring whole fields.
+    /// A block that comes whole, or in pieces of whole fields.
     Whole,
 }
 

@@ -1,4 +1,4 @@
-//! What holds for every payload, every call and every way to cut a stream.
+//! Properties of every payload, every call and every way to cut a stream.
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::{IDS, NAMES};
@@ -280,7 +280,7 @@ proptest! {
     }
 }
 
-/// An event whose parts are of any shape.
+/// An event with parts of any shape.
 fn any_event() -> impl Strategy<Value = Value> {
     let kinds = ["content_block_start", "content_block_delta", "content_block_stop", "message_delta", "ping"];
     let deltas = ["text_delta", "input_json_delta", "thinking_delta", "signature_delta", "of_next_year"];

@@ -40,7 +40,7 @@ fn message_stop() -> Value {
     json!({"type": "message_stop"})
 }
 
-/// What every event brought, and the end. The calls of the response are those that were yielded.
+/// The result of every event, and the end. The calls of the response are those that were yielded.
 #[track_caller]
 fn play(events: &[Value]) -> (Vec<Vec<StreamEvent>>, StreamEnd) {
     let mut stream = Anthropic.accumulator();

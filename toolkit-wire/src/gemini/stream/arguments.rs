@@ -55,7 +55,7 @@ impl PartialArgs {
     }
 
     /// Returns the arguments. If they were cut off, or a piece had no place, they are text that is not JSON,
-    /// so that the call fails instead of running with half of what was meant.
+    /// so that the call fails instead of running with half of its arguments.
     pub(super) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
         if complete && !self.broken {
@@ -131,7 +131,7 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// Returns the step in brackets, and what follows.
+/// Returns the step in brackets, and the rest.
 fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         let (index, after) = inside.split_once(']')?;

@@ -1,4 +1,4 @@
-//! What holds for every payload, every call and every stream.
+//! Properties of every payload, every call and every stream.
 
 use crate::ApiFormat::Gemini;
 use crate::StreamEvent;
@@ -124,7 +124,7 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     parts
 }
 
-/// The parts in events of the given sizes, and what they yield beside what the whole yields.
+/// The parts in events of the given sizes, with their calls and those of the whole.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
     let mut stream = Gemini.accumulator();
     let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());

@@ -32,7 +32,7 @@ fn calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall>
     calls.collect()
 }
 
-/// What was yielded, as name and arguments; the same calls stand in the whole response.
+/// The yielded calls, as name and arguments; the same calls stand in the whole response.
 #[track_caller]
 fn check(chunks: &[Value], expected: &[(&str, &str)]) -> Value {
     let (events, end) = run(chunks);

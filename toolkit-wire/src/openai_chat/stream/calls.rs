@@ -126,7 +126,7 @@ impl Calls {
         }
     }
 
-    /// Yields the calls that were not yielded yet; unless `all`, not those in whose arguments the model stopped.
+    /// Yields the calls that were not yielded yet; unless `all`, without calls cut off in their arguments.
     pub(super) fn close(&mut self, all: bool, events: &mut Vec<StreamEvent>) {
         if let Some(legacy) = self.legacy.take()
             && !self.calls.parts().any(|known| known.asks_the_same(&legacy))

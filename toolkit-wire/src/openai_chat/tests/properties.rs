@@ -1,4 +1,4 @@
-//! What holds for every payload and every call.
+//! Properties of every payload and every call.
 
 use crate::ApiFormat::OpenAiChat;
 use crate::openai_chat::NAMES;
@@ -176,7 +176,7 @@ proptest! {
         prop_assert_eq!(OpenAiChat.parse_calls(&end.body).unwrap(), expected);
     }
 
-    /// Whatever comes, a stream yields what its response holds, each call once.
+    /// A stream of any events yields the calls of its response, each once.
     #[test]
     fn any_stream(deltas in vec(prop_oneof![json(), message()], 0..8)) {
         let mut stream = OpenAiChat.accumulator();

@@ -83,7 +83,7 @@ impl Key {
         differ(self.item.as_ref(), other.item.as_ref())
     }
 
-    /// Takes over what was not known.
+    /// Takes over the fields that were missing.
     pub(super) fn learn(&mut self, other: Self) {
         self.item = self.item.take().or(other.item);
         self.index = self.index.or(other.index);
@@ -183,7 +183,7 @@ impl Slot {
         self.is_done = true;
     }
 
-    /// Ends an item whose end did not come, with this status.
+    /// Ends an item without an end event, with this status.
     pub(super) fn close(&mut self, status: &str) {
         if self.is_done {
             return;

@@ -1,4 +1,4 @@
-//! What holds for every payload, every call and every stream.
+//! Properties of every payload, every call and every stream.
 
 use super::body;
 use crate::ApiFormat::OpenAiResponses;
@@ -197,7 +197,7 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
     }
 
-    /// Whatever comes: the calls of the response are those that were yielded.
+    /// The calls of any response are the yielded ones.
     #[test]
     fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
         let mut stream = OpenAiResponses.accumulator();

@@ -6,7 +6,7 @@ use crate::stream::{StreamEnd, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// What the events brought, and the end.
+/// The results of the events, and the end.
 #[track_caller]
 fn run(events: &[Value]) -> (Vec<StreamEvent>, StreamEnd) {
     let mut stream = OpenAiResponses.accumulator();
@@ -241,7 +241,7 @@ fn a_stream_without_an_end() {
 fn the_last_response_is_the_authority() {
     let (add, sub) = (call("a", "add", "{\"a\": 1}"), call("b", "sub", "{}"));
     let both = [("a", "add", "{\"a\": 1}"), ("b", "sub", "{}")];
-    // It alone tells of the calls, or of some of them.
+    // It alone has the calls, or some of them.
     assert_eq!(check(&[completed(body(json!([add, sub])))], &both), body(json!([add, sub])));
     check(&[done(0, &add), completed(body(json!([add, sub])))], &both);
     // Some servers leave its output out.

@@ -98,7 +98,7 @@ pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }
 }
 
-/// Returns the results, and after them what in them is no text.
+/// Returns the results, and after them their pictures and files.
 fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     let texts = results.iter().map(|result| {
         let response = ToolResponse::new(result.call_id.as_str(), result.to_text());

@@ -92,7 +92,7 @@ impl Service<HttpRequestFactory> for HttpService {
     }
 }
 
-/// A body whose end is noted.
+/// A body that notes its end.
 struct WatchedBody {
     body: BoundedBody,
     watch: Watch,

@@ -1,32 +1,37 @@
-//! The members that tell the objects of a union apart, as in the schema of an enum.
+//! Discriminators: the differences between the objects of a union, as in the schema of an enum.
 
 use crate::reference::resolve;
 use crate::types::types;
 use serde_json::Value;
 
-/// The members that tell the objects of a union apart.
+/// The difference between the objects of a union.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Choice<'a> {
+pub(crate) enum Discriminator<'a> {
     /// A member with a value of its own in each: a tagged enum.
     Tag(&'a str, Vec<&'a Value>),
     /// The only member of each: an externally tagged enum.
     Members(Vec<&'a str>),
 }
 
-/// Returns what tells the objects among the branches apart; `None` without objects, or if some differ otherwise.
-pub(crate) fn choice_of<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Choice<'a>> {
+/// Returns the branches of a union.
+pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
+    ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
+}
+
+/// Returns the discriminator of the objects among the branches; `None` without objects, or without a common one.
+pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
     let mut choice = None;
     for branch in branches.iter().filter(|branch| may_be_object(root, branch)) {
         choice = Some(match (choice, tag(root, branch), only_member(root, branch)) {
-            (None, Some((name, value)), _) => Choice::Tag(name, vec![value]),
-            (Some(Choice::Tag(name, mut values)), Some((other, value)), _) if name == other => {
+            (None, Some((name, value)), _) => Discriminator::Tag(name, vec![value]),
+            (Some(Discriminator::Tag(name, mut values)), Some((other, value)), _) if name == other => {
                 values.push(value);
-                Choice::Tag(name, values)
+                Discriminator::Tag(name, values)
             }
-            (None, None, Some(name)) => Choice::Members(vec![name]),
-            (Some(Choice::Members(mut names)), None, Some(name)) => {
+            (None, None, Some(name)) => Discriminator::Members(vec![name]),
+            (Some(Discriminator::Members(mut names)), None, Some(name)) => {
                 names.push(name);
-                Choice::Members(names)
+                Discriminator::Members(names)
             }
             _ => return None,
         });
@@ -52,7 +57,7 @@ pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'
     own(branch).or_else(|| own(resolve(root, branch)?))
 }
 
-/// Returns the required member of an object that takes no other.
+/// Returns the only required member of a closed object.
 pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
     let schema = resolve(root, branch)?;
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
@@ -68,10 +73,10 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(branches: &Value, expected: Option<&Choice<'_>>) {
+    fn check(branches: &Value, expected: Option<&Discriminator<'_>>) {
         let root = json!({"$defs": {"common": {"type": "object", "properties": {"id": {}}}}});
         let branches = branches.as_array().unwrap();
-        assert_eq!(choice_of(&root, branches).as_ref(), expected);
+        assert_eq!(discriminator(&root, branches).as_ref(), expected);
     }
 
     #[test]
@@ -80,10 +85,16 @@ mod tests {
             |value: &str| json!({"type": "object", "properties": {"x": {}, "kind": {"const": value}}});
         let named = |name: &str| json!({"type": "object", "required": [name], "additionalProperties": false});
         let (a, b) = (json!("a"), json!("b"));
-        check(&json!([tagged("a"), tagged("b")]), Some(&Choice::Tag("kind", vec![&a, &b])));
+        check(&json!([tagged("a"), tagged("b")]), Some(&Discriminator::Tag("kind", vec![&a, &b])));
         let around = json!({"$ref": "#/$defs/common", "properties": {"kind": {"const": "b"}}});
-        check(&json!([tagged("a"), around, {"type": "null"}]), Some(&Choice::Tag("kind", vec![&a, &b])));
-        check(&json!([{"enum": ["C"]}, named("A"), named("B")]), Some(&Choice::Members(vec!["A", "B"])));
+        check(
+            &json!([tagged("a"), around, {"type": "null"}]),
+            Some(&Discriminator::Tag("kind", vec![&a, &b])),
+        );
+        check(
+            &json!([{"enum": ["C"]}, named("A"), named("B")]),
+            Some(&Discriminator::Members(vec!["A", "B"])),
+        );
         check(&json!([tagged("a"), named("b")]), None);
         check(&json!([tagged("a"), {"$ref": "#/$defs/common"}]), None);
         check(&json!([tagged("a"), {"$ref": "#/$defs/lost"}]), None);

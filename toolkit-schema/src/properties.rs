@@ -1,8 +1,9 @@
-//! Aliases of properties: known to the checks, hidden from the model.
+//! The schemas of members and items, and the aliases of properties.
 //!
-//! JSON Schema has no keyword for them. `#[derive(ToolParams)]` writes them beside each property, the checks
+//! JSON Schema has no keyword for aliases. `#[derive(ToolParams)]` writes them beside each property, the checks
 //! read them, and published schemas are without.
 
+use crate::bounds::matches;
 use crate::keyword::each_subschema;
 use serde_json::{Map, Value};
 
@@ -34,6 +35,26 @@ pub fn aliases(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
 
 fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
     property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Returns the schema of the member of this name.
+pub(crate) fn member_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    if let Some((_, own)) = properties.and_then(|properties| property(properties, name)) {
+        return Some(own);
+    }
+    match schema.get("patternProperties").and_then(Value::as_object) {
+        Some(patterns) => {
+            patterns.iter().find(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema)
+        }
+        None => schema.get("additionalProperties"),
+    }
+}
+
+/// Returns the schema of the item at an index.
+pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
+    let first = schema.get("prefixItems").and_then(|first| first.get(index));
+    first.or_else(|| schema.get("items").filter(|rest| rest.is_object()))
 }
 
 #[cfg(test)]

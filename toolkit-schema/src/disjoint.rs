@@ -1,0 +1,67 @@
+//! Whether a value can fit two schemas; if none can, "exactly one of them" is "any of them".
+
+use crate::effective::{Keywords, allowed_values, effective, without};
+use crate::reference::SchemaRef;
+use crate::types::{names, overlap, type_of, types};
+use serde_json::Value;
+
+/// Levels of nested tags that are compared.
+const DEEPEST: usize = 4;
+
+/// Returns whether it is certain that no value fits two of the schemas.
+pub(crate) fn are_disjoint(schemas: &[SchemaRef<'_>]) -> bool {
+    let others = |index| schemas.iter().take(index);
+    schemas.iter().enumerate().all(|(index, one)| others(index).all(|other| are_apart(*one, *other, DEEPEST)))
+}
+
+fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
+    let roots = (one.root, other.root);
+    let (Some(one), Some(other)) = (effective(one), effective(other)) else { return true };
+    let (own, others) = (type_names(&one), type_names(&other));
+    let meet = |own: &&str| others.iter().any(|other| overlap(own, other));
+    if !own.is_empty() && !others.is_empty() && !own.iter().any(meet) {
+        return true;
+    }
+    if let (Some(values), Some(others)) = (allowed_values(&one), allowed_values(&other)) {
+        return without(&values, &others).len() == values.len();
+    }
+    (own == ["object"] || others == ["object"])
+        && (have_tags(roots, &one, &other, depth)
+            || requires_forbidden(&one, &other)
+            || requires_forbidden(&other, &one))
+}
+
+/// Returns the types that a schema names, or those of the values that it lists.
+fn type_names(schema: &Keywords) -> Vec<&str> {
+    match schema.get("type") {
+        None => allowed_values(schema).unwrap_or_default().into_iter().map(type_of).collect(),
+        names => types(names).collect(),
+    }
+}
+
+/// Returns whether both require a property that has other values in each.
+fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let required_by_other: Vec<&str> = required(other).collect();
+    required(one).filter(|name| required_by_other.contains(name)).any(|name| {
+        let tags = property(one, name).zip(property(other, name));
+        tags.is_some_and(|(one, other)| {
+            are_apart(SchemaRef::new(roots.0, one), SchemaRef::new(roots.1, other), depth)
+        })
+    })
+}
+
+/// Returns whether `one` requires a property that `other` forbids.
+fn requires_forbidden(one: &Keywords, other: &Keywords) -> bool {
+    other.get("additionalProperties") == Some(&Value::Bool(false))
+        && !other.contains_key("patternProperties")
+        && required(one).any(|name| property(other, name).is_none())
+}
+
+fn required(schema: &Keywords) -> impl Iterator<Item = &str> {
+    names(schema.get("required"))
+}
+
+fn property<'a>(schema: &'a Keywords, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
+}
