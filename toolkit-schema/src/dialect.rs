@@ -134,10 +134,10 @@ fn typed(schema: &Value) -> Option<Value> {
     let mut typed = keywords.clone();
     match keywords.get("type") {
         None => {
-            typed = Map::from_iter([("type".to_owned(), json!("object"))]).into_iter().chain(typed).collect()
+            typed = Map::from_iter([("type".to_owned(), json!("object"))]).into_iter().chain(typed).collect();
         }
         names if types(names).any(|name| name == "object") => {
-            drop(typed.insert("type".to_owned(), json!("object")))
+            typed.insert("type".to_owned(), "object".into());
         }
         Some(_) => return None,
     }
