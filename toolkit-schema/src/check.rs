@@ -208,7 +208,7 @@ impl<'a> Search<'a> {
         for (name, value) in members {
             self.below(name, |this| match member_schema(schema, name) {
                 Some(Value::Bool(false)) => {
-                    this.add(ViolationKind::Unknown, no_such_property(name, properties))
+                    this.add(ViolationKind::Unknown, no_such_property(name, properties));
                 }
                 Some(member) => this.inspect(member, value),
                 None => {}
