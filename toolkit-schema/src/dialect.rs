@@ -22,6 +22,7 @@ use refs::Refs;
 use root::object_root;
 use rules::{ANTHROPIC, GEMINI, OPENAI, Rules};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use subset::Subset;
 use writer::Writer;
 
@@ -93,16 +94,21 @@ impl SchemaDialect {
         }
         let refs = Refs::new(schema);
         let recursive = !matches!(self, Self::AnthropicStrict | Self::Gemini);
-        let (converted, is_complete) = self.convert_with(schema, &refs, Keep { recursive, others: false });
-        if is_complete || self == Self::Gemini {
-            return converted;
-        }
+        let (converted, too_large) = self.convert_with(schema, &refs, Keep { recursive, others: None });
         // A schema that gets too large when its references are followed keeps them.
-        self.convert_with(schema, &refs, Keep { recursive, others: true }).0
+        match too_large.filter(|_| self != Self::Gemini) {
+            Some(known) => self.convert_with(schema, &refs, Keep { recursive, others: Some(&known) }).0,
+            None => converted,
+        }
     }
 
-    /// Converts a schema; returns also whether nothing was cut off for its size.
-    fn convert_with(self, schema: &Value, refs: &Refs<'_>, keep: Keep) -> (ConvertedSchema, bool) {
+    /// Converts a schema. If it gets too large, and all recursion is known, returns the recursive targets, too.
+    fn convert_with(
+        self,
+        schema: &Value,
+        refs: &Refs<'_>,
+        keep: Keep<'_>,
+    ) -> (ConvertedSchema, Option<HashSet<usize>>) {
         let mut losses = Losses::default();
         let tree = Tree::new(refs, schema, keep, &mut losses);
         let mut writer = Writer::new(&tree, refs, losses);
@@ -111,8 +117,9 @@ impl SchemaDialect {
             None => writer.document(&root, true),
             Some(rules) => Subset { rules, writer: &mut writer }.document(&root),
         };
-        let Losses { list: losses, narrowed, .. } = writer.losses;
-        (ConvertedSchema { schema, losses, narrowed }, writer.left > 0 && tree.is_complete)
+        let (Losses { list: losses, narrowed, .. }, left) = (writer.losses, writer.left);
+        let may_keep = if tree.is_complete { left == 0 } else { keep.recursive };
+        (ConvertedSchema { schema, losses, narrowed }, Some(tree.recursive).filter(|_| may_keep))
     }
 
     /// Returns the rules of a dialect that is a subset; `None` for those that take all of JSON Schema.
@@ -141,5 +148,7 @@ fn typed(schema: &Value) -> Option<Value> {
         }
         Some(_) => return None,
     }
+    typed.extend(keywords.clone());
+    typed.insert("type".to_owned(), json!("object"));
     Some(typed.into())
 }

@@ -22,8 +22,10 @@ fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
     if !own.is_empty() && !others.is_empty() && !own.iter().any(meet) {
         return true;
     }
-    if let (Some(values), Some(others)) = (allowed_values(&one), allowed_values(&other)) {
-        return without(&values, &others).len() == values.len();
+    match (allowed_values(&one), allowed_values(&other)) {
+        (Some(values), Some(others)) => return without(&values, &others).len() == values.len(),
+        (Some(values), None) | (None, Some(values)) if values.is_empty() => return true,
+        _ => {}
     }
     (own == ["object"] || others == ["object"])
         && (have_tags(roots, &one, &other, depth)

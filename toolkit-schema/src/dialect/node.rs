@@ -53,6 +53,13 @@ impl<'a> Node<'a> {
         Self { path: path.clone(), form, entries: Vec::new() }
     }
 
+    /// Creates a reference that is kept.
+    pub(super) fn reference_to(target: usize, path: &Path) -> Self {
+        let mut node = Self::new(path, Form::Object);
+        node.set("$ref", path, Held::Reference(target));
+        node
+    }
+
     /// Returns whether no value is valid.
     pub(super) fn is_never(&self) -> bool {
         self.form == Form::False

@@ -8,20 +8,21 @@ use crate::keyword::{Holds, Keyword};
 use crate::reference::escape;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::rc::Rc;
 
 /// Schemas of an `allOf` that are merged one by one.
 const GROUP: usize = 16;
 
-/// The references that are kept, by their targets.
+/// The references that are kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Keep {
+pub(super) struct Keep<'k> {
     /// Whether references to recursive schemas are kept; else recursion is cut off.
     pub(super) recursive: bool,
-    /// Whether all other references are kept: the schema would be too large without.
-    pub(super) others: bool,
+    /// Keeps all other references, because the schema would be too large without: all but those to these
+    /// recursive targets.
+    pub(super) others: Option<&'k HashSet<usize>>,
 }
 
 /// A schema taken apart, with the targets of the references that were kept.
@@ -29,30 +30,32 @@ pub(super) struct Keep {
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
     pub(super) targets: HashMap<usize, Rc<Node<'a>>>,
+    /// The targets that refer to themselves, directly or not.
+    pub(super) recursive: HashSet<usize>,
     /// Whether nothing was cut off for its size.
     pub(super) is_complete: bool,
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(refs: &Refs<'a>, root: &'a Value, keep: Keep, losses: &mut Losses) -> Self {
+    pub(super) fn new(refs: &Refs<'a>, root: &'a Value, keep: Keep<'_>, losses: &mut Losses) -> Self {
         let mut reader = Reader {
             refs,
             keep,
             losses,
             active: Vec::new(),
-            inlined: HashMap::new(),
+            recursive: HashSet::new(),
+            read: HashMap::new(),
             wanted: Vec::new(),
             left: budget(refs.size),
         };
         let root = reader.schema(root, Place { path: &"".into(), depth: 0 });
-        let mut targets = HashMap::new();
         while let Some(number) = reader.wanted.pop() {
-            if let (false, Some(target)) = (targets.contains_key(&number), refs.target(number)) {
-                let place = Place { path: &target.path, depth: 0 };
-                targets.insert(number, reader.schema(target.schema, place));
+            if let (false, Some(target)) = (reader.read.contains_key(&number), refs.target(number)) {
+                let node = reader.schema(target.schema, Place { path: &target.path, depth: 0 });
+                reader.read.insert(number, node);
             }
         }
-        Self { root, targets, is_complete: reader.left > 0 }
+        Self { root, targets: reader.read, recursive: reader.recursive, is_complete: reader.left > 0 }
     }
 }
 
@@ -71,13 +74,16 @@ struct Place<'p> {
 
 struct Reader<'r, 'a> {
     refs: &'r Refs<'a>,
-    keep: Keep,
+    keep: Keep<'r>,
     losses: &'r mut Losses,
     /// The targets that are being read.
     active: Vec<usize>,
-    /// Targets that were read and are not recursive.
-    inlined: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets of references that were kept.
+    /// Targets with a reference inside that has led back to them.
+    recursive: HashSet<usize>,
+    /// The targets that were read, but for recursive ones where recursion is cut off: what is left of those
+    /// depends on the schemas around them.
+    read: HashMap<usize, Rc<Node<'a>>>,
+    /// Targets of kept references, to be read.
     wanted: Vec<usize>,
     /// The number of schemas that may still be read.
     left: usize,
@@ -197,26 +203,31 @@ impl<'a> Reader<'_, 'a> {
                 return None;
             }
         };
-        if let Some(node) = self.inlined.get(&number) {
-            return Some(node.clone());
-        }
-        let is_kept = if target.is_recursive { self.keep.recursive } else { self.keep.others };
-        if is_kept {
+        if self.keep.others.is_some_and(|recursive| self.keep.recursive || !recursive.contains(&number)) {
             self.wanted.push(number);
-            let mut node = Node::new(path, Form::Object);
-            node.set("$ref", path, Held::Reference(number));
-            return Some(Rc::new(node));
+            return Some(Rc::new(Node::reference_to(number, path)));
         }
-        if self.active.contains(&number) {
-            return Some(self.cut_off(keyword, target, path));
+        if let Some(place) = self.active.iter().position(|active| *active == number) {
+            self.recursive.extend(self.active.iter().skip(place));
+            return Some(match self.keep.recursive {
+                true => Rc::new(Node::reference_to(number, path)),
+                false => self.cut_off(keyword, target, path),
+            });
         }
-        self.active.push(number);
-        let node = self.schema(target.schema, Place { path: &target.path, depth: at.depth + 1 });
-        self.active.pop();
-        if !target.is_recursive {
-            self.inlined.insert(number, node.clone());
-        }
-        Some(node)
+        let node = match self.read.get(&number) {
+            Some(node) => node.clone(),
+            None => {
+                self.active.push(number);
+                let node = self.schema(target.schema, Place { path: &target.path, depth: at.depth + 1 });
+                self.active.pop();
+                if self.keep.recursive || !self.recursive.contains(&number) {
+                    self.read.insert(number, node.clone());
+                }
+                node
+            }
+        };
+        let is_kept = self.keep.recursive && self.recursive.contains(&number);
+        Some(if is_kept { Rc::new(Node::reference_to(number, path)) } else { node })
     }
 
     fn cut_off(&mut self, keyword: &str, target: &Target<'a>, path: &Path) -> Rc<Node<'a>> {

@@ -1,4 +1,4 @@
-//! The references of a schema, their targets, and the recursion among them.
+//! The references of a schema, and their targets.
 
 use super::node::Path;
 use crate::keyword::{Role, subschemas};
@@ -6,12 +6,10 @@ use crate::reference::escape;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ptr;
 
 /// Levels of nested schemas that are read.
 pub(super) const DEEPEST: usize = 64;
-
-/// Schemas that are searched for recursive references.
-const SEARCHED: usize = 100_000;
 
 /// Keywords that refer to another schema. Inside one document the dynamic ones mean the same.
 pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
@@ -21,8 +19,6 @@ pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"]
 pub(super) struct Target<'a> {
     pub(super) path: Path,
     pub(super) schema: &'a Value,
-    /// Whether the schema refers to itself, directly or not.
-    pub(super) is_recursive: bool,
     /// The name of the definition.
     pub(super) name: String,
 }
@@ -52,20 +48,7 @@ impl<'a> Refs<'a> {
             definitions: HashMap::new(),
             size: 0,
         };
-        for reference in refs.survey() {
-            refs.add(reference);
-        }
-        let mut left = SEARCHED;
-        let mut leads_to: Vec<Vec<usize>> = Vec::new();
-        while let Some(target) = refs.targets.get(leads_to.len()) {
-            let inside = references_in(target.schema, &mut left);
-            leads_to.push(inside.into_iter().filter_map(|reference| refs.add(reference)).collect());
-        }
-        // What was not searched may be recursive, and is treated so.
-        let is_recursive = if left == 0 { vec![true; leads_to.len()] } else { on_cycles(&leads_to) };
-        for (target, is_recursive) in refs.targets.iter_mut().zip(is_recursive) {
-            target.is_recursive = is_recursive;
-        }
+        refs.survey();
         refs
     }
 
@@ -101,18 +84,17 @@ impl<'a> Refs<'a> {
         name.and_then(|name| self.definitions.get(name)).cloned().ok_or(NOWHERE)
     }
 
-    /// Adds the target of a reference, and returns its number.
-    fn add(&mut self, reference: &str) -> Option<usize> {
-        let pointer = self.pointer(reference).ok()?;
-        if let Some(number) = self.numbers.get(&pointer) {
-            return Some(*number);
+    /// Adds the target of a reference.
+    fn add(&mut self, reference: &str) {
+        let Some(pointer) = self.pointer(reference).ok().filter(|known| !self.numbers.contains_key(known))
+        else {
+            return;
+        };
+        if let Some(schema) = self.root.pointer(&pointer) {
+            let name = self.free_name(&pointer);
+            self.targets.push(Target { path: pointer.as_str().into(), schema, name });
+            self.numbers.insert(pointer, self.targets.len() - 1);
         }
-        let schema = self.root.pointer(&pointer)?;
-        let number = self.targets.len();
-        let name = self.free_name(&pointer);
-        self.targets.push(Target { path: pointer.as_str().into(), schema, is_recursive: false, name });
-        self.numbers.insert(pointer, number);
-        Some(number)
     }
 
     fn free_name(&mut self, pointer: &str) -> String {
@@ -128,99 +110,62 @@ impl<'a> Refs<'a> {
         free
     }
 
-    /// Returns all references; collects anchors and definitions on the way, and counts the schemas.
-    fn survey(&mut self) -> Vec<&'a str> {
+    /// Finds all references, anchors and definitions, and counts the schemas.
+    fn survey(&mut self) {
+        let mut seen = HashSet::new();
         let mut found = Vec::new();
         let mut open = vec![(self.root, String::new(), 0)];
-        while let Some((schema, path, depth)) = open.pop() {
-            self.size += 1;
-            for keyword in ["$anchor", "$dynamicAnchor", "$id", "id"] {
-                let text = schema.get(keyword).and_then(Value::as_str);
-                let name =
-                    if keyword.ends_with("id") { text.and_then(|id| id.strip_prefix('#')) } else { text };
-                if let Some(name) = name {
-                    self.anchors.entry(name).or_insert_with(|| path.clone());
+        while !open.is_empty() {
+            while let Some((schema, path, depth)) = open.pop() {
+                seen.insert(ptr::from_ref(schema));
+                self.size += 1;
+                for keyword in ["$anchor", "$dynamicAnchor", "$id", "id"] {
+                    let text = schema.get(keyword).and_then(Value::as_str);
+                    let is_id = keyword.ends_with("id");
+                    if let Some(name) = if is_id { text.and_then(|id| id.strip_prefix('#')) } else { text } {
+                        self.anchors.entry(name).or_insert_with(|| path.clone());
+                    }
+                }
+                found.extend(REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str()));
+                if depth < DEEPEST {
+                    self.survey_inside(schema, &path, depth, &mut open);
                 }
             }
-            found.extend(references_of(schema));
-            if depth == DEEPEST {
-                continue;
+            for reference in found.drain(..) {
+                self.add(reference);
             }
-            let before = open.len();
-            for inside in subschemas(schema) {
-                let mut path = format!("{path}/{}", inside.keyword);
-                if let Some(key) = &inside.key {
-                    path.extend(["/", &escape(key)]);
-                }
-                if let (Role::Definitions, Some(Cow::Borrowed(name))) = (inside.role, inside.key) {
-                    self.definitions.entry(name).or_insert_with(|| path.clone());
-                }
-                open.push((inside.schema, path, depth + 1));
-            }
-            // The first is taken up first, so that numbers and names follow the order of the text.
-            if let Some(new) = open.get_mut(before..) {
-                new.reverse();
-            }
+            // Targets outside the keywords that hold schemas.
+            let targets = self.targets.iter().filter(|target| !seen.contains(&ptr::from_ref(target.schema)));
+            open.extend(targets.map(|target| (target.schema, target.path.to_string(), 0)));
         }
-        found
+    }
+
+    fn survey_inside(
+        &mut self,
+        schema: &'a Value,
+        path: &str,
+        depth: usize,
+        open: &mut Vec<(&'a Value, String, usize)>,
+    ) {
+        let before = open.len();
+        for inside in subschemas(schema) {
+            let mut path = format!("{path}/{}", inside.keyword);
+            if let Some(key) = &inside.key {
+                path.extend(["/", &escape(key)]);
+            }
+            if let (Role::Definitions, Some(Cow::Borrowed(name))) = (inside.role, inside.key) {
+                self.definitions.entry(name).or_insert_with(|| path.clone());
+            }
+            open.push((inside.schema, path, depth + 1));
+        }
+        // The first is taken up first, so that numbers and names follow the order of the text.
+        if let Some(new) = open.get_mut(before..) {
+            new.reverse();
+        }
     }
 }
 
 const NOWHERE: &str = "the reference leads nowhere";
-
-/// Returns the references inside a schema, without those of its definitions.
-fn references_in<'a>(schema: &'a Value, left: &mut usize) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    let mut open = vec![(schema, 0)];
-    while let Some((schema, depth)) = open.pop() {
-        *left = left.saturating_sub(1);
-        if *left == 0 {
-            return found;
-        }
-        found.extend(references_of(schema));
-        if depth < DEEPEST {
-            let inside = subschemas(schema).filter(|inside| inside.role != Role::Definitions);
-            open.extend(inside.map(|inside| (inside.schema, depth + 1)));
-        }
-    }
-    found
-}
-
-fn references_of(schema: &Value) -> impl Iterator<Item = &str> {
-    REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str())
-}
-
-/// Finds the nodes of a graph on cycles, and on ways from one cycle to another.
-fn on_cycles(leads_to: &[Vec<usize>]) -> Vec<bool> {
-    let mut comes_from = vec![Vec::new(); leads_to.len()];
-    for (from, to) in leads_to.iter().enumerate() {
-        for to in to {
-            if let Some(sources) = comes_from.get_mut(*to) {
-                sources.push(from);
-            }
-        }
-    }
-    let ends = without_dead_ends(leads_to, &comes_from);
-    let starts = without_dead_ends(&comes_from, leads_to);
-    ends.iter().zip(starts).map(|(ends, starts)| *ends && starts).collect()
-}
-
-/// Finds the nodes that stay when those without a way out are removed, again and again.
-fn without_dead_ends(leads_to: &[Vec<usize>], comes_from: &[Vec<usize>]) -> Vec<bool> {
-    let mut ways: Vec<usize> = leads_to.iter().map(Vec::len).collect();
-    let mut dead: Vec<usize> = (0..ways.len()).filter(|node| ways.get(*node) == Some(&0)).collect();
-    while let Some(node) = dead.pop() {
-        for from in comes_from.get(node).into_iter().flatten() {
-            if let Some(ways) = ways.get_mut(*from) {
-                *ways -= 1;
-                if *ways == 0 {
-                    dead.push(*from);
-                }
-            }
-        }
-    }
-    ways.into_iter().map(|ways| ways > 0).collect()
-}
 
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
