@@ -12,7 +12,7 @@
 //! | [`call`], [`output`] | calls of the model, output of tools |
 //! | [`context`] | state, session and progress of a call |
 //! | [`event`] | events of calls, and a log of them |
-//! | [`tool`], [`format`] | tools, their definitions, and the trait that renders these |
+//! | [`tool`], [`format`](mod@format) | tools, their definitions, and the trait that renders these |
 //! | [`search`], [`registry`] | tool search, and tools by name |
 //! | [`middleware`], [`dispatch`] | policies around calls, and the dispatcher that runs them |
 //! | [`testing`] | snapshots of a program's tools |

@@ -1,6 +1,6 @@
 //! Tool search: ranks tools for a query, and lets a model find and call deferred tools.
 //!
-//! The registry builds an [`Index`] of its tools and publishes the search tools; nothing here knows a registry.
+//! The registry builds an index of its tools and publishes the search tools; nothing here knows a registry.
 
 mod catalog;
 mod deferred;

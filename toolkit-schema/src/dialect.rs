@@ -138,15 +138,12 @@ fn typed(schema: &Value) -> Option<Value> {
     let Value::Object(keywords) = schema else {
         return (*schema == Value::Bool(true)).then(|| json!({"type": "object"}));
     };
-    let mut typed = keywords.clone();
-    match keywords.get("type") {
-        None => {
-            typed = Map::from_iter([("type".to_owned(), json!("object"))]).into_iter().chain(typed).collect();
+    let mut typed = Map::from_iter([("type".to_owned(), json!("object"))]);
+    if let Some(names) = keywords.get("type") {
+        if !types(Some(names)).any(|name| name == "object") {
+            return None;
         }
-        names if types(names).any(|name| name == "object") => {
-            typed.insert("type".to_owned(), "object".into());
-        }
-        Some(_) => return None,
+        typed.clear();
     }
     typed.extend(keywords.clone());
     typed.insert("type".to_owned(), json!("object"));

@@ -26,12 +26,12 @@ pub struct DefinitionOptions {
     /// Whether output schemas are sent, where the API has a field for them. They cost tokens, and help a model
     /// that processes results in code of its own.
     pub output_schemas: bool,
-    /// Whether the model is asked for a call reason, unless the tool [says otherwise](toolkit::ToolMetadata::call_reason).
+    /// Whether the model is asked for a call reason, unless the tool [says otherwise](toolkit_core::ToolMetadata::call_reason).
     /// The argument `call_reason` is then published with the others;
-    /// [`ToolRegistry::with_call_reason`](toolkit::ToolRegistry::with_call_reason) does the same and takes it out of calls.
+    /// [`ToolRegistry::with_call_reason`](toolkit_core::ToolRegistry::with_call_reason) does the same and takes it out of calls.
     pub call_reason: bool,
     /// Whether deferred tools are listed although the registry has a [tool
-    /// search](toolkit::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
+    /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
     /// providers with a search of their own, which get `defer_loading`.
     pub list_deferred: bool,
 }

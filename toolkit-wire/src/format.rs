@@ -86,7 +86,7 @@ formats! {
 }
 
 impl ApiFormat {
-    /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit::ToolRegistry::definitions).
+    /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
     #[must_use]
     pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
         ConfiguredFormat { format: self, options }
@@ -137,7 +137,7 @@ impl ApiFormat {
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
-    /// [legal](toolkit::name::check_name).
+    /// [legal](toolkit_core::name::check_name).
     pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
         self.codec().parse_definitions(payload)
     }
@@ -186,7 +186,7 @@ impl ApiFormat {
     /// Parses the calls of a response, in its order. It takes a whole response body, one choice, one message, one
     /// call, or a list of calls.
     ///
-    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit::ToolRegistry::get)
+    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
     /// understands that. Ids and the text of the arguments stay as they came. A call without an id
     /// gets one that no other call of the payload has, and for the same payload always the same.
     ///
@@ -266,7 +266,7 @@ impl ApiFormat {
 
     /// Encodes the results of calls, in their order.
     ///
-    /// A result is the text of its output, with the [message](toolkit::ToolOutput::message) on a line of
+    /// A result is the text of its output, with the [message](toolkit_core::ToolOutput::message) on a line of
     /// its own, or the message of its error. Media that the provider accepts in no tool message (images,
     /// audio and files in Chat Completions) are named there and follow in a message after them.
     ///

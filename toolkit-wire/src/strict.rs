@@ -13,7 +13,7 @@ use toolkit_core::tool::{ToolDefinition, ToolKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StrictTools {
-    /// Tools [marked as strict](toolkit::ToolMetadata::strict).
+    /// Tools [marked as strict](toolkit_core::ToolMetadata::strict).
     #[default]
     Marked,
     /// All tools that the provider accepts, except those marked as not strict.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toolkit_schema::SchemaLoss;
 
-/// The fields of a request that hold a [`ToolConfig`](toolkit::ToolConfig), and the losses.
+/// The fields of a request that hold a [`ToolConfig`](toolkit_core::ToolConfig), and the losses.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedToolConfig {

@@ -12,7 +12,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// Reads a definition from the neutral form that tool libraries exchange: `type` (`function`, `mcp`
 /// or `custom`), `name`, `description`, `parameters` (a JSON Schema), `required_parameters` (names
 /// that are merged into the schema's `required`) and `metadata` (passed through as
-/// [`meta`](toolkit::ToolMetadata::meta)). All but the name may be left out.
+/// [`meta`](toolkit_core::ToolMetadata::meta)). All but the name may be left out.
 ///
 /// ```
 /// use toolkit::wire::interop::definition_from_neutral;
@@ -29,7 +29,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// ```
 ///
 /// # Errors
-/// [`WireError`] if a field is not of its type, or if the name is not [legal](toolkit::name::check_name).
+/// [`WireError`] if a field is not of its type, or if the name is not [legal](toolkit_core::name::check_name).
 pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireError> {
     let Value::Object(fields) = neutral else {
         return Err(WireError::new("", "an object with `name`, `description` and `parameters`"));
@@ -55,7 +55,7 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
 
 /// Writes the definition in the form that [`definition_from_neutral`] reads.
 ///
-/// The fields of [`ToolMetadata`](toolkit::ToolMetadata) other than `meta` and the source are not part
+/// The fields of [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source are not part
 /// of that form.
 #[must_use]
 pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
