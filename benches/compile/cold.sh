@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 rounds=${ROUNDS:-3}
-work=$PWD/target/cold
+work=${CARGO_TARGET_DIR:-$PWD/target}/cold
 generate=$PWD/benches/compile/generate.awk
 declare -A checkouts=([here]=$PWD)
 sides=here
@@ -68,13 +68,15 @@ for side in $sides; do
     done
 done
 TIMEFORMAT='%R %U %S'
+: >"$work/lines"
 for ((round = 0; round < rounds; round++)); do
     for program in $programs; do
         for side in $sides; do
-            echo "$program $side $({ time build "$side" "$program"; } 2>&1)"
+            seconds=$({ time build "$side" "$program"; } 2>&1) || { echo "$seconds" >&2; exit 1; }
+            echo "$program $side $seconds" | tee -a "$work/lines"
         done
     done
-done | tee "$work/lines"
+done
 echo
 sort -k1,2 <(awk '{ print $1, $2, $4 + $5 }' "$work/lines") | awk '
     { key = $1 " " $2; list[key, ++n[key]] = $3 }
