@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn what_a_strict_schema_would_forbid_makes_a_tool_plain() {
         let tools = [tool("map", map()), optional("fine", 2)];
-        let reason = "tool `map` is not strict: `additionalProperties` at /properties/labels: members without fixed names cannot be said";
+        let reason = "tool `map` is not strict: `additionalProperties` at /properties/labels: the provider takes no members without fixed names";
         for format in [ApiFormat::OpenAiChat, ApiFormat::Anthropic] {
             assert_eq!(
                 decide(format, &tools, StrictTools::All),
