@@ -4,7 +4,6 @@ use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_core::{RawArguments, ToolCall};
 
@@ -178,14 +177,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-impl fmt::Debug for ScriptedModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedModel")
-            .field("remaining", &self.remaining())
-            .field("requests", &lock(&self.0.requests).len())
-            .finish()
-    }
-}
+debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&self.0.requests).len());
 
 #[cfg(test)]
 mod tests {

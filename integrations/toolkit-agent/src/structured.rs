@@ -3,12 +3,12 @@
 mod json;
 mod reader;
 
-use crate::agent::{Agent, Enforcement, Run};
+use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunOutput;
 use crate::message::UserMessage;
-use crate::model::{FinishReason, ModelErrorKind};
+use crate::model::{Enforcement, FinishReason, ModelErrorKind};
 use crate::options::RunOptions;
 use reader::Reader;
 use toolkit_core::ToolParams;
@@ -46,20 +46,13 @@ impl StructuredOptions {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+setters! { StructuredOptions:
     /// Sets the maximum number of answers, at least 1.
-    #[must_use]
-    pub fn with_attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
-
+    with_attempts(attempts: u32) = attempts.max(1);
     /// Sets whether the provider enforces the schema, from the first request on.
-    #[must_use]
-    pub fn with_native(mut self, native: bool) -> Self {
-        self.native = Some(native);
-        self
-    }
+    with_native(native: bool) = Some(native);
 }
 
 impl Agent {

@@ -6,12 +6,25 @@ mod request;
 mod stream;
 
 use super::http::Http;
-use super::settings::{Settings, settings_methods};
-use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+use super::settings::{Service, Settings, after, client_settings};
+use crate::model::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use ::genai::adapter::AdapterKind;
 use ::genai::resolver::{AuthData, Endpoint};
 use ::genai::{Client, ServiceTarget};
-use std::fmt;
+use std::collections::VecDeque;
+use stream::Pieces;
+use tokio::time::sleep_until;
+
+/// The providers are the facts of `genai` itself.
+static SERVICE: Service = Service {
+    name: "genai",
+    base_url: "",
+    key_header: ("", ""),
+    headers: &[],
+    key_variables: &[],
+    url_variable: None,
+    header_variables: &[],
+};
 
 /// Every provider that the crate `genai` knows: some forty, among them those that have no client of their own here, as
 /// Bedrock, Vertex AI, Cohere, Ollama, Mistral, DeepSeek or xAI. The key of each is in its own environment variable.
@@ -43,21 +56,13 @@ pub struct GenAi {
     settings: Settings,
 }
 
-settings_methods!(GenAi);
-
-impl Default for GenAi {
-    fn default() -> Self {
-        Self { settings: Settings::new("") }
-    }
-}
+client_settings!(
+    GenAi,
+    SERVICE,
+    /// Creates every provider at its own address, with the key in its own environment variable.
+);
 
 impl GenAi {
-    /// Creates every provider at its own address, with the key in its own environment variable.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Creates the model of this name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> GenAiModel {
@@ -65,7 +70,7 @@ impl GenAi {
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        let http = Http::new(&self.settings, Vec::new())?;
+        let http = Http::new(&self.settings, None)?;
         let Settings { base_url, key, .. } = self.settings.clone();
         let builder = Client::builder().with_reqwest(http.client);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
@@ -134,17 +139,15 @@ impl ChatModel for GenAiModel {
         let begun = client.exec_chat_stream(self.name.as_str(), chat, Some(&options));
         let limit = self.settings.limits.total;
         let answer = begun.await.map_err(fault::of_genai)?;
-        Ok(ModelStream::new(stream::Pieces::new(answer.stream, request, adapter, limit)))
+        Ok(ModelStream::new(Pieces {
+            stream: Some(answer.stream),
+            request,
+            adapter,
+            limit,
+            deadline: Box::pin(sleep_until(after(limit))),
+            ready: VecDeque::new(),
+        }))
     }
 }
 
-impl fmt::Debug for GenAiModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GenAiModel").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// Creates the error of an answer that ended before it was complete.
-fn cut() -> ModelError {
-    ModelError::new(ModelErrorKind::Connection, "the answer ended before it was complete")
-}
+debug!(GenAiModel, self, "name": self.name);

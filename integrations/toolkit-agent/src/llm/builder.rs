@@ -8,11 +8,11 @@ use crate::error::AgentError;
 use crate::event::RunOutput;
 use crate::limits::Limits;
 use crate::message::UserMessage;
-use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
+use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::team::check_names;
-use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
@@ -42,7 +42,7 @@ impl AgentBuilder {
         let settings = Settings {
             name: "agent".to_owned(),
             description: String::new(),
-            model: SharedModel::new(model),
+            model: Arc::new(model),
             instructions: Box::new(|_| String::new()),
             callbacks: ModelCallbacks::default(),
             sub_agents: Vec::new(),
@@ -56,20 +56,6 @@ impl AgentBuilder {
             streaming: true,
         };
         Self { settings, dispatcher: Ok(None), tool_callbacks: None, transfer_targets: Vec::new() }
-    }
-
-    /// Sets the name. Default: `agent`.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.settings.name = name.into();
-        self
-    }
-
-    /// Sets the description for the models of other agents.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.settings.description = description.into();
-        self
     }
 
     /// Sets the instructions of the model, also known as system prompt.
@@ -136,63 +122,6 @@ impl AgentBuilder {
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.transfer_targets.push((name.into(), description.into()));
-        self
-    }
-
-    /// Sets the tool choice and the other settings for the use of tools.
-    #[must_use]
-    pub fn tool_config(mut self, config: impl Into<ToolConfig>) -> Self {
-        self.settings.tool_config = config.into();
-        self
-    }
-
-    /// Sets the options of the model.
-    #[must_use]
-    pub fn options(mut self, options: ModelOptions) -> Self {
-        self.settings.options = options;
-        self
-    }
-
-    /// Sets the limits of a run.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.settings.limits = limits;
-        self
-    }
-
-    /// Sets the retries of failed model calls.
-    #[must_use]
-    pub fn retry(mut self, retry: ModelRetry) -> Self {
-        self.settings.retry = retry;
-        self
-    }
-
-    /// Sets the price of tokens, for the cost of a run.
-    #[must_use]
-    pub fn price(mut self, price: Price) -> Self {
-        self.settings.price = price;
-        self
-    }
-
-    /// Stores the answer under this key of the session.
-    #[must_use]
-    pub fn output_key(mut self, key: impl Into<String>) -> Self {
-        self.settings.output_key = Some(key.into());
-        self
-    }
-
-    /// Limits the model to the latest messages of a conversation. They begin with a user message, and always include
-    /// the latest user message and all after it.
-    #[must_use]
-    pub fn history_limit(mut self, messages: usize) -> Self {
-        self.settings.history_limit = Some(messages);
-        self
-    }
-
-    /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
-    #[must_use]
-    pub fn streaming(mut self, streaming: bool) -> Self {
-        self.settings.streaming = streaming;
         self
     }
 
@@ -315,13 +244,32 @@ impl AgentBuilder {
     }
 }
 
+setters! { AgentBuilder.settings:
+    /// Sets the name. Default: `agent`.
+    name(name: impl Into<String>) = name.into();
+    /// Sets the description for the models of other agents.
+    description(description: impl Into<String>) = description.into();
+    /// Sets the tool choice and the other settings for the use of tools.
+    tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
+    /// Sets the options of the model.
+    options(options: ModelOptions) = options;
+    /// Sets the limits of a run.
+    limits(limits: Limits) = limits;
+    /// Sets the retries of failed model calls.
+    retry(retry: ModelRetry) = retry;
+    /// Sets the price of tokens, for the cost of a run.
+    price(price: Price) = price;
+    /// Stores the answer under this key of the session.
+    output_key(output_key: impl Into<String>) = Some(output_key.into());
+    /// Limits the model to the latest messages of a conversation. They begin with a user message, and always include
+    /// the latest user message and all after it.
+    history_limit(history_limit: usize) = Some(history_limit);
+    /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
+    streaming(streaming: bool) = streaming;
+}
+
 fn or_empty(dispatcher: Option<Dispatcher>) -> Result<Dispatcher, BuildError> {
     dispatcher.map_or_else(|| Dispatcher::new(ToolRegistry::new()), Ok)
 }
 
-impl fmt::Debug for AgentBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { name, model, .. } = &self.settings;
-        f.debug_struct("AgentBuilder").field("name", name).field("model", model).finish_non_exhaustive()
-    }
-}
+debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());

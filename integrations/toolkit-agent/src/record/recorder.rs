@@ -169,8 +169,4 @@ impl Drop for RecordedStream {
     }
 }
 
-impl fmt::Debug for Tape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Tape").field(&self.path).finish()
-    }
-}
+debug!(Tape, self, "path": self.path);

@@ -6,7 +6,6 @@ use super::secrets::Secrets;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -133,8 +132,4 @@ fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
     }
 }
 
-impl fmt::Debug for Replay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Replay").field("path", &self.path).field("remaining", &self.remaining()).finish()
-    }
-}
+debug!(Replay, self, "path": self.path, "remaining": self.remaining());

@@ -2,8 +2,7 @@
 
 mod names;
 
-use super::state::apply;
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking};
 use crate::conversation::Conversation;
 use names::{id_of, path_of};
 use serde::de::DeserializeOwned;

@@ -1,11 +1,9 @@
 //! A store in memory.
 
-use super::state::apply;
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError};
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply};
 use crate::conversation::Conversation;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
@@ -80,8 +78,4 @@ impl ConversationStore for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("conversations", &self.stored().conversations.len()).finish()
-    }
-}
+debug!(MemoryStore, self, "conversations": self.stored().conversations.len());

@@ -1,8 +1,7 @@
 //! The reader of structured output.
 
 use super::json;
-use crate::agent::{AnswerFormat, Enforcement};
-use crate::model::OutputFormat;
+use crate::model::{AnswerFormat, Enforcement, OutputFormat};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};

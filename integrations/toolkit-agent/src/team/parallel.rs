@@ -31,7 +31,9 @@ pub struct ParallelAgent {
     workflow: Workflow,
 }
 
-workflow_agent!(ParallelAgent);
+workflow_agent!(ParallelAgent {
+    /// Creates a group of parallel agents.
+});
 
 /// The outcome of one agent.
 struct Branch {
@@ -41,12 +43,6 @@ struct Branch {
 }
 
 impl ParallelAgent {
-    /// Creates a group of parallel agents.
-    #[must_use]
-    pub fn new(name: impl Into<String>, agents: impl IntoIterator<Item = Agent>) -> Self {
-        Self { workflow: Workflow::new(name, agents) }
-    }
-
     /// Runs each agent in a copy of the conversation. A panic is a failure of its agent.
     async fn branches(&self, conversation: &Conversation, run: &Run) -> Vec<Branch> {
         let agents = &self.workflow.agents;

@@ -1,9 +1,8 @@
 //! Models behind a transport that carries the JSON of an API.
 
 use super::{model_response, parse_response, request_body};
-use crate::model::FinishReason;
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use futures_core::Stream;
 use serde_json::Value;
@@ -115,9 +114,8 @@ impl Deltas {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();
         if !end.is_complete {
-            let text = "the answer ended before it was complete";
-            let error = ModelError::new(ModelErrorKind::Connection, text);
-            return self.ready.push_back(Err(self.with_partial(error, end.response)));
+            let error = self.with_partial(ModelError::cut(), end.response);
+            return self.ready.push_back(Err(error));
         }
         self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
         let response = end.response.map_err(ModelError::from);

@@ -47,16 +47,10 @@ fn of_web(error: webc::Error) -> ModelError {
             fault::of_status(status, &headers, body.as_bytes())
         }
         webc::Error::Reqwest(error) => fault::of_client(&error),
-        webc::Error::ResponseFailedInvalidJson { body, .. }
-        | webc::Error::ResponseFailedNotJson { body, .. }
-            if body.trim().is_empty() =>
-        {
-            ModelError::new(ModelErrorKind::Empty, "the response of the model's server is empty")
+        webc::Error::ResponseFailedInvalidJson { body, cause } => fault::no_json(&cause, body.as_bytes()),
+        webc::Error::ResponseFailedNotJson { body, .. } if body.trim().is_empty() => {
+            fault::no_json(&"no content", body.as_bytes())
         }
-        webc::Error::ResponseFailedInvalidJson { body, cause } => invalid(format!(
-            "the response of the model's server is not JSON ({cause}): {}",
-            fault::shown(body.as_bytes())
-        )),
         webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
             "the model's server has sent {content_type}, no JSON: {}",
             fault::shown(body.as_bytes())

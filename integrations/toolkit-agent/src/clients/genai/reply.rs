@@ -33,7 +33,7 @@ pub(super) fn streamed(
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
     // Every provider gives a finish reason.
-    let Some(stop) = end.captured_stop_reason else { return Err(super::cut()) };
+    let Some(stop) = end.captured_stop_reason else { return Err(ModelError::cut()) };
     let said = Said {
         content: end.captured_content.unwrap_or_default(),
         reasoning: end.captured_reasoning_content,

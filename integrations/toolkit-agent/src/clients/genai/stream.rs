@@ -2,7 +2,6 @@
 
 use super::{fault, reply};
 use crate::clients::fault::timed_out;
-use crate::clients::limits::after;
 use crate::model::{ModelDelta, ModelError, ModelRequest};
 use futures_core::Stream;
 use genai::adapter::AdapterKind;
@@ -11,30 +10,20 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Sleep, sleep_until};
+use tokio::time::Sleep;
 
 /// The pieces of an answer. Its calls come at its end, because before they are not complete.
 pub(super) struct Pieces {
     /// Until the answer has ended.
-    stream: Option<ChatStream>,
-    request: ModelRequest,
-    adapter: AdapterKind,
-    limit: Duration,
-    deadline: Pin<Box<Sleep>>,
-    ready: VecDeque<Result<ModelDelta, ModelError>>,
+    pub(super) stream: Option<ChatStream>,
+    pub(super) request: ModelRequest,
+    pub(super) adapter: AdapterKind,
+    pub(super) limit: Duration,
+    pub(super) deadline: Pin<Box<Sleep>>,
+    pub(super) ready: VecDeque<Result<ModelDelta, ModelError>>,
 }
 
 impl Pieces {
-    pub(super) fn new(
-        stream: ChatStream,
-        request: ModelRequest,
-        adapter: AdapterKind,
-        limit: Duration,
-    ) -> Self {
-        let deadline = Box::pin(sleep_until(after(limit)));
-        Self { stream: Some(stream), request, adapter, limit, deadline, ready: VecDeque::new() }
-    }
-
     fn fail(&mut self, error: ModelError) {
         self.stream = None;
         self.ready.push_back(Err(error));
@@ -63,7 +52,7 @@ impl Pieces {
             Some(Ok(ChatStreamEvent::End(end))) => self.end(end),
             Some(Ok(_)) => {}
             Some(Err(error)) => self.fail(fault::of_genai(error)),
-            None => self.fail(super::cut()),
+            None => self.fail(ModelError::cut()),
         }
     }
 }
