@@ -94,6 +94,28 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
+/// Implements the facts of a [`RunAgent`] whose part has fields for them.
+macro_rules! agent_facts {
+    ($part:ident) => {
+        fn name(&self) -> &str {
+            &self.$part.name
+        }
+
+        fn description(&self) -> &str {
+            &self.$part.description
+        }
+
+        fn sub_agents(&self) -> &[Agent] {
+            &self.$part.sub_agents
+        }
+
+        fn limits(&self) -> Limits {
+            self.$part.limits.clone()
+        }
+    };
+}
+pub(crate) use agent_facts;
+
 object_safe! {
     /// The object-safe form of [`RunAgent`].
     trait DynAgent: RunAgent {

@@ -38,7 +38,7 @@ pub struct Conversation {
     times: Vec<u64>,
     /// The unfinished turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn: Option<Turn>,
+    pub(crate) turn: Option<Turn>,
     /// The session values under keys without a prefix.
     #[serde(rename = "state", default, with = "session_values")]
     own: SessionMap,
@@ -178,11 +178,6 @@ impl Conversation {
     /// Returns the unfinished turn.
     pub(crate) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
-    }
-
-    /// Discards the unfinished turn.
-    pub(crate) fn drop_turn(&mut self) {
-        self.turn = None;
     }
 
     /// Adds the message and the results of a turn, in the order of the calls. Returns the results.

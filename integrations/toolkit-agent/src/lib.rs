@@ -55,7 +55,7 @@
 //! | `sqlite` | `session::SqliteStore`: an SQLite database |
 
 #[macro_use]
-mod macros;
+mod helpers;
 
 mod agent;
 #[cfg(feature = "_http")]

@@ -2,9 +2,10 @@
 
 use crate::error::{AgentError, Limit};
 use crate::event::RunOutput;
+use crate::helpers::lock;
 use crate::model::{Price, Usage};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -90,7 +91,7 @@ impl Budget {
             return Err(self.out_of_time());
         }
         if let Some(max) = self.limits.max_tokens
-            && self.spent().0.total() >= max
+            && lock(&self.spent).0.total() >= max
         {
             return Err(AgentError::Limit(Limit::Tokens(max)));
         }
@@ -104,18 +105,14 @@ impl Budget {
     }
 
     pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
-        let (sum, cost) = &mut *self.spent();
+        let (sum, cost) = &mut *lock(&self.spent);
         *sum += usage;
         *cost += price.of(usage);
     }
 
-    fn spent(&self) -> MutexGuard<'_, (Usage, f64)> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the output of a run with its costs, still without its answer.
     pub(crate) fn sum(&self) -> RunOutput {
-        let (usage, cost) = *self.spent();
+        let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
         RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }

@@ -57,21 +57,13 @@ setters! { ModelRequest:
     with_options(options: ModelOptions) = options;
 }
 
-/// The format of the final answer, and its enforcement.
+/// The format of the final answer.
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerFormat {
     pub(crate) format: OutputFormat,
-    pub(crate) enforcement: Enforcement,
-}
-
-/// When the provider gets the schema as well, to enforce it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Enforcement {
-    Never,
-    /// Some servers, such as llama.cpp's, enforce the schema from the first token on: the model then invents an answer
-    /// and calls no tool.
-    WithoutTools,
-    Always,
+    /// Whether the provider enforces the schema; `None` if it does without tools. Some servers, such as llama.cpp's,
+    /// enforce it from the first token on: the model then invents an answer and calls no tool.
+    pub(crate) native: Option<bool>,
 }
 
 impl AnswerFormat {
@@ -85,11 +77,7 @@ impl AnswerFormat {
              else:\n{}",
             self.format.schema
         ));
-        let is_enforced = match self.enforcement {
-            Enforcement::Never => false,
-            Enforcement::WithoutTools => request.tools.is_empty(),
-            Enforcement::Always => true,
-        };
+        let is_enforced = self.native.unwrap_or(request.tools.is_empty());
         request.options.output = is_enforced.then(|| self.format.clone());
     }
 }

@@ -4,7 +4,7 @@ use crate::agent::{Agent, AgentOutput, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::{RunEvent, RunOutput};
-use crate::macros::BoxFuture;
+use crate::helpers::BoxFuture;
 use crate::message::UserMessage;
 use crate::options::RunOptions;
 use crate::session::Sessions;

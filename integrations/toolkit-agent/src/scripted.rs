@@ -1,10 +1,11 @@
 //! A scripted model for tests.
 
+use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use toolkit_core::{RawArguments, ToolCall};
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
@@ -137,7 +138,7 @@ impl ScriptedModel {
         self
     }
 
-    fn steps(&self) -> std::sync::MutexGuard<'_, VecDeque<Step>> {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
         lock(&self.0.steps)
     }
 
@@ -157,10 +158,6 @@ impl ScriptedModel {
         lock(&self.0.requests).push(request);
         stream
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ChatModel for ScriptedModel {

@@ -10,7 +10,7 @@ pub use request::request_body;
 pub use transport::{EventStream, Fragment, Transport, WireModel};
 
 use crate::message::{AssistantMessage, NativeMessages};
-use crate::model::{FinishReason, ModelError, ModelErrorKind, ModelResponse};
+use crate::model::{ModelError, ModelResponse};
 use serde_json::Value;
 use toolkit_wire::{ApiFormat, Response};
 
@@ -31,11 +31,5 @@ fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse
         native: Some(NativeMessages::new(format.name(), native)),
         ..AssistantMessage::default()
     };
-    let response = ModelResponse { message, finish, usage };
-    // Only the model's answer to nothing at all: one that was cut off or refused says so.
-    if response.message.is_empty() && response.finish == FinishReason::Stop {
-        return Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response")
-            .with_partial(response));
-    }
-    Ok(response)
+    ModelResponse { message, finish, usage }.unless_empty()
 }

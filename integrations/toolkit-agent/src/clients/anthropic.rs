@@ -1,6 +1,6 @@
 //! Anthropic's Messages API.
 
-use super::settings::{Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -12,7 +12,7 @@ static SERVICE: Service = Service {
     headers: &[("anthropic-version", "2023-06-01")],
     key_variables: &["ANTHROPIC_API_KEY"],
     url_variable: Some("ANTHROPIC_BASE_URL"),
-    header_variables: &[],
+    ..PLAIN
 };
 
 /// The header with the names of trial features.

@@ -1,6 +1,6 @@
 //! Google's Gemini API.
 
-use super::settings::{Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
 use toolkit_wire::ApiFormat;
@@ -9,10 +9,8 @@ static SERVICE: Service = Service {
     name: "Gemini",
     base_url: "https://generativelanguage.googleapis.com/v1beta",
     key_header: ("x-goog-api-key", ""),
-    headers: &[],
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    url_variable: None,
-    header_variables: &[],
+    ..PLAIN
 };
 
 /// Google's Gemini API, and every server that speaks it.

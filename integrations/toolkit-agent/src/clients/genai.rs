@@ -3,28 +3,21 @@
 mod fault;
 mod reply;
 mod request;
-mod stream;
 
+use super::fault::timed_out;
 use super::http::Http;
-use super::settings::{Service, Settings, after, client_settings};
-use crate::model::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use super::settings::{PLAIN, Settings, after, client_settings};
+use crate::model::{ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream};
 use ::genai::adapter::AdapterKind;
+use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
 use ::genai::{Client, ServiceTarget};
+use futures_core::Stream;
 use std::collections::VecDeque;
-use stream::Pieces;
-use tokio::time::sleep_until;
-
-/// The providers are the facts of `genai` itself.
-static SERVICE: Service = Service {
-    name: "genai",
-    base_url: "",
-    key_header: ("", ""),
-    headers: &[],
-    key_variables: &[],
-    url_variable: None,
-    header_variables: &[],
-};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Sleep, sleep_until};
 
 /// Every provider that the crate `genai` knows: some forty, among them those that have no client of their own here, as
 /// Bedrock, Vertex AI, Cohere, Ollama, Mistral, DeepSeek or xAI. The key of each is in its own environment variable.
@@ -58,7 +51,7 @@ pub struct GenAi {
 
 client_settings!(
     GenAi,
-    SERVICE,
+    PLAIN,
     /// Creates every provider at its own address, with the key in its own environment variable.
 );
 
@@ -125,7 +118,7 @@ impl ChatModel for GenAiModel {
         let answer = client.exec_chat(self.name.as_str(), chat, Some(&options));
         match tokio::time::timeout(limit, answer).await {
             Ok(answer) => reply::whole(answer.map_err(fault::of_genai)?, &request, adapter),
-            Err(_) => Err(super::fault::timed_out("has not said all", limit)),
+            Err(_) => Err(timed_out("has not said all", limit)),
         }
     }
 
@@ -151,3 +144,69 @@ impl ChatModel for GenAiModel {
 }
 
 debug!(GenAiModel, self, "name": self.name);
+
+/// The pieces of an answer. Its calls come at its end, because before they are not complete.
+struct Pieces {
+    /// Until the answer has ended.
+    stream: Option<ChatStream>,
+    request: ModelRequest,
+    adapter: AdapterKind,
+    limit: Duration,
+    deadline: Pin<Box<Sleep>>,
+    ready: VecDeque<Result<ModelDelta, ModelError>>,
+}
+
+impl Pieces {
+    fn fail(&mut self, error: ModelError) {
+        self.stream = None;
+        self.ready.push_back(Err(error));
+    }
+
+    fn end(&mut self, end: StreamEnd) {
+        self.stream = None;
+        match reply::streamed(end, &self.request, self.adapter) {
+            Ok(response) => {
+                let calls = response.message.calls.iter().cloned().map(ModelDelta::Call);
+                self.ready.extend(calls.map(Ok));
+                self.ready.push_back(Ok(ModelDelta::Done(Box::new(response))));
+            }
+            Err(error) => self.ready.push_back(Err(error)),
+        }
+    }
+
+    fn take(&mut self, event: Option<Result<ChatStreamEvent, ::genai::Error>>) {
+        match event {
+            Some(Ok(ChatStreamEvent::Chunk(piece))) => {
+                self.ready.push_back(Ok(ModelDelta::Text(piece.content)));
+            }
+            Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => {
+                self.ready.push_back(Ok(ModelDelta::Reasoning(piece.content)));
+            }
+            Some(Ok(ChatStreamEvent::End(end))) => self.end(end),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => self.fail(fault::of_genai(error)),
+            None => self.fail(ModelError::cut()),
+        }
+    }
+}
+
+impl Stream for Pieces {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Poll::Ready(Some(piece));
+            }
+            let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
+            match Pin::new(stream).poll_next(context) {
+                Poll::Ready(event) => self.take(event),
+                Poll::Pending if self.deadline.as_mut().poll(context).is_ready() => {
+                    let error = timed_out("has not said all", self.limit);
+                    self.fail(error);
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::fault;
 use super::settings::{HttpLimits, Settings, after};
+use crate::helpers::lock;
 use crate::model::{ModelError, ModelErrorKind};
 use bytes::Bytes;
 use http_body::{Body, Frame};
@@ -11,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
@@ -165,7 +166,7 @@ pub(super) struct Seen {
 
 impl Watch {
     pub(super) fn see<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
-        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut lock(&self.0))
     }
 }
 

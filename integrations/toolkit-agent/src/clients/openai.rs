@@ -3,7 +3,7 @@
 mod service;
 
 use super::http::{Expected, Http, Watch};
-use super::settings::{Service, Settings, client_settings};
+use super::settings::{PLAIN, Service, Settings, client_settings};
 use crate::model::ModelError;
 use crate::wire::{EventStream, Transport, WireModel};
 use async_openai::Client;
@@ -16,10 +16,10 @@ static SERVICE: Service = Service {
     name: "OpenAI",
     base_url: "https://api.openai.com/v1",
     key_header: ("authorization", "Bearer "),
-    headers: &[],
     key_variables: &["OPENAI_API_KEY"],
     url_variable: Some("OPENAI_BASE_URL"),
     header_variables: &[("OPENAI_ORG_ID", ORGANIZATION), ("OPENAI_PROJECT_ID", PROJECT)],
+    ..PLAIN
 };
 
 const ORGANIZATION: &str = "openai-organization";

@@ -74,6 +74,17 @@ pub(super) struct Service {
     pub(super) header_variables: &'static [(&'static str, &'static str)],
 }
 
+/// A service without facts.
+pub(super) const PLAIN: Service = Service {
+    name: "",
+    base_url: "",
+    key_header: ("", ""),
+    headers: &[],
+    key_variables: &[],
+    url_variable: None,
+    header_variables: &[],
+};
+
 /// The settings of a client.
 #[derive(Clone)]
 pub(super) struct Settings {

@@ -5,7 +5,7 @@ use super::calls::{TurnCalls, without};
 use super::failures::Failures;
 use super::history;
 use super::tools::Tools;
-use crate::agent::{Agent, AgentOutput, Run, RunAgent};
+use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -57,21 +57,7 @@ pub(super) struct Settings {
 }
 
 impl RunAgent for LlmAgent {
-    fn name(&self) -> &str {
-        &self.settings.name
-    }
-
-    fn description(&self) -> &str {
-        &self.settings.description
-    }
-
-    fn sub_agents(&self) -> &[Agent] {
-        &self.settings.sub_agents
-    }
-
-    fn limits(&self) -> Limits {
-        self.settings.limits.clone()
-    }
+    agent_facts!(settings);
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });

@@ -16,15 +16,6 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 
-/// A failed attempt.
-enum Failure {
-    /// May be retried.
-    Model(ModelError),
-    Run(AgentError),
-}
-
-from_contents!(Failure: Model(ModelError), Run(AgentError));
-
 impl LlmAgent {
     /// Calls the model until it answers. Tool calls start once complete, unless a callback may change them.
     pub(super) async fn ask(
@@ -37,14 +28,14 @@ impl LlmAgent {
             run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
             let error = match self.attempt(request.clone(), calls).await {
                 Ok(response) => return Ok(response),
-                Err(Failure::Run(error)) => return Err(error),
                 // Calls have run and cannot be undone: the model continues from their results.
-                Err(Failure::Model(error)) if !calls.started.is_empty() => {
+                Err(AgentError::Model(error)) if !calls.started.is_empty() => {
                     return Ok(interrupted(error, calls.conversation.turn()));
                 }
-                Err(Failure::Model(error)) => error,
+                Err(AgentError::Model(error)) => error,
+                Err(error) => return Err(error),
             };
-            calls.conversation.drop_turn();
+            calls.conversation.turn = None;
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
@@ -59,7 +50,7 @@ impl LlmAgent {
         &self,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, Failure> {
+    ) -> Result<ModelResponse, AgentError> {
         let run = calls.run;
         let response = self.receive(request, calls);
         let Some(limit) = run.0.budget.limits.model_timeout else {
@@ -75,7 +66,7 @@ impl LlmAgent {
         &self,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, Failure> {
+    ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
         if !streaming {
             return Ok(model.respond(request).await?);

@@ -31,7 +31,7 @@ impl Agent {
 /// the tool, and of the callbacks after it.
 pub struct AgentBuilder {
     settings: Settings,
-    dispatcher: Result<Option<Dispatcher>, BuildError>,
+    dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
     /// Names and descriptions of agents beyond the sub-agents.
     transfer_targets: Vec<(String, String)>,
@@ -55,7 +55,8 @@ impl AgentBuilder {
             history_limit: None,
             streaming: true,
         };
-        Self { settings, dispatcher: Ok(None), tool_callbacks: None, transfer_targets: Vec::new() }
+        let dispatcher = Dispatcher::new(ToolRegistry::new());
+        Self { settings, dispatcher, tool_callbacks: None, transfer_targets: Vec::new() }
     }
 
     /// Sets the instructions of the model, also known as system prompt.
@@ -87,26 +88,21 @@ impl AgentBuilder {
     /// Sets the tools: a registry, a live one, or an `Arc` of one.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<RegistrySource>) -> Self {
-        self.dispatcher = match self.dispatcher {
-            Ok(Some(dispatcher)) => dispatcher.with_registry(tools),
-            _ => Dispatcher::new(tools),
-        }
-        .map(Some);
+        self.dispatcher = self.dispatcher.and_then(|dispatcher| dispatcher.with_registry(tools));
         self
     }
 
     /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
     #[must_use]
     pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
-        self.dispatcher = Ok(Some(dispatcher));
+        self.dispatcher = Ok(dispatcher);
         self
     }
 
     /// Adds a [`Middleware`] around all tool calls.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        let dispatcher = self.dispatcher.and_then(or_empty);
-        self.dispatcher = dispatcher.map(|dispatcher| Some(dispatcher.with_middleware(middleware)));
+        self.dispatcher = self.dispatcher.map(|dispatcher| dispatcher.with_middleware(middleware));
         self
     }
 
@@ -227,7 +223,7 @@ impl AgentBuilder {
     pub fn build(self) -> Result<Agent, BuildError> {
         let settings = self.settings;
         check_names(&settings.name, &settings.sub_agents)?;
-        let mut dispatcher = self.dispatcher.and_then(or_empty)?;
+        let mut dispatcher = self.dispatcher?;
         if let Some(callbacks) = self.tool_callbacks {
             dispatcher = dispatcher.with_middleware(callbacks);
         }
@@ -266,10 +262,6 @@ setters! { AgentBuilder.settings:
     history_limit(history_limit: usize) = Some(history_limit);
     /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
     streaming(streaming: bool) = streaming;
-}
-
-fn or_empty(dispatcher: Option<Dispatcher>) -> Result<Dispatcher, BuildError> {
-    dispatcher.map_or_else(|| Dispatcher::new(ToolRegistry::new()), Ok)
 }
 
 debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());

@@ -1,6 +1,6 @@
 //! Callbacks before and after a model.
 
-use crate::macros::BoxFuture;
+use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
 use std::ops::ControlFlow;
 

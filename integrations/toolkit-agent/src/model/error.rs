@@ -1,6 +1,6 @@
 //! Errors of models.
 
-use super::ModelResponse;
+use super::{FinishReason, ModelResponse};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
@@ -82,6 +82,16 @@ impl ModelError {
     pub fn is_retryable(&self) -> bool {
         use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
         matches!(self.kind, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
+    }
+}
+
+impl ModelResponse {
+    /// Refuses a response without any content. A response that was cut off or refused has a finish reason.
+    pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
+        if !self.message.is_empty() || self.finish != FinishReason::Stop {
+            return Ok(self);
+        }
+        Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))
     }
 }
 

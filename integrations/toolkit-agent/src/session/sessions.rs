@@ -3,9 +3,10 @@
 use super::memory::MemoryStore;
 use super::store::{ConversationInfo, ConversationStore, DynStore, StateScope, StoreError};
 use crate::conversation::Conversation;
+use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use toolkit_core::context::{SessionDelta, SessionMap};
 
@@ -53,8 +54,8 @@ impl Sessions {
     pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
         let store = &*self.0.store;
         let shared = self.user(user);
-        self.0.app.refresh(store.load_state(StateScope::App)).await?;
-        shared.refresh(store.load_state(StateScope::User(user))).await?;
+        self.0.app.refresh(store, StateScope::App).await?;
+        shared.refresh(store, StateScope::User(user)).await?;
         let conversation = store.load(user, id).await?.unwrap_or_else(|| Conversation::new(id));
         let mut conversation = conversation
             .with_user_id(user)
@@ -71,7 +72,7 @@ impl Sessions {
 
     /// Returns the shared state of a user.
     fn user(&self, user: &str) -> Arc<SharedState> {
-        let mut users = self.0.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = lock(&self.0.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
             return shared;
         }
@@ -89,9 +90,8 @@ impl Sessions {
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let store = &*self.0.store;
         if let Some(lease) = &conversation.lease {
-            let user = StateScope::User(conversation.user_id());
-            self.0.app.save(async |changes| store.update_state(StateScope::App, changes).await).await?;
-            lease.user.save(async |changes| store.update_state(user, changes).await).await?;
+            self.0.app.save(store, StateScope::App).await?;
+            lease.user.save(store, StateScope::User(conversation.user_id())).await?;
         }
         store.save(conversation).await
     }
@@ -132,12 +132,9 @@ struct SharedState {
 
 impl SharedState {
     /// Takes over changes by other programs. Unsaved changes of this program stay.
-    async fn refresh<E>(
-        &self,
-        load: impl Future<Output = Result<BTreeMap<String, Value>, E>>,
-    ) -> Result<(), E> {
+    async fn refresh(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
-        let loaded = load.await?;
+        let loaded = store.load_state(scope).await?;
         let unsaved = delta(&stored, &self.values.snapshot());
         for (key, value) in delta(&stored, &loaded) {
             match value {
@@ -151,12 +148,12 @@ impl SharedState {
     }
 
     /// Saves the changes since the last save, if there are any.
-    async fn save<E>(&self, write: impl AsyncFnOnce(&SessionDelta) -> Result<(), E>) -> Result<(), E> {
+    async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let current = self.values.snapshot();
         let changes = delta(&stored, &current);
         if !changes.is_empty() {
-            write(&changes).await?;
+            store.update_state(scope, &changes).await?;
             *stored = current;
         }
         Ok(())

@@ -2,11 +2,12 @@
 
 use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
 use crate::conversation::Conversation;
+use crate::helpers::lock;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionDelta;
 
@@ -73,7 +74,7 @@ impl SqliteStore {
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let connection = self.0.clone();
-        let work = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+        let work = move || work(&mut lock(&connection));
         blocking(move || work().map_err(failed)).await
     }
 }

@@ -1,7 +1,7 @@
 //! Agents one after another, and in a loop; the common part of all workflows.
 
 use super::check_names;
-use crate::agent::{Agent, AgentOutput, Run, RunAgent};
+use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -12,7 +12,7 @@ use crate::limits::Limits;
 pub(super) struct Workflow {
     pub(super) name: String,
     pub(super) description: String,
-    pub(super) agents: Vec<Agent>,
+    pub(super) sub_agents: Vec<Agent>,
     pub(super) limits: Limits,
 }
 
@@ -21,7 +21,7 @@ impl Workflow {
         Self {
             name: name.into(),
             description: String::new(),
-            agents: agents.into_iter().collect(),
+            sub_agents: agents.into_iter().collect(),
             limits: Limits::default(),
         }
     }
@@ -32,7 +32,7 @@ impl Workflow {
         run: &Run,
         work: impl Future<Output = Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
-        check_names(&self.name, &self.agents)?;
+        check_names(&self.name, &self.sub_agents)?;
         run.emit(|| RunEvent::AgentStarted { agent: self.name.clone() });
         let output = work.await;
         run.emit(|| RunEvent::AgentEnded { agent: self.name.clone() });
@@ -42,9 +42,9 @@ impl Workflow {
     /// Runs the agents one after another, up to the last or to an escalation.
     async fn sequence(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         let mut output = AgentOutput::new(self.name.as_str(), "");
-        for (index, agent) in self.agents.iter().enumerate() {
+        for (index, agent) in self.sub_agents.iter().enumerate() {
             run.check_cancelled()?;
-            let is_last = index + 1 == self.agents.len();
+            let is_last = index + 1 == self.sub_agents.len();
             // Only the last agent gives the final answer.
             let part = if is_last { run.clone() } else { run.with_answer_format(None) };
             output = agent.join_run(conversation, &part).await?;
@@ -76,21 +76,7 @@ macro_rules! workflow_agent {
         }
 
         impl RunAgent for $agent {
-            fn name(&self) -> &str {
-                &self.workflow.name
-            }
-
-            fn description(&self) -> &str {
-                &self.workflow.description
-            }
-
-            fn sub_agents(&self) -> &[Agent] {
-                &self.workflow.agents
-            }
-
-            fn limits(&self) -> Limits {
-                self.workflow.limits.clone()
-            }
+            agent_facts!(workflow);
 
             async fn run(
                 &self,

@@ -5,7 +5,7 @@
 
 use crate::clients::fault;
 use crate::clients::http::{Expected, Http, Watch};
-use crate::macros::BoxFuture;
+use crate::helpers::BoxFuture;
 use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::Fragment;
 use async_openai::error::OpenAIError;

@@ -1,4 +1,11 @@
-//! Macros for code of the same form for many types.
+//! Macros and small functions for all modules.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex, also after a panic of another thread.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A future that can be sent to another thread, without its type.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -55,14 +62,14 @@ macro_rules! object_safe {
     ) => {
         $(#[$doc])* $visibility trait $object: Send + Sync {
             $(fn $getter(&self) -> $got;)*
-            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::macros::BoxFuture<'a, $result>;)*
+            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result>;)*
         }
 
         impl<T: $trait> $object for T {
             $(fn $getter(&self) -> $got {
                 $trait::$getter(self)
             })*
-            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::macros::BoxFuture<'a, $result> {
+            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result> {
                 Box::pin($trait::$method(self, $($parameter),*))
             })*
         }
