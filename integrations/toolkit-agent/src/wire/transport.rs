@@ -1,6 +1,7 @@
 //! Models behind a transport that carries the JSON of an API.
 
-use super::{model_response, parse_response, request_body};
+use super::request_body;
+use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
     ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
@@ -80,6 +81,26 @@ impl<T: Transport> ChatModel for WireModel<T> {
             ready: VecDeque::new(),
         }))
     }
+}
+
+/// Reads a whole response.
+///
+/// # Errors
+/// [`ModelError`] if the body is not a response of this format, reports a failure, or says nothing.
+pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
+    model_response(format, format.parse_response(body)?)
+}
+
+fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse, ModelError> {
+    let Response { text, reasoning, refusal, calls, finish, usage, native, .. } = response;
+    let message = AssistantMessage {
+        text: text + &refusal,
+        reasoning,
+        calls,
+        native: Some(NativeMessages::new(format.name(), native)),
+        ..AssistantMessage::default()
+    };
+    ModelResponse { message, finish, usage }.unless_empty()
 }
 
 /// The pieces of an answer, decoded from a stream.
