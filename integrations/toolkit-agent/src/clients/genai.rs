@@ -157,14 +157,9 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn fail(&mut self, error: ModelError) {
+    fn end(&mut self, end: Result<StreamEnd, ModelError>) {
         self.stream = None;
-        self.ready.push_back(Err(error));
-    }
-
-    fn end(&mut self, end: StreamEnd) {
-        self.stream = None;
-        match reply::streamed(end, &self.request, self.adapter) {
+        match end.and_then(|end| reply::streamed(end, &self.request, self.adapter)) {
             Ok(response) => {
                 let calls = response.message.calls.iter().cloned().map(ModelDelta::Call);
                 self.ready.extend(calls.map(Ok));
@@ -175,18 +170,15 @@ impl Pieces {
     }
 
     fn take(&mut self, event: Option<Result<ChatStreamEvent, ::genai::Error>>) {
-        match event {
-            Some(Ok(ChatStreamEvent::Chunk(piece))) => {
-                self.ready.push_back(Ok(ModelDelta::Text(piece.content)));
-            }
-            Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => {
-                self.ready.push_back(Ok(ModelDelta::Reasoning(piece.content)));
-            }
-            Some(Ok(ChatStreamEvent::End(end))) => self.end(end),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => self.fail(fault::of_genai(error)),
-            None => self.fail(ModelError::cut()),
-        }
+        let delta = match event {
+            Some(Ok(ChatStreamEvent::Chunk(piece))) => ModelDelta::Text(piece.content),
+            Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => ModelDelta::Reasoning(piece.content),
+            Some(Ok(ChatStreamEvent::End(end))) => return self.end(Ok(end)),
+            Some(Ok(_)) => return,
+            Some(Err(error)) => return self.end(Err(fault::of_genai(error))),
+            None => return self.end(Err(ModelError::cut())),
+        };
+        self.ready.push_back(Ok(delta));
     }
 }
 
@@ -203,7 +195,7 @@ impl Stream for Pieces {
                 Poll::Ready(event) => self.take(event),
                 Poll::Pending if self.deadline.as_mut().poll(context).is_ready() => {
                     let error = timed_out("has not said all", self.limit);
-                    self.fail(error);
+                    self.end(Err(error));
                 }
                 Poll::Pending => return Poll::Pending,
             }

@@ -92,13 +92,6 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
-    #[must_use]
-    pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
-        self.dispatcher = Ok(dispatcher);
-        self
-    }
-
     /// Adds a [`Middleware`] around all tool calls.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
@@ -238,6 +231,11 @@ impl AgentBuilder {
     pub async fn run(self, input: impl Into<UserMessage>) -> Result<RunOutput, AgentError> {
         self.build()?.run(input).await
     }
+}
+
+setters! { AgentBuilder:
+    /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
+    dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 
 setters! { AgentBuilder.settings:
