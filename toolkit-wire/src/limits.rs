@@ -2,7 +2,7 @@
 
 pub(super) mod measure;
 
-use crate::codec::Codec;
+use crate::codec::Facts;
 use std::collections::HashMap;
 use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
@@ -34,13 +34,9 @@ impl fmt::Display for LimitExceeded {
 
 /// Checks the limits of tools and their names. Those of strict tools are not among them: a tool beyond
 /// those is not strict.
-pub(super) fn check(
-    codec: &dyn Codec,
-    definitions: &[&ToolDefinition],
-    names: &WireNames,
-) -> Vec<LimitExceeded> {
+pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
-    if let Some(limit) = codec.most_tools()
+    if let Some(limit) = facts.most_tools
         && definitions.len() > limit
     {
         broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
@@ -57,14 +53,14 @@ pub(super) fn check(
         let same = spelled.entry(spelling).or_default();
         *same += 1;
         add(format!("tools of the name `{spelling}`"), *same, 1);
-        let rule = codec.name_rule();
+        let rule = facts.names;
         let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
         add("characters in the name".to_owned(), spelling.chars().count(), rule.max_length);
         add("refused characters in the name".to_owned(), spelling.chars().filter(|c| !legal(*c)).count(), 0);
         let starts = !rule.letter_first
             || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
         add("refused characters at the start of the name".to_owned(), usize::from(!starts), 0);
-        let Some(rule) = codec.property_rule() else { continue };
+        let Some(rule) = facts.properties else { continue };
         for property in measure::property_names(&definition.parameters) {
             let (length, refused) = (property.chars().count(), refused_characters(rule, property));
             add(format!("characters in the property name `{property}`"), length, rule.max_length);
@@ -96,7 +92,7 @@ mod tests {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
         let names = WireNames::new(format.name_rule(), tools.iter().map(|tool| tool.name.as_str()));
         let broken: Vec<String> =
-            check(format.codec(), &tools, &names).iter().map(ToString::to_string).collect();
+            check(format.codec().facts(), &tools, &names).iter().map(ToString::to_string).collect();
         assert_eq!(broken, expected);
     }
 
@@ -116,7 +112,7 @@ mod tests {
         check_tools(ApiFormat::OpenAiChat, &[tool("fs.read", json!({}))], &[]);
         let long = tool(&"a".repeat(100), json!({}));
         check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
-        let unspelled = check(ApiFormat::OpenAiChat.codec(), &[&long], &WireNames::default());
+        let unspelled = check(ApiFormat::OpenAiChat.codec().facts(), &[&long], &WireNames::default());
         assert!(unspelled[0].to_string().ends_with("100 characters in the name, the provider takes 64"));
         check_tools(ApiFormat::Gemini, &[tool("3d", json!({}))], &[]);
         check_tools(
@@ -150,7 +146,7 @@ mod tests {
         };
         let found = |format: ApiFormat| {
             let tools: Vec<&ToolDefinition> = tools.iter().collect();
-            let broken = check(format.codec(), &tools, &WireNames::default());
+            let broken = check(format.codec().facts(), &tools, &WireNames::default());
             both(&broken.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         assert_eq!(found(ApiFormat::Anthropic), both(&anthropic));
