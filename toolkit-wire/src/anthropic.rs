@@ -15,28 +15,20 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{Facts, IdRule};
-use crate::declaration::Strictness;
+use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: "anthropic",
-    aliases: &[],
     // `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
     names: NameRule { max_length: 128, punctuation: "_-", letter_first: false },
     // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
     properties: Some(NameRule { max_length: 64, punctuation: "_.-", letter_first: false }),
     // `^[a-zA-Z0-9_-]+$`, from the service's error text; imitators take no more than 64 characters.
-    ids: Some(IdRule {
-        rule: NameRule { max_length: 64, punctuation: "_-", letter_first: false },
-        is_strict: true,
-    }),
-    most_tools: None,
+    ids: Some(IdRule::new(64, true)),
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
-    frame: ("[", "]"),
-    messages: "messages",
     keeps_fields: true,
     unsaid: &[
         ("output_schema", "output", "the API has no schema of what a tool gives back"),
@@ -52,6 +44,7 @@ pub(crate) const FACTS: Facts = Facts {
         "/usage/cache_read_input_tokens",
         "/usage/output_tokens_details/reasoning_tokens",
     ],
+    ..Facts::PLAIN
 };
 
 #[derive(Debug)]

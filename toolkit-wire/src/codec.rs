@@ -1,7 +1,8 @@
-//! The traits of a provider's codec, one for each concern, and the facts that need no code.
+//! The traits of a provider's codec, one for each concern.
 
 use crate::call::{Message, OutgoingCall, Reading};
-use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, unsaid_settings};
+use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools};
+use crate::facts::Facts;
 use crate::fields::Fields;
 use crate::stream::decode::StreamDecoder;
 use crate::tool_config::EncodedToolConfig;
@@ -11,10 +12,9 @@ use std::borrow::Cow;
 use std::fmt;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
-use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
-use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// One provider's JSON. [`ApiFormat`](crate::ApiFormat) documents what the public methods promise.
 ///
@@ -33,71 +33,6 @@ pub(crate) trait Codec:
 {
 }
 
-impl<C> Codec for C where
-    C: DefinitionCodec
-        + ChoiceCodec
-        + ResponseCodec
-        + StreamCodec
-        + HistoryCodec
-        + ResultCodec
-        + RepairCodec
-        + fmt::Debug
-        + Sync
-{
-}
-
-/// What is to know about an API, from its reference.
-#[derive(Debug)]
-pub(crate) struct Facts {
-    /// The format's name, under which fields that only this API has are kept.
-    pub(crate) name: &'static str,
-    pub(crate) aliases: &'static [&'static str],
-    /// The rule for tool names.
-    pub(crate) names: NameRule,
-    /// The rule for names of properties, if there is one.
-    pub(crate) properties: Option<NameRule>,
-    /// The rule for call ids in requests. `None` where ids are optional.
-    pub(crate) ids: Option<IdRule>,
-    /// The number of tools that a request may have; `None` if no number is documented.
-    pub(crate) most_tools: Option<usize>,
-    /// How the API holds tools to their schemas.
-    pub(crate) strictness: Strictness,
-    /// The schema dialects of a plain and of a strict tool, and of a request that wants plain JSON Schema.
-    pub(crate) dialects: [SchemaDialect; 3],
-    /// The text before and after the definitions in the list of tools.
-    pub(crate) frame: (&'static str, &'static str),
-    /// The field of a request that holds its messages.
-    pub(crate) messages: &'static str,
-    /// Whether definitions keep fields that only this API has, in their `meta` under the format's name.
-    pub(crate) keeps_fields: bool,
-    /// The settings of a definition that the API has no field for: setting, keyword of the loss, reason.
-    pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
-    /// JSON pointers to the tokens of a response: input, output, cached input, reasoning.
-    pub(crate) usage: [&'static str; 4],
-}
-
-impl Facts {
-    /// Returns the schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
-    pub(crate) const fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
-        let [plain, held, unchanged] = self.dialects;
-        if strict {
-            held
-        } else if json_schema {
-            unchanged
-        } else {
-            plain
-        }
-    }
-}
-
-/// The ids that requests accept.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IdRule {
-    pub(crate) rule: NameRule,
-    /// Whether ids are made legal without being asked to.
-    pub(crate) is_strict: bool,
-}
-
 pub(crate) trait Api {
     fn facts(&self) -> &'static Facts;
 }
@@ -105,12 +40,7 @@ pub(crate) trait Api {
 /// The `tools` of a request.
 pub(crate) trait DefinitionCodec: Api {
     /// Writes a definition, without a report of the settings that the API has no fields for.
-    fn write_definition(
-        &self,
-        definition: &ToolDefinition,
-        how: &Spelling<'_>,
-        losses: &mut Vec<SchemaLoss>,
-    ) -> Value;
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
 
     /// Returns whether an object is a tool, and not a request with tools.
     fn is_tool(&self, fields: &Fields) -> bool;
@@ -122,10 +52,10 @@ pub(crate) trait DefinitionCodec: Api {
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        let mut losses = Vec::new();
-        let json = self.write_definition(definition, how, &mut losses);
-        losses.extend(unsaid_settings(definition, how, self.facts()));
-        EncodedDefinition { json, losses }
+        let mut draft = Draft { definition, how, losses: Vec::new() };
+        let json = self.write_definition(&mut draft);
+        draft.report_unsaid(self.facts().unsaid);
+        EncodedDefinition { json, losses: draft.losses }
     }
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {

@@ -1,7 +1,7 @@
 //! The common part of definitions in every API: a name, a description, a schema.
 
 use crate::WireError;
-use crate::codec::Facts;
+use crate::facts::Facts;
 use crate::fields::{Fields, element, field, optional, text};
 use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
@@ -21,47 +21,56 @@ pub(crate) struct Spelling<'a> {
     pub(crate) outputs: bool,
 }
 
-impl Spelling<'_> {
-    /// Returns the output schema, if it is sent.
-    pub(super) fn output<'d>(&self, definition: &'d ToolDefinition) -> Option<&'d Value> {
-        definition.output_schema().filter(|_| self.outputs)
+/// A definition that is written, and what is lost.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) definition: &'a ToolDefinition,
+    pub(crate) how: &'a Spelling<'a>,
+    /// Keywords and settings that the API cannot express.
+    pub(crate) losses: Vec<SchemaLoss>,
+}
+
+impl<'a> Draft<'a> {
+    /// Returns the name as it is spelled for the provider.
+    pub(super) fn name(&self) -> &'a str {
+        self.how.names.spell(self.definition.name.as_str())
     }
 
-    /// Returns the name as it is spelled for the provider.
-    pub(super) fn name<'d>(&self, definition: &'d ToolDefinition) -> &'d str
-    where
-        Self: 'd,
-    {
-        self.names.spell(definition.name.as_str())
+    /// Returns the output schema, if it is sent.
+    pub(super) fn output(&self) -> Option<&'a Value> {
+        self.definition.output_schema().filter(|_| self.how.outputs)
     }
 
     /// Converts the schema of the arguments; paths of losses are those in the definition.
-    pub(super) fn parameters(&self, definition: &ToolDefinition, losses: &mut Vec<SchemaLoss>) -> Value {
-        let converted = self.dialect.convert(&definition.parameters);
-        losses.extend(converted.losses.into_iter().map(|mut loss| {
+    pub(super) fn parameters(&mut self) -> Value {
+        let converted = self.how.dialect.convert(&self.definition.parameters);
+        self.losses.extend(converted.losses.into_iter().map(|mut loss| {
             loss.path.insert_str(0, "/parameters");
             loss
         }));
         converted.schema
     }
-}
 
-/// Reports settings that the API has no fields for.
-pub(super) fn unsaid_settings(
-    definition: &ToolDefinition,
-    how: &Spelling<'_>,
-    facts: &Facts,
-) -> impl Iterator<Item = SchemaLoss> {
-    let metadata = &definition.metadata;
-    let is_set = |setting: &str| match setting {
-        "output_schema" => how.output(definition).is_some(),
-        "input_examples" => !metadata.input_examples.is_empty(),
-        "allowed_callers" => !metadata.allowed_callers.is_empty(),
-        "defer" => metadata.defer,
-        _ => definition.kind != ToolKind::Function,
-    };
-    let unsaid = facts.unsaid.iter().filter(move |(setting, ..)| is_set(setting));
-    unsaid.map(|(setting, keyword, reason)| SchemaLoss::new(format!("/{setting}"), *keyword, *reason))
+    pub(super) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
+        self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
+    }
+
+    /// Reports the settings that the API has no fields for.
+    pub(super) fn report_unsaid(&mut self, unsaid: &[(&str, &str, &str)]) {
+        let metadata = &self.definition.metadata;
+        for (setting, keyword, reason) in unsaid {
+            let is_set = match *setting {
+                "output_schema" => self.output().is_some(),
+                "input_examples" => !metadata.input_examples.is_empty(),
+                "allowed_callers" => !metadata.allowed_callers.is_empty(),
+                "defer" => metadata.defer,
+                _ => self.definition.kind != ToolKind::Function,
+            };
+            if is_set {
+                self.lose(format!("/{setting}"), keyword, *reason);
+            }
+        }
+    }
 }
 
 /// Reports metadata that no API has fields for: the source of the tool, and the program's own `meta`.
@@ -78,17 +87,6 @@ pub(super) fn unsaid_metadata(
         SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")
     });
     is_mcp.then_some(mcp).into_iter().chain(meta)
-}
-
-/// How an API holds tools to their schemas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strictness {
-    /// Each function, within limits of its own schema.
-    PerFunction,
-    /// Each tool, within limits that all tools of a request share.
-    PerRequest,
-    /// All functions of a request or none, for this reason.
-    AllOrNone(&'static str),
 }
 
 /// A definition in a provider's JSON.

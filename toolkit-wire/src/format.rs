@@ -1,7 +1,8 @@
 //! The formats, and the operations on each of them.
 
-use crate::codec::{Api, Codec, Facts};
+use crate::codec::{Api, Codec};
 use crate::definitions::{Fragment, Renderer};
+use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
     anthropic, gemini, openai_chat, openai_responses, reading,
@@ -76,7 +77,9 @@ macro_rules! formats {
             fn facts(&self) -> &'static Facts {
                 &$folder::FACTS
             }
-        })+
+        }
+
+        impl Codec for $folder::$variant {})+
     };
 }
 

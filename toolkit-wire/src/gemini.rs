@@ -17,8 +17,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::Facts;
-use crate::declaration::Strictness;
+use crate::facts::{Facts, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
@@ -29,7 +28,6 @@ pub(crate) const FACTS: Facts = Facts {
     names: NameRule::DOTS,
     // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
     properties: Some(NameRule { max_length: 64, punctuation: "_", letter_first: true }),
-    ids: None,
     most_tools: Some(512),
     strictness: Strictness::AllOrNone(
         "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
@@ -37,7 +35,6 @@ pub(crate) const FACTS: Facts = Facts {
     dialects: [SchemaDialect::Gemini, SchemaDialect::Gemini, SchemaDialect::JsonSchema],
     frame: (r#"[{"function_declarations":["#, "]}]"),
     messages: "contents",
-    keeps_fields: false,
     unsaid: &[
         ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
         ("input_examples", "input_examples", "the API has no field for examples of calls"),
@@ -50,6 +47,7 @@ pub(crate) const FACTS: Facts = Facts {
         "/usageMetadata/cachedContentTokenCount",
         "/usageMetadata/thoughtsTokenCount",
     ],
+    ..Facts::PLAIN
 };
 
 #[derive(Debug)]

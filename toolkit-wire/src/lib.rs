@@ -9,6 +9,7 @@ mod codec;
 mod declaration;
 mod definitions;
 mod error;
+mod facts;
 mod fields;
 mod format;
 mod gemini;

@@ -2,7 +2,7 @@
 
 pub(super) mod measure;
 
-use crate::codec::Facts;
+use crate::facts::Facts;
 use std::collections::HashMap;
 use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
@@ -45,35 +45,35 @@ pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
     for definition in definitions {
         let name = definition.name.as_str();
         let spelling = names.spell(name);
-        let mut add = |what: String, actual: usize, limit: usize| {
+        let mut add = |what: fmt::Arguments<'_>, actual: usize, limit: usize| {
             if actual > limit {
-                broken.push(LimitExceeded { tool: Some(name.to_owned()), what, actual, limit });
+                let (tool, what) = (Some(name.to_owned()), what.to_string());
+                broken.push(LimitExceeded { tool, what, actual, limit });
             }
         };
         let same = spelled.entry(spelling).or_default();
         *same += 1;
-        add(format!("tools of the name `{spelling}`"), *same, 1);
-        let rule = facts.names;
-        let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
-        add("characters in the name".to_owned(), spelling.chars().count(), rule.max_length);
-        add("refused characters in the name".to_owned(), spelling.chars().filter(|c| !legal(*c)).count(), 0);
+        add(format_args!("tools of the name `{spelling}`"), *same, 1);
+        let (rule, length) = (facts.names, spelling.chars().count());
         let starts = !rule.letter_first
             || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-        add("refused characters at the start of the name".to_owned(), usize::from(!starts), 0);
+        add(format_args!("characters in the name"), length, rule.max_length);
+        add(format_args!("refused characters in the name"), refused_characters(rule, spelling), 0);
+        add(format_args!("refused characters at the start of the name"), usize::from(!starts), 0);
         let Some(rule) = facts.properties else { continue };
         for property in measure::property_names(&definition.parameters) {
             let (length, refused) = (property.chars().count(), refused_characters(rule, property));
-            add(format!("characters in the property name `{property}`"), length, rule.max_length);
-            add(format!("refused characters in the property name `{property}`"), refused, 0);
+            let starts = !rule.letter_first || !property.starts_with(|first: char| first.is_ascii_digit());
+            add(format_args!("characters in the property name `{property}`"), length, rule.max_length);
+            let refused = refused + usize::from(!starts);
+            add(format_args!("refused characters in the property name `{property}`"), refused, 0);
         }
     }
     broken
 }
 
 fn refused_characters(rule: NameRule, name: &str) -> usize {
-    let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
-    let starts = !rule.letter_first || !name.starts_with(|first: char| first.is_ascii_digit());
-    name.chars().filter(|c| !legal(*c)).count() + usize::from(!starts)
+    name.chars().filter(|c| !c.is_ascii_alphanumeric() && !rule.punctuation.contains(*c)).count()
 }
 
 #[cfg(test)]

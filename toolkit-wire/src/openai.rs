@@ -2,14 +2,13 @@
 
 use crate::WireError;
 use crate::codec::ChoiceCodec;
-use crate::declaration::{Spelling, grammar, parse_format, parse_named};
+use crate::declaration::{Draft, grammar, parse_format, parse_named};
 use crate::fields::{Fields, element, field, flag, list, object, optional, required, set, text};
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
-use toolkit_schema::SchemaLoss;
 
 const CHOICE: &str = "tool_choice";
 const PARALLEL: &str = "parallel_tool_calls";
@@ -54,18 +53,14 @@ pub(super) fn is_hosted(tool: &Value) -> bool {
 
 impl Form {
     /// Encodes a tool: its type, and its fields.
-    pub(super) fn encode_tool(
-        self,
-        definition: &ToolDefinition,
-        how: &Spelling<'_>,
-        losses: &mut Vec<SchemaLoss>,
-    ) -> (&'static str, Fields) {
+    pub(super) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
+        let definition = draft.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };
         let mut fields = Fields::new();
         if self == Self::Flat {
             set(&mut fields, "type", kind);
         }
-        set(&mut fields, "name", how.name(definition));
+        set(&mut fields, "name", draft.name());
         set(&mut fields, "description", definition.description.as_str());
         match &definition.kind {
             ToolKind::Custom(format) => {
@@ -78,7 +73,7 @@ impl Form {
                     set(&mut fields, "format", grammar);
                 }
             }
-            _ => set(&mut fields, "parameters", how.parameters(definition, losses)),
+            _ => set(&mut fields, "parameters", draft.parameters()),
         }
         (kind, fields)
     }

@@ -1,7 +1,8 @@
 //! The one way from a payload to calls, responses and native messages.
 
 use crate::call::{Message, Part, Reading};
-use crate::codec::{Codec, IdRule};
+use crate::codec::Codec;
+use crate::facts::IdRule;
 use crate::response::Usage;
 use crate::{Response, WireError, history, ids};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Planning of strict tools, for all tools of a request together.
 
-use crate::codec::Facts;
-use crate::declaration::Strictness;
+use crate::facts::{Facts, Strictness};
 use crate::limits::measure::Measure;
 use std::fmt;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
@@ -104,6 +103,7 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
 /// whole requests only, which is reported only for tools marked as strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
+        Strictness::None => false,
         Strictness::PerFunction => definition.kind == ToolKind::Function,
         Strictness::PerRequest => true,
         Strictness::AllOrNone(_) => is_marked,

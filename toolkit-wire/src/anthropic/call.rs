@@ -1,8 +1,8 @@
 //! Calls among the content blocks, read and written.
 
 use super::FACTS;
-use crate::call::{self, OutgoingCall, WireCall};
-use crate::fields::{only, set, text};
+use crate::call::{self, WireCall};
+use crate::fields::{only, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
@@ -31,17 +31,4 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
         index: None,
         extras: ProviderExtras::new(FACTS.name, json.as_object().map(others).unwrap_or_default()),
     }
-}
-
-/// Writes a call for the next request, without fields that are `null`, which is how a client writes that there is
-/// none, and which the service refuses.
-pub(super) fn write(call: OutgoingCall<'_>) -> Value {
-    let mut block = call.fields(FACTS.name);
-    block.retain(|_, value| !value.is_null());
-    let input = call::object(block.get("input"), call.arguments);
-    set(&mut block, "type", "tool_use");
-    set(&mut block, "id", call.id);
-    set(&mut block, "name", call.name);
-    set(&mut block, "input", input);
-    block.into()
 }

@@ -3,11 +3,10 @@
 use super::{Anthropic, FACTS};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Spelling, parse_named};
+use crate::declaration::{Draft, parse_named};
 use crate::fields::{Fields, element, field, flag, object, only, optional, set};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
-use toolkit_schema::SchemaLoss;
 
 /// The fields that have a place in our definition. All others (`cache_control` and future
 /// ones) are kept in the metadata, as `meta` of this format's name, and written from there.
@@ -23,18 +22,13 @@ const KNOWN: [&str; 8] = [
 ];
 
 impl DefinitionCodec for Anthropic {
-    fn write_definition(
-        &self,
-        definition: &ToolDefinition,
-        how: &Spelling<'_>,
-        losses: &mut Vec<SchemaLoss>,
-    ) -> Value {
-        let metadata = &definition.metadata;
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let metadata = &draft.definition.metadata;
         let mut tool = Fields::new();
-        set(&mut tool, "name", how.name(definition));
-        set(&mut tool, "description", definition.description.as_str());
-        set(&mut tool, "input_schema", how.parameters(definition, losses));
-        if how.strict {
+        set(&mut tool, "name", draft.name());
+        set(&mut tool, "description", draft.definition.description.as_str());
+        set(&mut tool, "input_schema", draft.parameters());
+        if draft.how.strict {
             set(&mut tool, "strict", true);
         }
         if metadata.defer {
@@ -46,8 +40,8 @@ impl DefinitionCodec for Anthropic {
         let example = |_: &Value| "the API takes objects only, so the example is left out".to_owned();
         let caller = |caller: &String| format!("the API knows no caller `{caller}`, so it is left out");
         let (examples, callers) = (&metadata.input_examples, &metadata.allowed_callers);
-        put_accepted(&mut tool, "input_examples", examples, Value::is_object, example, losses);
-        put_accepted(&mut tool, "allowed_callers", callers, is_caller, caller, losses);
+        put_accepted(&mut tool, "input_examples", examples, Value::is_object, example, draft);
+        put_accepted(&mut tool, "allowed_callers", callers, is_caller, caller, draft);
         if let Some(Value::Object(others)) = metadata.meta.get(FACTS.name) {
             tool.extend(only(others, |name, _| !KNOWN.contains(&name)));
         }
@@ -94,15 +88,13 @@ fn put_accepted<T: Clone + Into<Value>>(
     values: &[T],
     is_accepted: impl Fn(&T) -> bool,
     reason: impl Fn(&T) -> String,
-    losses: &mut Vec<SchemaLoss>,
+    draft: &mut Draft<'_>,
 ) {
     let (sent, refused): (Vec<_>, Vec<_>) =
         values.iter().enumerate().partition(|(_, value)| is_accepted(value));
-    losses.extend(
-        refused
-            .into_iter()
-            .map(|(index, value)| SchemaLoss::new(format!("/{name}/{index}"), name, reason(value))),
-    );
+    for (index, value) in refused {
+        draft.lose(format!("/{name}/{index}"), name, reason(value));
+    }
     if !sent.is_empty() {
         set(tool, name, sent.into_iter().map(|(_, value)| value.clone()).collect::<Vec<T>>());
     }
@@ -125,7 +117,7 @@ fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declaration::EncodedDefinition;
+    use crate::declaration::{EncodedDefinition, Spelling};
     use serde_json::json;
     use toolkit_core::name::{ToolName, WireNames};
     use toolkit_core::tool::{TextFormat, ToolMetadata};

@@ -1,16 +1,25 @@
 //! Messages for the next request, received or made.
 
 use super::media::{self, is_blank};
-use super::{Anthropic, call};
+use super::{Anthropic, FACTS};
 use crate::call::{self as shared, Message, OutgoingCall};
 use crate::codec::HistoryCodec;
-use crate::fields::text;
+use crate::fields::{set, text};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
 impl HistoryCodec for Anthropic {
+    /// Writes a call for the next request, without fields that are `null`, which is how a client writes that there is
+    /// none, and which the service refuses.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        call::write(call)
+        let mut block = call.fields(FACTS.name);
+        block.retain(|_, value| !value.is_null());
+        let input = shared::object(block.get("input"), call.arguments);
+        set(&mut block, "type", "tool_use");
+        set(&mut block, "id", call.id);
+        set(&mut block, "name", call.name);
+        set(&mut block, "input", input);
+        block.into()
     }
 
     /// Keeps thinking to the character, because it is signed, and drops blank texts, which the service refuses.

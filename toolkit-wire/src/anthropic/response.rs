@@ -4,7 +4,7 @@ use super::{Anthropic, call};
 use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, reported_error};
+use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
@@ -41,8 +41,7 @@ impl ResponseCodec for Anthropic {
 /// hide a mistake.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
-        let expected = format!("a message of the model (the service reported an error: {error})");
-        return Err(WireError::new("content", expected));
+        return Err(failed("content", "a message of the model", Some(&error)));
     }
     check_role(fields, "assistant", "messages")?;
     let is_empty = |calls: &Value| match calls {

@@ -6,8 +6,8 @@ use self::block::Block;
 use super::Anthropic;
 use crate::WireError;
 use crate::codec::StreamCodec;
-use crate::error::reported_error;
-use crate::fields::{Fields, only};
+use crate::error::{failed, reported_error};
+use crate::fields::{Fields, object, only};
 use crate::response::FinishReason;
 use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
@@ -37,12 +37,9 @@ impl StreamCodec for Anthropic {
 
 impl StreamDecoder for MessageStream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = event.as_object() else {
-            return Err(WireError::new("", "an event of a stream"));
-        };
+        let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            let expected = format!("an event of the response (the service reported an error: {error})");
-            return Err(WireError::new("error", expected));
+            return Err(failed("error", "an event of the response", Some(&error)));
         }
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => {

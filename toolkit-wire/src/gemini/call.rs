@@ -1,9 +1,9 @@
 //! Calls in the parts of a content, read and written.
 
 use super::FACTS;
-use super::spelling::{camel, get, key};
-use crate::call::{self, OutgoingCall, WireCall};
-use crate::fields::{Fields, set};
+use super::spelling::{camel, get};
+use crate::call::{self, WireCall};
+use crate::fields::Fields;
 use crate::ids;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
@@ -39,26 +39,6 @@ pub(super) fn beside(part: &Value) -> Fields {
     let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
     let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
     others.map(|(name, value)| (name.into_owned(), value.clone())).collect()
-}
-
-/// Writes a call for the next request.
-pub(super) fn write(call: &OutgoingCall<'_>) -> Value {
-    let mut part = without_result(call.fields(FACTS.name));
-    let key = key(&part, "functionCall").unwrap_or("functionCall").to_owned();
-    let mut function = match part.get_mut(&key).map(Value::take) {
-        Some(Value::Object(function)) => function,
-        _ => Fields::new(),
-    };
-    let args = call::object(get(&function, "args"), call.arguments);
-    // Fields of streams, which the Gemini API refuses, and the id.
-    function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
-    set(&mut function, "name", call.name.as_str());
-    set(&mut function, "args", args);
-    if let Some(id) = sendable_id(&call.id) {
-        set(&mut function, "id", id);
-    }
-    set(&mut part, &key, function);
-    part.into()
 }
 
 /// Returns the fields of a part without a result, which is never the model's.

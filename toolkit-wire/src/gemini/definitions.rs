@@ -5,7 +5,7 @@ use super::schema::to_json_schema;
 use super::spelling::{camel, get, key};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Spelling, parse_named};
+use crate::declaration::{Draft, parse_named};
 use crate::fields::{Fields, element, field, object, set};
 use serde_json::{Value, json};
 use toolkit_core::tool::ToolDefinition;
@@ -34,33 +34,28 @@ const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
     /// Writes an element of `function_declarations`; the list around all of them is the format's frame.
-    fn write_definition(
-        &self,
-        definition: &ToolDefinition,
-        how: &Spelling<'_>,
-        losses: &mut Vec<SchemaLoss>,
-    ) -> Value {
-        let json_schema = how.dialect == SchemaDialect::JsonSchema;
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = match json_schema {
             true => ("parametersJsonSchema", "responseJsonSchema"),
             false => ("parameters", "response"),
         };
         let mut declaration = Fields::new();
-        set(&mut declaration, "name", how.name(definition));
-        set(&mut declaration, "description", definition.description.as_str());
-        let parameters = how.parameters(definition, losses);
+        set(&mut declaration, "name", draft.name());
+        set(&mut declaration, "description", draft.definition.description.as_str());
+        let parameters = draft.parameters();
         if !has_no_properties(&parameters) {
             set(&mut declaration, parameters_key, parameters);
         }
-        if let Some(output) = how.output(definition) {
-            let (schema, lost) = output_schema(how.dialect, output);
-            losses.extend(lost);
+        if let Some(output) = draft.output() {
+            let (schema, lost) = output_schema(draft.how.dialect, output);
+            draft.losses.extend(lost);
             if json_schema || is_typed(&schema) {
                 set(&mut declaration, output_key, schema);
             } else {
                 let reason =
                     "the API takes a type, and of an object its properties; the output is not described";
-                losses.push(SchemaLoss::new(OUTPUT, output_key, reason));
+                draft.lose(OUTPUT, output_key, reason);
             }
         }
         declaration.into()

@@ -1,15 +1,31 @@
 //! Messages for the next request, received or made.
 
-use super::{Gemini, call, results};
-use crate::call::{Message, OutgoingCall};
+use super::spelling::{camel, get, key};
+use super::{FACTS, Gemini, call, results};
+use crate::call::{Message, OutgoingCall, object};
 use crate::codec::HistoryCodec;
-use crate::fields::set;
+use crate::fields::{Fields, set};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
 impl HistoryCodec for Gemini {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        call::write(&call)
+        let mut part = call::without_result(call.fields(FACTS.name));
+        let key = key(&part, "functionCall").unwrap_or("functionCall").to_owned();
+        let mut function = match part.get_mut(&key).map(Value::take) {
+            Some(Value::Object(function)) => function,
+            _ => Fields::new(),
+        };
+        let args = object(get(&function, "args"), call.arguments);
+        // Fields of streams, which the Gemini API refuses, and the id.
+        function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
+        set(&mut function, "name", call.name.as_str());
+        set(&mut function, "args", args);
+        if let Some(id) = call::sendable_id(&call.id) {
+            set(&mut function, "id", id);
+        }
+        set(&mut part, &key, function);
+        part.into()
     }
 
     fn write_part(&self, part: &Value) -> Option<Value> {

@@ -68,26 +68,19 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
 
 /// Reads all candidates. One that failed is of no interest beside one that did not.
 fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
-    let mut contents = Vec::new();
-    let mut failure = None;
-    for (index, one) in list(body, "candidates").iter().enumerate() {
+    let read = list(body, "candidates").iter().enumerate().map(|(index, one)| {
         let path = element("candidates", index);
-        let read = match one.as_object() {
+        match one.as_object() {
             Some(one) => candidate(one, &path),
             None => Err(no_content(&field(&path, "content"), None)),
-        };
-        match read {
-            Ok(content) => contents.push(content),
-            Err(error) => {
-                failure.get_or_insert(error);
-            }
         }
+    });
+    let (contents, failures): (Vec<_>, Vec<_>) = read.partition(Result::is_ok);
+    let reported = || reported_error(body).map(|reason| no_content("candidates[0].content", Some(reason)));
+    match failures.into_iter().find_map(Result::err) {
+        _ if !contents.is_empty() => Ok(contents.into_iter().flatten().collect()),
+        failure => Err(reported().or(failure).unwrap_or_else(|| no_content("candidates[0].content", None))),
     }
-    if contents.is_empty() {
-        let reported = reported_error(body).map(|reason| no_content("candidates[0].content", Some(reason)));
-        return Err(reported.or(failure).unwrap_or_else(|| no_content("candidates[0].content", None)));
-    }
-    Ok(contents)
 }
 
 /// Reads a content that was given alone. Those of the user look the same.

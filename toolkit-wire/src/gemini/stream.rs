@@ -11,7 +11,7 @@ use super::spelling::{get, list};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::fields::{Fields, element, field, is_true, only};
+use crate::fields::{Fields, element, field, is_true, object, only};
 use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use crate::stream::merge::overlay;
@@ -63,9 +63,7 @@ struct Candidate {
 
 impl StreamDecoder for Stream {
     fn push(&mut self, body: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = body.as_object() else {
-            return Err(WireError::new("", "a response or a list of responses"));
-        };
+        let fields = object(body, "", "a response or a list of responses")?;
         overlay(&mut self.body, &beside(fields, "candidates"));
         let mut fault = None;
         for (position, candidate) in list(fields, "candidates").iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Calls of a message, read and written.
 
 use super::FACTS;
-use crate::call::{self, OutgoingCall, WireCall};
+use crate::call::{self, WireCall};
 use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
@@ -59,25 +59,6 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
 pub(super) fn unknown(fields: &Fields) -> Fields {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
     only(fields, |name, _| !KNOWN.contains(&name))
-}
-
-/// Writes a call for the next request.
-pub(super) fn write(call: OutgoingCall<'_>) -> Value {
-    let mut fields = call.fields(FACTS.name);
-    let (is_custom, key, text) = call.text(FACTS.name, "custom");
-    let kind = if is_custom { "custom" } else { "function" };
-    let mut part = match fields.get_mut(kind).map(Value::take) {
-        Some(Value::Object(part)) => part,
-        // The older form, whose fields stand in the call itself, is moved.
-        _ => {
-            fields.shift_remove("name");
-            fields.shift_remove("arguments");
-            Fields::new()
-        }
-    };
-    set(&mut part, "name", call.name);
-    set(&mut part, key, text);
-    whole(fields, call.id, kind, part)
 }
 
 /// Returns a call of this kind with its name and arguments in `part`.

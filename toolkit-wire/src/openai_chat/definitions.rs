@@ -3,25 +3,19 @@
 use super::OpenAiChat;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::Spelling;
+use crate::declaration::Draft;
 use crate::fields::{Fields, set};
 use crate::openai::{Form, is_hosted};
 use serde_json::{Value, json};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
-use toolkit_schema::SchemaLoss;
 
 impl DefinitionCodec for OpenAiChat {
-    fn write_definition(
-        &self,
-        definition: &ToolDefinition,
-        how: &Spelling<'_>,
-        losses: &mut Vec<SchemaLoss>,
-    ) -> Value {
-        let (kind, mut fields) = Form::Nested.encode_tool(definition, how, losses);
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let (kind, mut fields) = Form::Nested.encode_tool(draft);
         // `false` is what leaving it out means; some servers do not know the field.
-        let is_said = how.strict || definition.metadata.strict == Some(false);
-        if is_said && definition.kind == ToolKind::Function {
-            set(&mut fields, "strict", how.strict);
+        let is_said = draft.how.strict || draft.definition.metadata.strict == Some(false);
+        if is_said && draft.definition.kind == ToolKind::Function {
+            set(&mut fields, "strict", draft.how.strict);
         }
         json!({"type": kind, kind: fields})
     }
@@ -42,6 +36,7 @@ impl DefinitionCodec for OpenAiChat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::declaration::Spelling;
     use crate::openai_chat::FACTS;
     use toolkit_core::name::{ToolName, WireNames};
     use toolkit_core::tool::{TextFormat, ToolMetadata};

@@ -1,7 +1,7 @@
 //! Messages for the next request, received or made.
 
 use super::results::{content_text, part};
-use super::{OpenAiChat, call};
+use super::{FACTS, OpenAiChat, call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set};
@@ -10,7 +10,21 @@ use toolkit_core::output::Content;
 
 impl HistoryCodec for OpenAiChat {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        call::write(call)
+        let mut fields = call.fields(FACTS.name);
+        let (is_custom, key, text) = call.text(FACTS.name, "custom");
+        let kind = if is_custom { "custom" } else { "function" };
+        let mut part = match fields.get_mut(kind).map(Value::take) {
+            Some(Value::Object(part)) => part,
+            // The older form, whose fields stand in the call itself, is moved.
+            _ => {
+                fields.shift_remove("name");
+                fields.shift_remove("arguments");
+                Fields::new()
+            }
+        };
+        set(&mut part, "name", call.name);
+        set(&mut part, key, text);
+        call::whole(fields, call.id, kind, part)
     }
 
     fn write_part(&self, _part: &Value) -> Option<Value> {

@@ -4,7 +4,7 @@ use super::{OpenAiChat, call};
 use crate::WireError;
 use crate::call::{Message, Part, Reading, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, error_text};
+use crate::error::{check_role, error_text, failed};
 use crate::fields::{Fields, element, field, optional, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
@@ -124,11 +124,7 @@ fn is_cut(choice: &Value) -> bool {
 }
 
 fn no_message(fields: &Fields) -> WireError {
-    let expected = match reported_error(fields) {
-        Some(error) => format!("a message of the model (the service reported an error: {error})"),
-        None => "a message of the model".to_owned(),
-    };
-    WireError::new("choices[0].message", expected)
+    failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
 }
 
 /// Returns the error of a body, or of a choice within it (OpenRouter).

@@ -7,6 +7,7 @@ use super::OpenAiChat;
 use super::response::{reported_error, text_pieces};
 use crate::WireError;
 use crate::codec::StreamCodec;
+use crate::error::failed;
 use crate::fields::{Fields, element, field, object, only, set, text};
 use crate::response::FinishReason;
 use crate::stream::decode::{StreamDecoder, StreamEvent};
@@ -79,8 +80,7 @@ impl Stream {
     fn chunk(&mut self, chunk: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let fields = object(chunk, "", "a chunk of a stream")?;
         if let Some(error) = reported_error(fields) {
-            let expected = format!("more of the answer (the service reported an error: {error})");
-            return Err(WireError::new("choices", expected));
+            return Err(failed("choices", "more of the answer", Some(&error)));
         }
         if is_of_another_api(fields) {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));

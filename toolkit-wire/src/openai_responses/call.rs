@@ -1,7 +1,7 @@
 //! Calls among the items, read and written.
 
 use super::FACTS;
-use crate::call::{self, OutgoingCall, WireCall};
+use crate::call::{self, WireCall};
 use crate::fields::{Fields, set, text};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ pub(super) const CUSTOM: &str = "custom_tool_call";
 /// The item's own `id` is not among them: the service demands the reasoning item that stood before a
 /// call with a known id ("was provided without its required 'reasoning' item"), and encoded calls come
 /// without it. Without an id, a call stands for itself.
-const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
+pub(super) const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
 
 /// Returns the type of an item.
 pub(super) fn kind(item: &Fields) -> Option<&str> {
@@ -64,26 +64,6 @@ fn id(fields: &Fields) -> Option<Cow<'_, str>> {
         Some(id.strip_prefix("fc_").map(|rest| Cow::Owned(format!("call_{rest}"))).unwrap_or(id))
     };
     call::id(fields.get("call_id")).or_else(of_item)
-}
-
-/// Writes a call for the next request.
-///
-/// `status` is optional to the service, but some imitating servers demand it (Volcengine), or take an
-/// item without it for no call at all (older vLLM). Custom calls have none.
-pub(super) fn write(call: OutgoingCall<'_>) -> Fields {
-    let mut item = call.received.and_then(Value::as_object).cloned().unwrap_or_default();
-    let (is_custom, key, text) = call.text(FACTS.name, CUSTOM);
-    set(&mut item, "type", if is_custom { CUSTOM } else { FUNCTION });
-    set(&mut item, "call_id", call.id);
-    set(&mut item, "name", call.name);
-    set(&mut item, key, text);
-    if call.received.is_none() {
-        if !is_custom {
-            set(&mut item, "status", "completed");
-        }
-        copy(call.extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &RETURNED);
-    }
-    item
 }
 
 /// Returns whether the call was one with free text, which wants a result of the same kind.

@@ -4,7 +4,7 @@ use super::OpenAiResponses;
 use super::call::kind;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::Spelling;
+use crate::declaration::Draft;
 use crate::fields::{Fields, element, field, flag, object, optional, set};
 use crate::openai::{Form, is_hosted};
 use serde_json::Value;
@@ -18,32 +18,27 @@ const CALLERS: [&str; 2] = ["direct", "programmatic"];
 const NAMESPACE: &str = "namespace";
 
 impl DefinitionCodec for OpenAiResponses {
-    fn write_definition(
-        &self,
-        definition: &ToolDefinition,
-        how: &Spelling<'_>,
-        losses: &mut Vec<SchemaLoss>,
-    ) -> Value {
-        let (kind, mut tool) = Form::Flat.encode_tool(definition, how, losses);
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let (kind, mut tool) = Form::Flat.encode_tool(draft);
         if kind == "function" {
             // The service takes an absent `strict` for true if the schema allows it.
-            set(&mut tool, "strict", how.strict);
+            set(&mut tool, "strict", draft.how.strict);
         }
-        if definition.metadata.defer {
+        if draft.definition.metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
-        if let Some(schema) = how.output(definition) {
-            match unsaid_output(definition, schema) {
-                Some(reason) => losses.push(SchemaLoss::new("/output_schema", "output_schema", reason)),
+        if let Some(schema) = draft.output() {
+            match unsaid_output(draft.definition, schema) {
+                Some(reason) => draft.lose("/output_schema", "output_schema", reason),
                 None => set(&mut tool, "output_schema", schema.clone()),
             }
         }
-        let callers = definition.metadata.allowed_callers.iter().map(String::as_str);
+        let callers = draft.definition.metadata.allowed_callers.iter().map(String::as_str);
         let (known, unknown): (Vec<&str>, Vec<&str>) = callers.partition(|caller| CALLERS.contains(caller));
         if !known.is_empty() {
             set(&mut tool, "allowed_callers", known);
         }
-        losses.extend(unknown.into_iter().map(|caller| {
+        draft.losses.extend(unknown.into_iter().map(|caller| {
             let reason = format!("the API knows no caller `{caller}`");
             SchemaLoss::new("/allowed_callers", "allowed_callers", reason)
         }));

@@ -1,15 +1,30 @@
 //! Messages for the next request, received or made.
 
-use super::{OpenAiResponses, call, response, results};
+use super::{FACTS, OpenAiResponses, call, response, results};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
-use crate::fields::text;
+use crate::fields::{Fields, set, text};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
 impl HistoryCodec for OpenAiResponses {
+    /// Writes a call for the next request.
+    ///
+    /// `status` is optional to the service, but some imitating servers demand it (Volcengine), or take an
+    /// item without it for no call at all (older vLLM). Custom calls have none.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        let mut item = call::write(call);
+        let mut item = call.received.and_then(Value::as_object).cloned().unwrap_or_default();
+        let (is_custom, key, text) = call.text(FACTS.name, call::CUSTOM);
+        set(&mut item, "type", if is_custom { call::CUSTOM } else { call::FUNCTION });
+        set(&mut item, "call_id", call.id);
+        set(&mut item, "name", call.name);
+        set(&mut item, key, text);
+        if call.received.is_none() {
+            if !is_custom {
+                set(&mut item, "status", "completed");
+            }
+            call::copy(call.extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &call::RETURNED);
+        }
         response::strip_refused(&mut item);
         Value::Object(item)
     }

@@ -5,7 +5,7 @@ use super::call::{self, kind};
 use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, reported_error};
+use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, list, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
@@ -58,11 +58,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     match (fields.get("output"), reported_error(fields)) {
         (Some(Value::Array(list)), None) => Ok(message(list, is_cut)),
         (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(message(list, is_cut)),
-        (_, Some(error)) => {
-            let expected = format!("a list of items (the service reported an error: {error})");
-            Err(WireError::new("output", expected))
-        }
-        (_, None) => Err(WireError::new("output", "a list of items")),
+        (_, error) => Err(failed("output", "a list of items", error.as_deref())),
     }
 }
 

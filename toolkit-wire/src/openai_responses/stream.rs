@@ -10,8 +10,8 @@ use super::OpenAiResponses;
 use super::call::kind;
 use crate::WireError;
 use crate::codec::StreamCodec;
-use crate::error::reported_error;
-use crate::fields::{Fields, only, set};
+use crate::error::{failed, reported_error};
+use crate::fields::{Fields, object, only, set};
 use crate::stream::assembler::Assembler;
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
@@ -47,9 +47,7 @@ impl StreamCodec for OpenAiResponses {
 
 impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = event.as_object() else {
-            return Err(WireError::new("", "an event: an object with a `type`"));
-        };
+        let fields = object(event, "", "an event: an object with a `type`")?;
         let Some(kind) = kind(fields) else {
             return Err(match reported_error(fields) {
                 Some(error) => self.fail(Some(error)),
@@ -69,7 +67,7 @@ impl StreamDecoder for Stream {
             "failed" => {
                 self.end(name, fields, events);
                 let error = reported_error(&self.response);
-                return Err(failed("response", error.as_deref()));
+                return Err(no_response("response", error.as_deref()));
             }
             "error" => return Err(self.fail(reported_error(fields))),
             "output_item.added" => self.add_item(fields, events),
@@ -133,7 +131,7 @@ impl Stream {
 
     /// Keeps an error that the service reported for the response.
     fn fail(&mut self, error: Option<String>) -> WireError {
-        let failure = failed("", error.as_deref());
+        let failure = no_response("", error.as_deref());
         set(&mut self.response, "error", json!({"message": error.unwrap_or_default()}));
         failure
     }
@@ -293,7 +291,6 @@ impl Stream {
     }
 }
 
-fn failed(path: &str, error: Option<&str>) -> WireError {
-    let error = error.unwrap_or("it gave no reason");
-    WireError::new(path, format!("a response (the service reported an error: {error})"))
+fn no_response(path: &str, error: Option<&str>) -> WireError {
+    failed(path, "a response", Some(error.unwrap_or("it gave no reason")))
 }

@@ -51,11 +51,6 @@ impl<'a> Piece<'a> {
         Self { index: index(value), id: shared::id(value.get("id")), ..piece }
     }
 
-    /// Reads a piece of the older `function_call`, which has neither index nor id.
-    pub(super) fn of_legacy(value: &'a Value) -> Self {
-        Self::read(None, value.as_object(), false)
-    }
-
     fn read(fields: Option<&'a Fields>, part: Option<&'a Fields>, is_custom: bool) -> Self {
         let field = |name| part.and_then(|part| part.get(name));
         let text = match field(if is_custom { "input" } else { "arguments" }) {

@@ -1,7 +1,7 @@
 //! Definitions in both directions.
 
 use super::*;
-use crate::declaration::EncodedDefinition;
+use crate::declaration::{EncodedDefinition, Spelling};
 use crate::openai_responses::FACTS;
 use serde_json::json;
 use toolkit_core::name::{ToolName, WireNames};
