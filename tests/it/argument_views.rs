@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::Duration;
-use toolkit::error::BuildProblem;
+use toolkit::error::{BuildProblem, ToolFault};
 use toolkit::prelude::*;
 use toolkit::schemars::JsonSchema;
 use toolkit::{
@@ -55,7 +55,9 @@ async fn call(tool: impl Tool + 'static, arguments: &str) -> Result<String, Tool
 fn refused(tool: impl Tool + 'static, changes: impl IntoIterator<Item = Argument>) -> String {
     let error = AdaptedTool::new(tool).with_arguments(changes).expect_err("it cannot be");
     let messages = error.problems().iter().map(|problem| match problem {
-        BuildProblem::InvalidTransform { argument, message, .. } => format!("{argument}: {message}"),
+        BuildProblem::Tool { fault: ToolFault::InvalidTransform { argument, message }, .. } => {
+            format!("{argument}: {message}")
+        }
         other => panic!("not expected here: {other}"),
     });
     messages.collect::<Vec<_>>().join("\n")

@@ -148,12 +148,6 @@ impl ToolName {
         &self.0.qualified
     }
 
-    /// Returns the qualified name, as [`as_str`](Self::as_str); this is toolregistry's word.
-    #[must_use]
-    pub fn qualified_name(&self) -> &str {
-        self.as_str()
-    }
-
     /// Returns the normalised namespace, if any.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
@@ -220,13 +214,6 @@ impl ToolName {
         };
         rest.unwrap_or(name)
     }
-
-    /// Returns whether the name begins with `namespace` and the separator: `math` contains `math-add`, not
-    /// `math_ops-add`.
-    #[must_use]
-    pub fn is_in_namespace(&self, namespace: &str, separator: Separator) -> bool {
-        is_in_namespace(self.as_str(), namespace, separator)
-    }
 }
 
 impl fmt::Display for ToolName {
@@ -260,7 +247,8 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
     split(name, separator).map(|(prefix, _)| prefix)
 }
 
-/// Returns whether `name` begins with `namespace` and the separator.
+/// Returns whether `name` begins with `namespace` and the separator: `math` contains `math-add`, not
+/// `math_ops-add`.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()

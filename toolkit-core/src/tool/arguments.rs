@@ -9,7 +9,7 @@ mod text;
 use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
-use crate::error::{BuildError, BuildProblem, nearest, one_of};
+use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::{SchemaRef, describe};
 use parts::{accepts, argument_names, demands, is_required};
 use serde_json::{Map, Value};
@@ -21,10 +21,30 @@ use std::sync::Arc;
 pub(super) struct Arguments(Arc<Inner>);
 
 struct Inner {
-    changes: Vec<Change>,
+    changes: Changes,
     /// All arguments, by the tool's names.
     names: BTreeSet<String>,
     unknown: Unknown,
+}
+
+/// The transforms of all arguments.
+struct Changes(Vec<Change>);
+
+impl Changes {
+    /// Returns the transform of an argument.
+    fn of(&self, argument: &str) -> Option<&Change> {
+        self.0.iter().find(|change| change.argument == argument)
+    }
+
+    /// Returns the transform of the argument with this name for the model.
+    fn shown(&self, name: &str) -> Option<&Change> {
+        self.0.iter().find(|change| change.shown_as.as_deref() == Some(name))
+    }
+
+    /// Returns the model's name of an argument; `None` if it is hidden.
+    fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
+        self.of(argument).map_or(Some(argument), |change| change.shown_as.as_deref())
+    }
 }
 
 /// The treatment of an argument under a name that the tool has and the model does not see.
@@ -70,17 +90,13 @@ impl Arguments {
         definition: &ToolDefinition,
         transforms: Vec<ArgumentTransform>,
     ) -> Result<(Self, Value), BuildError> {
-        let ToolDefinition { name: tool, parameters: root, metadata, .. } = definition;
+        let ToolDefinition { parameters: root, metadata, .. } = definition;
         let names = argument_names(root);
         let mut problems = Vec::new();
-        let mut problem = |argument: &str, message: String| {
-            problems.push(BuildProblem::InvalidTransform {
-                tool: tool.to_string(),
-                argument: argument.to_owned(),
-                message,
-                defined_at: metadata.defined_at,
-            });
+        let fault = |argument: &str, message| {
+            definition.problem(ToolFault::InvalidTransform { argument: argument.to_owned(), message })
         };
+        let mut problem = |argument: &str, message: String| problems.push(fault(argument, message));
         let mut changed = BTreeSet::new();
         for transform in &transforms {
             let argument = transform.argument.as_str();
@@ -117,11 +133,8 @@ impl Arguments {
             supply: transform.supply,
             required: transform.required,
         };
-        let changes: Vec<Change> = transforms.iter().cloned().map(change).collect();
-        let schema = schema::transformed(root, &changes).map_err(|(argument, message)| {
-            let (tool, defined_at) = (tool.to_string(), metadata.defined_at);
-            BuildProblem::InvalidTransform { tool, argument, message, defined_at }
-        })?;
+        let changes = Changes(transforms.iter().cloned().map(change).collect());
+        let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
         let unknown = match (root.get("additionalProperties"), metadata.unknown) {
             (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
             (_, UnknownArguments::Ignore) => Unknown::Ignored,
@@ -133,23 +146,22 @@ impl Arguments {
 
     /// Returns whether the model sees other names than the tool has.
     pub(super) fn differ(&self) -> bool {
-        self.0.changes.iter().any(Change::is_renamed)
+        self.0.changes.0.iter().any(Change::is_renamed)
     }
 
     /// Renames the members of arguments for the model and drops the hidden ones.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
-        let shown = members.into_iter().filter_map(|(name, value)| match self.0.change(&name) {
-            Some(change) => Some((change.shown_as.clone()?, value)),
-            None => Some((name, value)),
-        });
+        let shown = members.into_iter();
+        let shown =
+            shown.filter_map(|(name, value)| Some((self.0.changes.shown_as(&name)?.to_owned(), value)));
         Value::Object(shown.collect())
     }
 
     /// Returns the lane argument as the model gives it. `definition` is the one before the changes.
     pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
         let argument = definition.lane_argument()?;
-        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.0.change(name)) else {
+        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.0.changes.of(name)) else {
             return Some(argument);
         };
         let default = match &change.supply {
@@ -162,28 +174,22 @@ impl Arguments {
 
     /// Keeps the aliases that the model may still use.
     pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
-        let is_shown =
-            |alias: &str| self.0.changes.iter().any(|change| change.shown_as.as_deref() == Some(alias));
         aliases.retain(|alias, argument| {
             !self.0.names.contains(alias)
-                && !is_shown(alias)
-                && self.0.change(argument).is_none_or(|change| !change.is_renamed())
+                && self.0.changes.shown(alias).is_none()
+                && self.0.changes.of(argument).is_none_or(|change| !change.is_renamed())
         });
     }
 }
 
 impl Inner {
-    fn change(&self, argument: &str) -> Option<&Change> {
-        self.changes.iter().find(|change| change.argument == argument)
-    }
-
     fn meaning(&self, tool: &dyn Tool, name: &str) -> Meaning<'_> {
-        if let Some(change) = self.changes.iter().find(|change| change.shown_as.as_deref() == Some(name)) {
+        if let Some(change) = self.changes.shown(name) {
             return Meaning::Changed(change);
         }
         let own =
             self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
-        match own.map(|own| self.change(own)) {
+        match own.map(|own| self.changes.of(own)) {
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
             // An alias of the tool.
@@ -194,10 +200,7 @@ impl Inner {
 
     /// Returns the names that the model may use.
     fn shown(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().filter_map(|name| match self.change(name) {
-            Some(change) => change.shown_as.as_deref(),
-            None => Some(name),
-        })
+        self.names.iter().filter_map(|name| self.changes.shown_as(name))
     }
 
     /// Returns a name unknown to the tool, in the place of one that the model does not see.

@@ -50,6 +50,6 @@ impl Inner {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         let name = self.names.iter().filter(leads_into).max_by_key(|name| name.len())?;
-        self.change(name).zip(path.strip_prefix(name.as_str()))
+        self.changes.of(name).zip(path.strip_prefix(name.as_str()))
     }
 }
