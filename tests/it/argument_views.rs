@@ -119,7 +119,7 @@ async fn everything_else_stays_as_the_model_wrote_it() {
     for (arguments, rewritten) in [
         ("", r#"{"c":1,"d":{"tool":"echo"}}"#),
         ("null", r#"{"c":1,"d":{"tool":"echo"}}"#),
-        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{"a" : 1.0e0, "c":2,"d":{"tool":"echo"}}"#),
+        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{"a" : 1.0e0 , "c":2,"d":{"tool":"echo"}}"#),
         (r#"{"c": null, "\u0065": [ 1 ]}"#, r#"{ "\u0065": [ 1 ],"c":1,"d":{"tool":"echo"}}"#),
         (r#"{"x\u0022y": "x\"y", "x\"y": 2, "c":3}"#, r#"{"a": "x\"y", "a": 2, "c":3,"d":{"tool":"echo"}}"#),
     ] {

@@ -55,38 +55,3 @@ macro_rules! settings {
     };
     (@first $first:expr, $($rest:expr,)*) => { $first };
 }
-
-/// Writes the setters that tools of several kinds share, over their `definition_mut`, and `Debug`.
-macro_rules! definition_setters {
-    ($($ty:ident)*) => {$(
-        impl $ty {
-            /// Sets the name.
-            #[must_use]
-            pub fn with_name(mut self, name: $crate::name::ToolName) -> Self {
-                self.definition_mut().name = name;
-                self
-            }
-
-            /// Sets the description.
-            #[must_use]
-            pub fn with_description(mut self, description: impl Into<String>) -> Self {
-                self.definition_mut().description = description.into();
-                self
-            }
-
-            /// Sets the time limit of a call, which precedes those of dispatcher and registry.
-            #[must_use]
-            pub fn with_timeout(mut self, limit: std::time::Duration) -> Self {
-                self.definition_mut().metadata.timeout = Some(limit);
-                self
-            }
-        }
-
-        impl std::fmt::Debug for $ty {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                let definition = $crate::tool::Tool::definition(self);
-                f.debug_struct(stringify!($ty)).field("definition", definition).finish_non_exhaustive()
-            }
-        }
-    )*};
-}

@@ -135,10 +135,17 @@ impl ToolName {
         namespace: Option<&str>,
         separator: Separator,
     ) -> Result<Self, NameError> {
-        let method = normalize(function);
+        Self::maybe_qualified(namespace, &normalize(function), separator)
+    }
+
+    fn maybe_qualified(
+        namespace: Option<&str>,
+        method: &str,
+        separator: Separator,
+    ) -> Result<Self, NameError> {
         match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => Self::qualified(namespace, &method, separator),
-            None => Self::new(&method),
+            Some(namespace) => Self::qualified(namespace, method, separator),
+            None => Self::new(method),
         }
     }
 
@@ -194,11 +201,7 @@ impl ToolName {
     /// # Errors
     /// [`NameError`] if the new name is illegal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
-        let method = self.bare_method();
-        match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => Self::qualified(namespace, method, separator),
-            None => Self::new(method),
-        }
+        Self::maybe_qualified(namespace, self.bare_method(), separator)
     }
 
     /// Returns the method name; if it equals the qualified name, the part after the namespace.

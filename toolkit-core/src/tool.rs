@@ -35,8 +35,45 @@ pub(crate) use run::{Running, panic_text, start, start_attempt};
 pub use toolset::{Toolset, shared};
 
 use crate::context::ToolContext;
+use crate::name::ToolName;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Writes the setters that tools of several kinds share, over their `definition_mut`, and `Debug`.
+macro_rules! definition_setters {
+    ($($ty:ident)*) => {$(
+        impl $ty {
+            /// Sets the name.
+            #[must_use]
+            pub fn with_name(mut self, name: ToolName) -> Self {
+                self.definition_mut().name = name;
+                self
+            }
+
+            /// Sets the description.
+            #[must_use]
+            pub fn with_description(mut self, description: impl Into<String>) -> Self {
+                self.definition_mut().description = description.into();
+                self
+            }
+
+            /// Sets the time limit of a call, which precedes those of dispatcher and registry.
+            #[must_use]
+            pub fn with_timeout(mut self, limit: Duration) -> Self {
+                self.definition_mut().metadata.timeout = Some(limit);
+                self
+            }
+        }
+
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let definition = Tool::definition(self);
+                f.debug_struct(stringify!($ty)).field("definition", definition).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
 
 definition_setters! { FunctionTool ClosureTool AdaptedTool }
 

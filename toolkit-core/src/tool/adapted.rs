@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct AdaptedTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
-    arguments: Option<Arguments>,
+    arguments: Option<Arc<Arguments>>,
 }
 
 impl AdaptedTool {
@@ -79,7 +79,7 @@ impl AdaptedTool {
         }
         let examples = &mut view.definition.metadata.input_examples;
         *examples = std::mem::take(examples).into_iter().map(|example| arguments.as_shown(example)).collect();
-        view.arguments = Some(arguments);
+        view.arguments = Some(Arc::new(arguments));
         Ok(view)
     }
 }

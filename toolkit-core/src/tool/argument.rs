@@ -41,6 +41,8 @@ pub struct ArgumentTransform {
     pub(super) supply: Option<Supply>,
     pub(super) required: bool,
     pub(super) hidden: bool,
+    /// Whether the tool accepts `null` for the argument; known once the tool is.
+    pub(super) takes_null: bool,
 }
 
 /// The source of a value that the model does not give.
@@ -61,6 +63,7 @@ impl ArgumentTransform {
             supply: None,
             required: false,
             hidden: false,
+            takes_null: false,
         }
     }
 

@@ -1,8 +1,9 @@
 //! The schema of transformed arguments.
 
+use super::super::ArgumentTransform;
+use super::Changes;
 use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, accepts, each_part, strings, target};
-use super::{Change, Changes};
 use serde_json::{Map, Value};
 
 /// Returns the schema for the model.
@@ -13,11 +14,14 @@ pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (Str
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
     let mut shown = view.part(keywords.clone(), MOST_REFERENCES)?;
-    let demanded =
-        changes.0.iter().filter(|change| change.required).filter_map(|change| change.shown_as.clone());
+    let demanded = changes
+        .0
+        .iter()
+        .filter(|change| change.required)
+        .filter_map(|change| change.shown_as().map(str::to_owned));
     add_required(&mut shown, demanded);
     redirect(root, &mut shown, |name| changes.shown_as(name).map(str::to_owned));
-    if changes.0.iter().any(|change| change.shown_as.is_none()) {
+    if changes.0.iter().any(|change| change.hidden) {
         forget_unused(&mut shown);
     }
     Ok(Value::Object(shown))
@@ -35,7 +39,7 @@ impl View<'_> {
     }
 
     /// Returns whether a schema describes an argument that `wanted` selects.
-    fn speaks_of(&self, schema: &Value, wanted: impl Fn(&Change) -> bool) -> bool {
+    fn speaks_of(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> bool {
         let wanted = |name: &str| self.changes.of(name).is_some_and(&wanted);
         let mut found = false;
         each_part(self.root, schema, &mut |part, _| {
@@ -50,7 +54,7 @@ impl View<'_> {
 
     /// Returns whether a condition no longer depends on the model alone.
     fn is_undecided(&self, condition: &Value) -> bool {
-        self.speaks_of(condition, |change| change.shown_as.is_none() || change.supply.is_some())
+        self.speaks_of(condition, |change| change.hidden || change.supply.is_some())
     }
 
     /// Transforms one schema of the arguments' object.
@@ -103,10 +107,10 @@ impl View<'_> {
                 ("not", condition) if self.is_undecided(&condition) => continue,
                 ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
                 // It uses the tool's own names.
-                ("propertyNames", _) if self.changes.0.iter().any(Change::is_renamed) => continue,
+                ("propertyNames", _) if self.changes.0.iter().any(ArgumentTransform::is_renamed) => continue,
                 ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
                 ("maxProperties", most) => {
-                    self.bound(most, |change| change.shown_as.is_none() && change.supply.is_some())
+                    self.bound(most, |change| change.hidden && change.supply.is_some())
                 }
                 (_, value) => value,
             };
@@ -154,7 +158,7 @@ impl View<'_> {
 
     fn properties(&self, named: Map<String, Value>) -> Value {
         let shown = named.into_iter().filter_map(|(name, property)| match self.changes.of(&name) {
-            Some(change) => Some((change.shown_as.clone()?, change.describe(property))),
+            Some(change) => Some((change.shown_as()?.to_owned(), change.describe(property))),
             None => Some((name, property)),
         });
         Value::Object(shown.collect())
@@ -192,7 +196,7 @@ impl View<'_> {
     }
 
     /// Returns whether the fixed value of a hidden argument rules a variant out.
-    fn rules_out(&self, change: &Change, branch: &Value) -> bool {
+    fn rules_out(&self, change: &ArgumentTransform, branch: &Value) -> bool {
         let Some(value) = change.only_value() else { return false };
         let mut refused = *branch == Value::Bool(false);
         each_part(self.root, branch, &mut |part, always| {
@@ -203,7 +207,7 @@ impl View<'_> {
     }
 
     /// Returns a number of members without those that the model does not give.
-    fn bound(&self, bound: Value, is_ours: impl Fn(&Change) -> bool) -> Value {
+    fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
         let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {
             Some(bound) => bound.saturating_sub(u64::try_from(ours).unwrap_or(u64::MAX)).into(),

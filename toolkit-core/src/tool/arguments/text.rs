@@ -3,7 +3,7 @@
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
 use super::super::{Tool, ToolFuture};
-use super::{Arguments, Inner, Meaning, Unknown};
+use super::{Arguments, Meaning, Unknown};
 use crate::args::{Member, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
@@ -16,18 +16,16 @@ impl Arguments {
         arguments: &'a str,
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
-        let rewritten = match self.0.rewrite(tool, arguments, context) {
+        let rewritten = match self.rewrite(tool, arguments, context) {
             Ok(rewritten) => rewritten,
             Err(error) => return ToolFuture::refused(error),
         };
         let call = async move { tool.call(&rewritten, context).await };
         ToolFuture::running(call, move |outcome| {
-            outcome.map_err(|error| self.0.translated(tool, arguments, error))
+            outcome.map_err(|error| self.translated(tool, arguments, error))
         })
     }
-}
 
-impl Inner {
     /// Returns the arguments by the tool's names, with the values that the model does not give. Everything else
     /// stays as the model wrote it.
     ///
