@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
 const FLOORS: &[&str] = &[
+    "macros",
     "name",
     "error",
     "call",

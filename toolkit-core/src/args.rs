@@ -26,7 +26,9 @@ pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
 pub(crate) use members::{Member, arguments_value, with_members, with_object};
 pub(crate) use options::DecodeOptions;
-pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};
+pub use param::{
+    Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, ParamType, PlainParamType, ToolParams,
+};
 pub(crate) use param::{Param, parameters_schema};
 pub use struct_args::{ObjectInfo, struct_args};
 pub(crate) use struct_args::{close, decode_struct};

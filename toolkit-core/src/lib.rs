@@ -28,6 +28,9 @@
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
 
+#[macro_use]
+mod macros;
+
 mod args;
 pub mod call;
 pub mod context;

@@ -5,22 +5,23 @@ mod argument;
 mod arguments;
 mod call_reason;
 mod closure;
-mod closure_return;
 mod definition;
 #[cfg(feature = "jsonschema")]
 mod dynamic;
 mod function;
 mod future;
+mod inner;
 mod lane;
 mod metadata;
 mod provider;
+mod rewriting;
 mod run;
 mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
 pub(crate) use call_reason::{
-    CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
@@ -34,7 +35,50 @@ pub(crate) use run::{Running, panic_text, start, start_attempt};
 pub use toolset::{Toolset, shared};
 
 use crate::context::ToolContext;
+use crate::name::ToolName;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Writes the setters that tools of several kinds share, over their `definition_mut`, and `Debug`.
+macro_rules! definition_setters {
+    ($($ty:ident)*) => {$(
+        impl $ty {
+            /// Sets the name.
+            #[must_use]
+            pub fn with_name(mut self, name: ToolName) -> Self {
+                self.definition_mut().name = name;
+                self
+            }
+
+            /// Sets the description.
+            #[must_use]
+            pub fn with_description(mut self, description: impl Into<String>) -> Self {
+                self.definition_mut().description = description.into();
+                self
+            }
+
+            /// Sets the time limit of a call, which precedes those of dispatcher and registry.
+            #[must_use]
+            pub fn with_timeout(mut self, limit: Duration) -> Self {
+                self.definition_mut().metadata.timeout = Some(limit);
+                self
+            }
+        }
+
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let definition = Tool::definition(self);
+                f.debug_struct(stringify!($ty)).field("definition", definition).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+definition_setters! { FunctionTool ClosureTool AdaptedTool }
+
+#[cfg(feature = "jsonschema")]
+definition_setters! { DynamicTool }
 
 /// A tool that a model can call: a definition and a function.
 ///
@@ -73,6 +117,12 @@ pub trait Tool: Send + Sync {
     ///
     /// Timeouts and cancellation drop the future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
+}
+
+impl fmt::Debug for dyn Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.definition().name.fmt(f)
+    }
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {

@@ -79,8 +79,10 @@ impl Preparation {
         let registry = self.registry.clone();
         let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
             Ok(Resolved { tool, arguments, called_as }) => {
-                let (arguments, call_reason) = registry.split_call_reason_owned(tool.definition(), arguments);
-                (Ok(tool), arguments, called_as, call_reason)
+                match registry.split_call_reason(tool.definition(), arguments.as_str()) {
+                    Some(split) => (Ok(tool), split.arguments.into(), called_as, split.call_reason),
+                    None => (Ok(tool), arguments, called_as, None),
+                }
             }
             Err((error, arguments)) => (Err(error), arguments, None, None),
         };

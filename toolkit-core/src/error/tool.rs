@@ -65,27 +65,6 @@ impl ToolError {
         }))
     }
 
-    /// Sets details for the program, such as the causes of the failure; the model does not see them.
-    #[must_use]
-    pub fn with_details(mut self, details: impl Into<String>) -> Self {
-        self.0.details = Some(details.into());
-        self
-    }
-
-    /// Sets the brief text for the user.
-    #[must_use]
-    pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
-        self.0.brief = brief.into();
-        self
-    }
-
-    /// Sets whether the same call may succeed later, as after a lost connection.
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.0.retryable = retryable;
-        self
-    }
-
     /// Sets the errors of earlier attempts, and lists them in the message.
     #[must_use]
     pub fn with_earlier_attempts(mut self, earlier: Vec<Self>) -> Self {
@@ -102,13 +81,6 @@ impl ToolError {
         }
         self.0.message = message;
         self.0.earlier = earlier;
-        self
-    }
-
-    /// Sets the message for the model.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.0.message = message.into();
         self
     }
 
@@ -326,6 +298,19 @@ impl ToolError {
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
+    }
+}
+
+setters! {
+    ToolError, 0 {
+        /// Sets details for the program, such as the causes of the failure; the model does not see them.
+        with_details(details: impl Into<String>) = Some(details.into());
+        /// Sets the brief text for the user.
+        with_brief(brief: impl Into<String>) = brief.into();
+        /// Sets whether the same call may succeed later, as after a lost connection.
+        with_retryable(retryable: bool) = retryable;
+        /// Sets the message for the model.
+        with_message(message: impl Into<String>) = message.into();
     }
 }
 

@@ -1,12 +1,11 @@
 //! The reason of a call: asked of the model, split off the arguments.
 
 use super::ToolRegistry;
-use crate::call::RawArguments;
-use crate::error::BuildProblem;
+use crate::error::{BuildProblem, ToolFault};
 use crate::tool::{
-    CALL_REASON, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, SplitArguments, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
+    split_call_reason,
 };
-use std::borrow::Cow;
 
 impl ToolRegistry {
     /// Asks the model for the reason of each call, in an extra argument `call_reason`.
@@ -36,32 +35,15 @@ impl ToolRegistry {
         self
     }
 
-    /// Splits the reason off the arguments.
+    /// Splits the reason off the arguments; `None` if there is none to split off.
     #[inline]
-    pub(crate) fn split_call_reason<'a>(
+    pub(crate) fn split_call_reason(
         &self,
         definition: &ToolDefinition,
-        arguments: &'a str,
-    ) -> (Cow<'a, str>, Option<String>) {
-        if asks_for_call_reason(definition, self.call_reason)
-            && let Some(split) = split_call_reason(arguments)
-        {
-            return (Cow::Owned(split.arguments), split.call_reason);
-        }
-        (Cow::Borrowed(arguments), None)
-    }
-
-    /// Splits the reason off owned arguments.
-    #[inline]
-    pub(crate) fn split_call_reason_owned(
-        &self,
-        definition: &ToolDefinition,
-        arguments: RawArguments,
-    ) -> (RawArguments, Option<String>) {
-        match self.split_call_reason(definition, arguments.as_str()) {
-            (Cow::Owned(rest), reason) => (rest.into(), reason),
-            (Cow::Borrowed(_), _) => (arguments, None),
-        }
+        arguments: &str,
+    ) -> Option<SplitArguments> {
+        let asks = asks_for_call_reason(definition, self.call_reason);
+        if asks { split_call_reason(arguments) } else { None }
     }
 
     /// Returns a problem for each tool with a parameter of the reason's name.
@@ -69,10 +51,7 @@ impl ToolRegistry {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
         };
-        self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
-            tool: definition.name.to_string(),
-            parameter: CALL_REASON,
-            defined_at: definition.metadata.defined_at,
-        })
+        let taken = self.iter_definitions().filter(is_taken);
+        taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 }
