@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The provider's id of a call, unchanged. Clones are cheap.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
@@ -56,12 +56,6 @@ impl PartialEq<&str> for CallId {
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
-    }
-}
-
-impl fmt::Debug for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CallId({:?})", &*self.0)
     }
 }
 

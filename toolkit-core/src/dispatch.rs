@@ -208,8 +208,8 @@ impl Dispatcher {
         let run = preparation.run.as_ref();
         let ended = call.run(&self.settings, &preparation.registry, run).await;
         let result = call.into_result(ended);
-        if run.is_some() {
-            batch::apply(run.map(|run| &**run), iter::once(result.actions.state_delta.clone()));
+        if let Some(run) = run {
+            run.apply(&result.actions.state_delta);
         }
         result
     }

@@ -28,6 +28,9 @@
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
 
+#[macro_use]
+mod macros;
+
 mod args;
 pub mod call;
 pub mod context;
@@ -35,9 +38,11 @@ pub mod dispatch;
 pub mod error;
 pub mod event;
 pub mod format;
+mod guard;
 pub mod middleware;
 pub mod name;
 pub mod output;
+mod pattern;
 pub mod registry;
 mod result;
 pub mod search;

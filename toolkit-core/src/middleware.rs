@@ -5,7 +5,6 @@ mod attempt_limit;
 mod cache;
 mod callbacks;
 mod deduplicate;
-mod pattern;
 mod permissions;
 mod rate_limit;
 mod request;
@@ -26,13 +25,12 @@ pub use retry::Retry;
 #[cfg(feature = "tower")]
 pub use tower::{NextService, ServiceRequest, TowerMiddleware};
 
-use crate::error::ToolError;
-use crate::output::ToolOutput;
-use std::fmt;
+use crate::error::{ErrorKind, ToolError};
+use crate::output::{Outcome, ToolOutput};
 use std::pin::Pin;
 use std::sync::Arc;
-
-type Outcome = Result<ToolOutput, ToolError>;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 /// The boxed future of a call's outcome.
 pub(crate) type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
@@ -184,20 +182,27 @@ impl Next {
     }
 }
 
-impl fmt::Debug for BoxMiddleware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BoxMiddleware")
-    }
+/// The outcome that identical calls share, once one of them has run.
+type SharedOutcome = Arc<OnceCell<(Outcome, Instant)>>;
+
+/// Returns the shared outcome, and whether this call ran for it. A cancellation is not the outcome of the others: one
+/// of them runs.
+async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
+    let mut has_run = false;
+    let run = async {
+        has_run = true;
+        match next.run(request).await {
+            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+            outcome => Ok((outcome, Instant::now())),
+        }
+    };
+    let outcome = match shared.get_or_try_init(|| run).await {
+        Ok((outcome, _)) => outcome.clone(),
+        Err(cancelled) => Err(cancelled),
+    };
+    (outcome, has_run)
 }
 
-impl fmt::Debug for Next {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next").field("left", &(self.stack.0.len() - self.at)).finish()
-    }
-}
-
-impl fmt::Debug for Stack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stack").field("len", &self.0.len()).finish()
-    }
-}
+impl_debug!(BoxMiddleware);
+impl_debug!(Next, |this| left: this.stack.0.len() - this.at);
+impl_debug!(Stack, |this| len: this.0.len());

@@ -4,6 +4,7 @@ use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use crate::output::serde::tool_output;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub struct ToolResult {
     #[serde(default)]
     pub position: usize,
     /// The output, or the error that the model reads in its place.
-    #[serde(flatten, with = "outcome")]
+    #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
     /// The tool's running time; zero if it did not run.
     #[serde(default)]
@@ -50,40 +51,13 @@ pub struct ToolResult {
 }
 
 /// The serde form of an outcome.
-mod outcome {
-    use super::{ToolError, ToolOutput};
-    use crate::output::serde::tool_output;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Written<'a> {
-        Output(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput),
-        Error(&'a ToolError),
-    }
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Read {
-        Output(#[serde(deserialize_with = "tool_output::deserialize")] ToolOutput),
-        Error(ToolError),
-    }
-
-    pub(super) fn serialize<S: Serializer>(
-        outcome: &Result<ToolOutput, ToolError>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        outcome.as_ref().map_or_else(Written::Error, Written::Output).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Result<ToolOutput, ToolError>, D::Error> {
-        Ok(match Read::deserialize(deserializer)? {
-            Read::Output(output) => Ok(output),
-            Read::Error(error) => Err(error),
-        })
-    }
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Result<ToolOutput, ToolError>")]
+enum OutcomeForm {
+    #[serde(rename = "output", with = "tool_output")]
+    Ok(ToolOutput),
+    #[serde(rename = "error")]
+    Err(ToolError),
 }
 
 impl ToolResult {

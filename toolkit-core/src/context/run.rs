@@ -5,10 +5,9 @@ use super::attempts::Attempts;
 use super::session::{Scope, Session, SessionMap};
 use super::state::State;
 use crate::call::CallId;
+use crate::guard::guarded;
 use crate::name::ToolName;
 use serde_json::Value;
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A progress report of a call.
@@ -23,17 +22,6 @@ pub struct Progress {
     pub fraction: f64,
     /// The current step, for people.
     pub message: String,
-}
-
-/// The listener for progress reports.
-#[derive(Clone)]
-pub(super) struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
-
-impl Listener {
-    pub(super) fn notify(&self, progress: Progress) {
-        // A panic of the listener must not fail the call; the panic hook has reported it.
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.0)(progress)));
-    }
 }
 
 /// The run of an agent: its name and id, session, extensions and progress listener.
@@ -60,7 +48,7 @@ pub struct RunContext {
     temp: SessionMap,
     extensions: State,
     attempts: Attempts,
-    listener: Option<Listener>,
+    listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl RunContext {
@@ -102,7 +90,7 @@ impl RunContext {
     /// ignored.
     #[must_use]
     pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.listener = Some(Listener(Arc::new(listener)));
+        self.listener = Some(Arc::new(listener));
         self
     }
 
@@ -154,20 +142,23 @@ impl RunContext {
         &self.attempts
     }
 
-    pub(super) fn listener(&self) -> Option<&Listener> {
-        self.listener.as_ref()
+    pub(super) fn has_listener(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Passes a report to the listener. Its panic does not fail the call.
+    pub(super) fn notify(&self, progress: Progress) {
+        if let Some(listener) = &self.listener {
+            let _ = guarded(|| listener(progress));
+        }
     }
 }
 
-impl fmt::Debug for RunContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunContext")
-            .field("agent_name", &self.agent_name)
-            .field("invocation_id", &self.invocation_id)
-            .field("session", &self.session)
-            .field("temp", &self.temp)
-            .field("extensions", &self.extensions)
-            .field("listener", &self.listener.is_some())
-            .finish()
-    }
-}
+impl_debug!(RunContext, |this|
+    agent_name: this.agent_name,
+    invocation_id: this.invocation_id,
+    session: this.session,
+    temp: this.temp,
+    extensions: this.extensions,
+    listener: this.listener.is_some(),
+);

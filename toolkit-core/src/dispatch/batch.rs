@@ -3,12 +3,11 @@
 use super::call::{Ended, Preparation, PreparedCall};
 use super::results::Results;
 use crate::call::{CallId, ToolCall};
-use crate::context::{RunContext, SessionDelta};
 use crate::error::ToolError;
 use crate::result::ToolResult;
 use futures_core::Stream;
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::Pin;
@@ -47,8 +46,8 @@ pub struct Batch {
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
-    /// The session changes of the results taken so far, by position.
-    changes: BTreeMap<usize, SessionDelta>,
+    /// The session changes of the results taken so far: of each key the last call's, with its position.
+    changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
 impl Batch {
@@ -146,20 +145,23 @@ impl Batch {
     }
 
     fn note(&mut self, result: &ToolResult) {
-        if self.preparation.run.is_some() && !result.actions.state_delta.is_empty() {
-            self.changes.insert(result.position, result.actions.state_delta.clone());
+        if self.preparation.run.is_none() {
+            return;
+        }
+        for (key, value) in &result.actions.state_delta {
+            let change = (result.position, value.clone());
+            let last = self.changes.entry(key.clone()).or_insert_with(|| change.clone());
+            if last.0 < change.0 {
+                *last = change;
+            }
         }
     }
 
     fn apply_changes(&mut self) {
-        apply(self.preparation.run.as_deref(), mem::take(&mut self.changes).into_values());
-    }
-}
-
-/// Applies the session changes of calls, in their order.
-pub(super) fn apply(run: Option<&RunContext>, changes: impl Iterator<Item = SessionDelta>) {
-    if let Some(run) = run {
-        run.apply(&changes.flatten().collect());
+        let changes = mem::take(&mut self.changes).into_iter();
+        if let Some(run) = &self.preparation.run {
+            run.apply(&changes.map(|(key, (_, value))| (key, value)).collect());
+        }
     }
 }
 
@@ -198,11 +200,7 @@ impl Drop for Batch {
     }
 }
 
-impl fmt::Debug for Batch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch").field("pushed", &self.pushed).field("taken", &self.taken).finish()
-    }
-}
+impl_debug!(Batch, |this| pushed: this.pushed, taken: this.taken);
 
 /// The place of one call's result, filled even if the task is lost.
 struct Slot {

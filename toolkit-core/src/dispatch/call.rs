@@ -5,11 +5,11 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{CallParts, RunContext, ToolActions, ToolContext};
+use crate::context::{RareParts, RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
-use crate::event::{CallGuard, EventCall, EventEmitter};
+use crate::event::{CallGuard, EventCall};
 use crate::middleware::{CallArguments, ToolRequest};
-use crate::output::ToolOutput;
+use crate::output::Outcome;
 use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, start};
@@ -129,7 +129,7 @@ impl Preparation {
             arguments_bytes: arguments.as_str().len(),
             arguments: bus.includes_contents().then(|| arguments.as_str().into()),
         };
-        CallGuard::new(EventEmitter::new(bus.clone(), call))
+        CallGuard::new(bus.clone(), call)
     }
 
     #[cold]
@@ -183,7 +183,7 @@ struct Plan {
 
 /// The end of a call.
 pub(super) struct Ended {
-    outcome: Result<ToolOutput, ToolError>,
+    outcome: Outcome,
     actions: ToolActions,
     /// The tool's running time.
     duration: Duration,
@@ -214,26 +214,18 @@ impl PreparedCall {
         registry: &ToolRegistry,
         run: Option<&Arc<RunContext>>,
     ) -> Ended {
-        let started = Instant::now();
-        let tool = match &self.work {
+        let definition = match &self.work {
             Work::Refused(error) => return Ended::without_run(error.clone()),
-            Work::Direct { tool, .. } => tool,
-            Work::Planned(plan) => &plan.execution.tool,
+            Work::Direct { tool, .. } => tool.definition(),
+            Work::Planned(plan) => plan.execution.tool.definition(),
         };
-        let definition = tool.definition();
         let max_result_size = settings.max_result_size(&definition.metadata);
-        let parts = CallParts {
-            call_id: Some(self.id.clone()),
-            cancellation: self.cancellation.clone(),
-            called_as: self.called_as.clone(),
-            call_reason: self.call_reason.clone(),
-            state: registry.state().cloned(),
-            run: run.cloned(),
-            emitter: self.guard.as_ref().map(CallGuard::emitter),
-        };
-        let context = ToolContext::of_call(definition.name.clone(), parts);
+        let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
+        let (name, state, rare) = (definition.name.clone(), registry.state().cloned(), self.rare_parts(run));
+        let context = ToolContext::of_call(name, id, token, state, rare);
         let (outcome, duration) = match &mut self.work {
             Work::Direct { tool, limit, arguments } => {
+                let started = Instant::now();
                 let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                     Ok(outcome) => outcome,
                     Err(running) => running.await,
@@ -253,6 +245,20 @@ impl PreparedCall {
             None => outcome,
         };
         Ended { outcome, actions, duration }
+    }
+
+    #[inline]
+    fn rare_parts(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<RareParts>> {
+        if self.called_as.is_none() && self.call_reason.is_none() && run.is_none() && self.guard.is_none() {
+            return None;
+        }
+        Some(Box::new(RareParts {
+            called_as: self.called_as.take(),
+            call_reason: self.call_reason.clone(),
+            run: run.cloned(),
+            extensions: None,
+            emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
+        }))
     }
 
     #[inline]

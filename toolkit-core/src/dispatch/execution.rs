@@ -6,16 +6,15 @@ use super::span::in_current;
 use crate::context::{Limit, ToolContext};
 use crate::error::{ErrorKind, ToolError};
 use crate::middleware::{CallArguments, Execute, OutcomeFuture, ToolRequest};
-use crate::output::ToolOutput;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, panic_text, start, start_attempt};
+use crate::guard::PanicText;
+use crate::output::Outcome;
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start, start_attempt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-type Outcome = Result<ToolOutput, ToolError>;
 
 /// The execution of one call, shared by its attempts.
 pub(super) struct Execution {
@@ -111,7 +110,7 @@ impl Execution {
         let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
             Ok(outcome) => outcome,
             Err(lost) => Err(match lost.try_into_panic() {
-                Ok(payload) => ToolError::panicked(context.known_name(), panic_text(&*payload)),
+                Ok(payload) => PanicText::of(payload).of_call(context),
                 Err(_) => ToolError::cancelled(context.known_name()),
             }),
         });

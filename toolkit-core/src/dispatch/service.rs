@@ -4,7 +4,6 @@ use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::result::ToolResult;
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
@@ -55,11 +54,7 @@ impl Future for DispatchFuture {
     }
 }
 
-impl fmt::Debug for DispatchFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DispatchFuture")
-    }
-}
+impl_debug!(DispatchFuture);
 
 impl Dispatcher {
     /// Turns the dispatcher into a `tower` service.

@@ -113,6 +113,13 @@ pub enum BuildProblem {
         /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
+    /// No legal tool name can match a pattern.
+    InvalidPattern {
+        /// The pattern.
+        pattern: String,
+        /// The fault and its remedy.
+        message: String,
+    },
     /// A tool to restore is not overridden.
     NotOverridden {
         /// The name of the tool.
@@ -184,6 +191,9 @@ impl fmt::Display for BuildProblem {
             Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
             Self::Refused { tool, reason, defined_at } => {
                 write!(f, "tool `{tool}` (defined at {}) was refused: {reason}", At(defined_at))
+            }
+            Self::InvalidPattern { pattern, message } => {
+                write!(f, "pattern `{pattern}` matches no tool: {message}")
             }
             Self::NotOverridden { tool } => {
                 write!(f, "tool `{tool}` is not overridden; override it before restoring")

@@ -3,7 +3,6 @@
 use super::{CallEnd, CallStatus, EventBus, EventCall, ToolEvent, ToolEventKind};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -27,14 +26,6 @@ struct CallProgress {
 }
 
 impl EventEmitter {
-    /// Creates the emitter and emits the call's first event.
-    pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
-        let (call, queued_at) = (Arc::new(call), Instant::now());
-        let emitter = Self(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
-        emitter.emit(|_| ToolEventKind::Called);
-        emitter
-    }
-
     fn call_progress(&self) -> MutexGuard<'_, CallProgress> {
         self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,12 +51,12 @@ impl EventEmitter {
         self.emit(|_| ToolEventKind::Progress { fraction, message: message.into() });
     }
 
-    pub(crate) fn asked(&self, reason: &str) {
-        self.emit(|_| ToolEventKind::Asked { reason: reason.into() });
+    pub(crate) fn approval_requested(&self, reason: &str) {
+        self.emit(|_| ToolEventKind::ApprovalRequested { reason: reason.into() });
     }
 
-    pub(crate) fn answered(&self, approved: bool, waited: Duration) {
-        self.emit(|_| ToolEventKind::Answered { approved, waited });
+    pub(crate) fn approval_decided(&self, approved: bool, waited: Duration) {
+        self.emit(|_| ToolEventKind::ApprovalDecided { approved, waited });
     }
 
     pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
@@ -100,7 +91,11 @@ impl EventEmitter {
 pub(crate) struct CallGuard(EventEmitter);
 
 impl CallGuard {
-    pub(crate) fn new(emitter: EventEmitter) -> Self {
+    /// Emits the call's first event.
+    pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
+        let (call, queued_at) = (Arc::new(call), Instant::now());
+        let emitter = EventEmitter(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
+        emitter.emit(|_| ToolEventKind::Called);
         Self(emitter)
     }
 
@@ -129,8 +124,4 @@ impl Drop for CallGuard {
     }
 }
 
-impl fmt::Debug for EventEmitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("EventEmitter").field(&self.0.call).finish()
-    }
-}
+impl_debug!(EventEmitter, |this| call: this.0.call);

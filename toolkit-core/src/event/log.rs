@@ -1,9 +1,9 @@
 //! A log of ended calls, with filters.
 
-use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind};
+use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind, flat};
 use crate::error::{ErrorKind, ToolError};
+use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -53,6 +53,12 @@ pub struct LogEntry {
     pub end: CallEnd,
 }
 
+impl Serialize for LogEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        flat(self.end.status.event_name(), self.time, &self.call, true, &self.end, serializer)
+    }
+}
+
 impl ExecutionLog {
     /// Creates a log of at most `capacity` calls.
     #[must_use]
@@ -80,17 +86,13 @@ impl ExecutionLog {
     /// Returns the calls that match the filter, latest first.
     #[must_use]
     pub fn entries(&self, filter: &LogFilter) -> Vec<LogEntry> {
-        let most = filter.limit.unwrap_or(usize::MAX);
-        let kept = self.kept();
-        kept.entries.iter().rev().filter(|entry| filter.matches(entry)).take(most).cloned().collect()
+        filter.select(&self.kept()).cloned().collect()
     }
 
     /// Returns statistics of the calls that match the filter.
     #[must_use]
     pub fn statistics(&self, filter: &LogFilter) -> LogStatistics {
-        let most = filter.limit.unwrap_or(usize::MAX);
-        let kept = self.kept();
-        LogStatistics::of(kept.entries.iter().rev().filter(|entry| filter.matches(entry)).take(most))
+        LogStatistics::of(filter.select(&self.kept()))
     }
 
     /// Returns the number of calls ever recorded, evicted ones included.
@@ -121,15 +123,7 @@ impl ExecutionLog {
     }
 }
 
-impl fmt::Debug for ExecutionLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExecutionLog")
-            .field("len", &self.len())
-            .field("capacity", &self.0.capacity)
-            .field("recorded", &self.recorded())
-            .finish()
-    }
-}
+impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, recorded: this.recorded());
 
 /// A filter for the calls of a log: all, until conditions narrow it.
 #[derive(Debug, Clone, Default)]
@@ -205,6 +199,12 @@ impl LogFilter {
     pub fn with_coercions(mut self) -> Self {
         self.coerced = true;
         self
+    }
+
+    /// Returns the matching calls, latest first.
+    fn select<'a>(&self, kept: &'a Kept) -> impl Iterator<Item = &'a LogEntry> {
+        let most = self.limit.unwrap_or(usize::MAX);
+        kept.entries.iter().rev().filter(|entry| self.matches(entry)).take(most)
     }
 
     fn matches(&self, LogEntry { time, call, end }: &LogEntry) -> bool {

@@ -3,7 +3,6 @@
 use super::{Middleware, Next, Outcome, OutcomeFuture, ToolRequest};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
-use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -154,12 +153,4 @@ impl Middleware for Callbacks {
     }
 }
 
-impl fmt::Debug for Callbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callbacks")
-            .field("before", &self.before.len())
-            .field("after", &self.after.len())
-            .field("on_error", &self.on_error.len())
-            .finish()
-    }
-}
+impl_debug!(Callbacks, |this| before: this.before.len(), after: this.after.len(), on_error: this.on_error.len());

@@ -1,11 +1,10 @@
 //! Deduplication of identical calls within one batch.
 
-use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::{ErrorKind, ToolError};
+use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
+use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::OnceCell;
 
 /// Runs identical calls of a batch once: the same tool with the same arguments, however they are written.
 ///
@@ -27,7 +26,7 @@ pub struct Deduplicate {
 }
 
 /// The outcome of each call by tool and arguments.
-type Calls = HashMap<(String, String), Arc<OnceCell<Outcome>>>;
+type Calls = HashMap<(String, String), SharedOutcome>;
 
 impl Deduplicate {
     /// The warning that the model reads beside the result of a duplicate.
@@ -39,8 +38,8 @@ impl Deduplicate {
         Self::default()
     }
 
-    /// Returns the cell of the call's outcome.
-    fn outcome(&self, request: &ToolRequest, arguments: &str) -> Arc<OnceCell<Outcome>> {
+    /// Returns the shared outcome of the call.
+    fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let address = Arc::as_ptr(token) as usize;
@@ -59,18 +58,9 @@ impl Middleware for Deduplicate {
             Some(arguments) if request.definition().metadata.idempotent != Some(false) => arguments,
             _ => return next.run(request).await,
         };
-        let cell = self.outcome(&request, arguments);
-        let mut own = false;
-        let run = async {
-            own = true;
-            match next.run(request).await {
-                // A cancellation is not the outcome of the duplicates.
-                Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-                outcome => Ok(outcome),
-            }
-        };
-        let outcome = cell.get_or_try_init(|| run).await?.clone();
-        if own { outcome } else { repeated(outcome) }
+        let shared = self.outcome(&request, arguments);
+        let (outcome, has_run) = run_once(&shared, request, next).await;
+        if has_run { outcome } else { repeated(outcome) }
     }
 }
 

@@ -1,12 +1,11 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
-use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::ToolError;
+use crate::error::{BuildError, ToolError};
 use crate::name::ToolName;
+use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
-use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -58,9 +57,10 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 /// use toolkit::middleware::PermissionRule;
 ///
 /// let rule = PermissionRule::deny("only files of the project")
-///     .for_tool("fs-*")
+///     .for_tool("fs-*")?
 ///     .for_tag(ToolTag::Destructive)
 ///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
 pub struct PermissionRule {
     permission: Permission,
@@ -93,13 +93,15 @@ impl PermissionRule {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Narrows the rule to tools with a name that matches the pattern, where `*` is any text.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
-        let pattern = pattern.into();
-        self.names_one |= !pattern.contains('*');
-        self.of_tool.push(Box::new(move |definition| pattern::matches(definition.name.as_str(), &pattern)));
-        self
+    /// Narrows the rule to tools with a name that matches the pattern, where `*` is any text and `?` any character.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
+        let pattern = NamePattern::new(pattern)?;
+        self.names_one |= pattern.is_name();
+        self.of_tool.push(Box::new(move |definition| pattern.matches(definition.name.as_str())));
+        Ok(self)
     }
 
     /// Narrows the rule to tools with the tag. For two tags the tool's hints count as well:
@@ -309,13 +311,13 @@ impl Middleware for Permissions {
         };
         let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
         if let Some(emitter) = &emitter {
-            emitter.asked(&reason);
+            emitter.approval_requested(&reason);
         }
         let approval = self
             .ask(ApprovalRequest { request: request.clone(), arguments: arguments.clone(), reason })
             .await;
         if let Some(emitter) = &emitter {
-            emitter.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
+            emitter.approval_decided(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
         }
         match approval {
             Approval::Granted => {}
@@ -330,21 +332,5 @@ fn denied(request: &ToolRequest, reason: &str) -> ToolError {
     ToolError::denied(request.context().known_name(), reason)
 }
 
-impl fmt::Debug for PermissionRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermissionRule")
-            .field("permission", &self.permission)
-            .field("conditions", &(self.of_tool.len() + self.of_call.len()))
-            .finish()
-    }
-}
-
-impl fmt::Debug for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permissions")
-            .field("rules", &self.rules)
-            .field("otherwise", &self.otherwise)
-            .field("patience", &self.patience)
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(PermissionRule, |this| permission: this.permission, conditions: this.of_tool.len() + this.of_call.len());
+impl_debug!(Permissions, |this| rules: this.rules, otherwise: this.otherwise, patience: this.patience);

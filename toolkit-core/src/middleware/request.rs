@@ -6,7 +6,6 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::tool::{Tool, ToolDefinition};
 use serde_json::Value;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// A call on its way through the [middleware](super::Middleware): the tool, the arguments, the context.
@@ -150,11 +149,4 @@ impl ToolRequest {
     }
 }
 
-impl fmt::Debug for ToolRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolRequest")
-            .field("tool", &self.definition().name)
-            .field("arguments", &self.arguments())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(ToolRequest, |this| tool: this.definition().name, arguments: this.arguments());

@@ -6,13 +6,10 @@ use super::sink::{DynSink, FullOutput, OutputSink};
 use super::{Content, ToolOutput};
 use crate::call::CallId;
 use crate::error::ToolError;
+use crate::guard::guarded_future;
 use cut::Plan;
 use std::borrow::Cow;
-use std::fmt;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
 
 /// The part of a long text that is kept.
 ///
@@ -175,21 +172,9 @@ impl Truncation {
     ) -> String {
         let Some(sink) = &self.sink else { return String::new() };
         let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text: text(), is_json };
-        // A sink is the program's code; its panic must not cost the call its result.
-        let stored = match catch_unwind(AssertUnwindSafe(|| sink.store_boxed(full))) {
-            Ok(mut future) => {
-                poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                    Ok(Poll::Ready(stored)) => Poll::Ready(stored.ok()),
-                    Ok(Poll::Pending) => Poll::Pending,
-                    Err(_) => Poll::Ready(None),
-                })
-                .await
-            }
-            Err(_) => None,
-        };
-        match stored {
-            Some(place) => format!(", full output: {place}"),
-            None => ", the full output could not be kept".to_owned(),
+        match guarded_future(async { sink.store_boxed(full).await }).await {
+            Ok(Ok(place)) => format!(", full output: {place}"),
+            Ok(Err(_)) | Err(_) => ", the full output could not be kept".to_owned(),
         }
     }
 }
@@ -203,15 +188,7 @@ fn text_of(content: &Content) -> Option<&str> {
     }
 }
 
-impl fmt::Debug for Truncation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Truncation")
-            .field("limit", &self.limit)
-            .field("strategy", &self.strategy)
-            .field("sink", &self.sink.is_some())
-            .finish()
-    }
-}
+impl_debug!(Truncation, |this| limit: this.limit, strategy: this.strategy, sink: this.sink.is_some());
 
 #[cfg(test)]
 mod tests;
