@@ -17,7 +17,7 @@ pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
-use crate::event::EventEmitter;
+use crate::event::{EventEmitter, ToolEventKind};
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 ///
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ToolContext {
     tool_name: ToolName,
     call_id: Option<CallId>,
@@ -52,7 +53,6 @@ pub(crate) struct RareParts {
 
 impl ToolContext {
     /// Creates the context of a call without an id that cannot be cancelled.
-    #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
         Self::of_call(tool_name, None, None, None, None)
     }
@@ -70,36 +70,13 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Sets the provider's id of the call.
-    #[must_use]
-    pub fn with_call_id(mut self, id: CallId) -> Self {
-        self.call_id = Some(id);
-        self
-    }
-
-    /// Sets the token that cancels the call.
-    #[must_use]
-    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.cancellation = Some(token);
-        self
-    }
-
-    /// Sets the state that the program lends to its tools.
-    #[must_use]
-    pub fn with_state(mut self, state: Arc<State>) -> Self {
-        self.state = Some(state);
-        self
-    }
-
     /// Sets the run that the call belongs to.
-    #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
     /// Adds a value that the tool finds by its type, replacing one of the same type.
-    #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -108,7 +85,6 @@ impl ToolContext {
     }
 
     /// Sets the model's rationale for the call.
-    #[must_use]
     pub fn with_call_reason(mut self, call_reason: Option<String>) -> Self {
         if call_reason.is_some() {
             self.rare_mut().call_reason = call_reason;
@@ -214,7 +190,7 @@ impl ToolContext {
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         let message = message.into();
         if let Some(emitter) = self.emitter() {
-            emitter.progress(fraction, &message);
+            emitter.emit(ToolEventKind::Progress { fraction, message: message.as_str().into() });
         }
         if let Some(run) = run {
             let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
@@ -252,3 +228,12 @@ impl ToolContext {
         self.cancellation.clone().unwrap_or_default()
     }
 }
+
+setters! { ToolContext {
+    /// Sets the provider's id of the call.
+    with_call_id(call_id: CallId) = Some(call_id);
+    /// Sets the token that cancels the call.
+    with_cancellation(cancellation: CancellationToken) = Some(cancellation);
+    /// Sets the state that the program lends to its tools.
+    with_state(state: Arc<State>) = Some(state);
+} }

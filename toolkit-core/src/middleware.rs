@@ -33,7 +33,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 /// The boxed future of a call's outcome.
-pub(crate) type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy between calls and tools.
 ///
@@ -133,52 +133,30 @@ impl<M: Middleware> DynMiddleware for M {
     }
 }
 
-/// The middleware of a dispatcher, outermost first. Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct Stack(Arc<Vec<BoxMiddleware>>);
-
-impl Stack {
-    /// Adds a middleware inside of the others.
-    pub(crate) fn push(&mut self, middleware: impl Middleware) {
-        Arc::make_mut(&mut self.0).push(middleware.boxed());
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the path through all middleware to the tool.
-    pub(crate) fn before(&self, tool: Arc<dyn Execute>) -> Next {
-        Next { stack: self.clone(), at: 0, tool }
-    }
-}
-
-/// The end of the path: running the tool.
-pub(crate) trait Execute: Send + Sync {
-    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_>;
-}
-
 /// The rest of a call's path to its tool. A middleware that takes it several times clones it.
 #[derive(Clone)]
 pub struct Next {
-    stack: Stack,
+    /// The middleware of the dispatcher, outermost first.
+    stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    tool: Arc<dyn Execute>,
+    /// The end of the path: it runs the tool.
+    tool: BoxMiddleware,
 }
 
 impl Next {
+    /// Returns the path through all middleware to the tool.
+    pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
+        Self { stack, at: 0, tool: BoxMiddleware(tool) }
+    }
+
     /// Calls the next middleware, or runs the tool.
     ///
     /// # Errors
     /// The error that the model reads in the place of an output.
     pub async fn run(mut self, request: ToolRequest) -> Result<ToolOutput, ToolError> {
-        match self.stack.0.get(self.at).cloned() {
-            Some(BoxMiddleware(middleware)) => {
-                self.at += 1;
-                middleware.handle_boxed(request, self).await
-            }
-            None => self.tool.execute(request).await,
-        }
+        let next = self.stack.get(self.at).unwrap_or(&self.tool).clone();
+        self.at += 1;
+        next.0.handle_boxed(request, self).await
     }
 }
 
@@ -204,5 +182,4 @@ async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (
 }
 
 impl_debug!(BoxMiddleware);
-impl_debug!(Next, |this| left: this.stack.0.len() - this.at);
-impl_debug!(Stack, |this| len: this.0.len());
+impl_debug!(Next, |this| left: this.stack.len().saturating_sub(this.at));

@@ -24,6 +24,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolResult {
     /// The id of the call.
     pub call_id: CallId,
@@ -62,7 +63,6 @@ enum OutcomeForm {
 
 impl ToolResult {
     /// Creates the result of a call that took no time.
-    #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
         Self {
@@ -78,23 +78,8 @@ impl ToolResult {
     }
 
     /// Creates the result of a call that the program answers itself.
-    #[must_use]
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
-    }
-
-    /// Sets the position of the call in its batch, counted from 0.
-    #[must_use]
-    pub fn with_position(mut self, position: usize) -> Self {
-        self.position = position;
-        self
-    }
-
-    /// Sets the provider's extra fields.
-    #[must_use]
-    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
-        self.extras = extras;
-        self
     }
 
     /// Merges the actions of all results, in their order: where two differ, the later wins.
@@ -132,3 +117,10 @@ impl ToolResult {
         self.outcome.is_err()
     }
 }
+
+setters! { ToolResult {
+    /// Sets the position of the call in its batch, counted from 0.
+    with_position(position: usize) = position;
+    /// Sets the provider's extra fields.
+    with_extras(extras: ProviderExtras) = extras;
+} }

@@ -41,6 +41,7 @@ pub struct Progress {
 /// assert_eq!(run.agent_name(), Some("analyst"));
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct RunContext {
     agent_name: Option<Arc<str>>,
     invocation_id: Option<Arc<str>>,
@@ -53,44 +54,13 @@ pub struct RunContext {
 
 impl RunContext {
     /// Creates a run without name, session and extensions.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the name of the agent.
-    #[must_use]
-    pub fn with_agent_name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.agent_name = Some(name.into());
-        self
-    }
-
-    /// Sets the id of the run.
-    #[must_use]
-    pub fn with_invocation_id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.invocation_id = Some(id.into());
-        self
-    }
-
-    /// Sets the session that the calls read and change.
-    #[must_use]
-    pub fn with_session(mut self, session: Session) -> Self {
-        self.session = Some(session);
-        self
-    }
-
     /// Adds a value that tools find by its type, replacing one of the same type.
-    #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
-        self
-    }
-
-    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
-    /// ignored.
-    #[must_use]
-    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.listener = Some(Arc::new(listener));
         self
     }
 
@@ -134,7 +104,7 @@ impl RunContext {
         if let Some(session) = &self.session {
             session.apply(delta);
         }
-        self.temp.apply(delta, |key| Scope::Temp.own(key));
+        self.temp.apply(delta, Scope::Temp);
     }
 
     /// Returns the counts of failed attempts in a row.
@@ -153,6 +123,18 @@ impl RunContext {
         }
     }
 }
+
+setters! { RunContext {
+    /// Sets the name of the agent.
+    with_agent_name(agent_name: impl Into<Arc<str>>) = Some(agent_name.into());
+    /// Sets the id of the run.
+    with_invocation_id(invocation_id: impl Into<Arc<str>>) = Some(invocation_id.into());
+    /// Sets the session that the calls read and change.
+    with_session(session: Session) = Some(session);
+    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
+    /// ignored.
+    on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
+} }
 
 impl_debug!(RunContext, |this|
     agent_name: this.agent_name,

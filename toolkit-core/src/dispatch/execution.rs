@@ -5,10 +5,10 @@ use super::settings::Settings;
 use super::span::in_current;
 use crate::context::{Limit, ToolContext};
 use crate::error::{ErrorKind, ToolError};
-use crate::middleware::{CallArguments, Execute, OutcomeFuture, ToolRequest};
+use crate::middleware::{CallArguments, Middleware, Next, ToolRequest};
 use crate::guard::PanicText;
 use crate::output::Outcome;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start, start_attempt};
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -46,6 +46,7 @@ impl Execution {
         if self.tool.definition().metadata.blocking {
             return self.run_on_blocking_pool(arguments.as_str(), context, permits).await;
         }
+        context.begin();
         let started = Instant::now();
         let outcome = match start(&*self.tool, arguments.as_str(), context, self.timeout) {
             Ok(outcome) => outcome,
@@ -97,7 +98,7 @@ impl Execution {
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
-            let outcome = match start_attempt(&*tool, &arguments, &inner, None) {
+            let outcome = match start(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),
             };
@@ -142,16 +143,15 @@ impl Execution {
     }
 }
 
-impl Execute for Execution {
-    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_> {
-        Box::pin(async move {
-            let outcome = self.run(request.call_arguments(), request.context()).await;
-            if outcome.is_err() {
-                // The writes of a failed attempt are discarded, even if middleware answers in its place.
-                request.context().begin();
-            }
-            outcome
-        })
+/// The end of the path through the middleware.
+impl Middleware for Execution {
+    async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
+        let outcome = self.run(request.call_arguments(), request.context()).await;
+        if outcome.is_err() {
+            // The writes of a failed attempt are discarded, even if middleware answers in its place.
+            request.context().begin();
+        }
+        outcome
     }
 }
 

@@ -39,7 +39,8 @@ impl Service<ToolCall> for DispatchService {
 
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
-        DispatchFuture(Box::pin(async move { dispatcher.run_one(call, None).await }))
+        let run = async move { dispatcher.run_one(call, None, dispatcher.settings.run.as_ref()).await };
+        DispatchFuture(Box::pin(run))
     }
 }
 

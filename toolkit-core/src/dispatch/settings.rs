@@ -4,7 +4,7 @@ use super::gates::Gates;
 use crate::context::{RunContext, ToolContext};
 use crate::error::ToolError;
 use crate::event::EventBus;
-use crate::middleware::Stack;
+use crate::middleware::BoxMiddleware;
 use crate::guard::guarded;
 use crate::output::{Outcome, Truncation};
 use crate::tool::{Running, ToolFuture, ToolMetadata};
@@ -20,7 +20,8 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) hard_limit: Option<Duration>,
     pub(super) max_concurrency: Option<usize>,
-    pub(super) middleware: Stack,
+    /// Outermost first.
+    pub(super) middleware: Arc<Vec<BoxMiddleware>>,
     pub(super) bus: Arc<EventBus>,
     pub(super) run: Option<Arc<RunContext>>,
     pub(super) truncation: Truncation,

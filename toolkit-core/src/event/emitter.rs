@@ -30,8 +30,7 @@ impl EventEmitter {
         self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Emits an event unless the call has ended.
-    fn emit(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
+    fn emit_made(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
         let mut progress = self.call_progress();
         if !progress.ended {
             let kind = kind(&mut progress);
@@ -40,27 +39,16 @@ impl EventEmitter {
     }
 
     pub(crate) fn started(&self) {
-        self.emit(|progress| {
+        self.emit_made(|progress| {
             progress.attempts += 1;
             progress.coerced.clear();
             ToolEventKind::Started { attempt: progress.attempts }
         });
     }
 
-    pub(crate) fn progress(&self, fraction: f64, message: &str) {
-        self.emit(|_| ToolEventKind::Progress { fraction, message: message.into() });
-    }
-
-    pub(crate) fn approval_requested(&self, reason: &str) {
-        self.emit(|_| ToolEventKind::ApprovalRequested { reason: reason.into() });
-    }
-
-    pub(crate) fn approval_decided(&self, approved: bool, waited: Duration) {
-        self.emit(|_| ToolEventKind::ApprovalDecided { approved, waited });
-    }
-
-    pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
-        self.emit(|_| ToolEventKind::Retried { attempt, error: error.clone(), pause });
+    /// Emits an event unless the call has ended.
+    pub(crate) fn emit(&self, kind: ToolEventKind) {
+        self.emit_made(|_| kind);
     }
 
     /// Records that the value of a parameter was coerced.
@@ -69,7 +57,7 @@ impl EventEmitter {
     }
 
     fn end(&self, outcome: Result<&ToolOutput, &ToolError>, duration: Duration) {
-        self.emit(|progress| {
+        self.emit_made(|progress| {
             progress.ended = true;
             let error = outcome.err();
             let contents = self.0.bus.includes_contents();
@@ -95,7 +83,7 @@ impl CallGuard {
     pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
         let (call, queued_at) = (Arc::new(call), Instant::now());
         let emitter = EventEmitter(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
-        emitter.emit(|_| ToolEventKind::Called);
+        emitter.emit(ToolEventKind::Called);
         Self(emitter)
     }
 

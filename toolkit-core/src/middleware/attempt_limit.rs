@@ -24,6 +24,7 @@ use crate::pattern::PerTool;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct AttemptLimit {
     all: u32,
     tools: PerTool<u32>,
@@ -32,7 +33,6 @@ pub struct AttemptLimit {
 
 impl AttemptLimit {
     /// Creates a limit of so many attempts for each tool, at least one.
-    #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }

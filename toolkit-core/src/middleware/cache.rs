@@ -31,6 +31,7 @@ use std::time::Duration;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Cache {
     tools: PerTool<()>,
     time_to_live: Option<Duration>,
@@ -47,7 +48,6 @@ struct Entry {
 
 impl Cache {
     /// Creates an empty cache of at most `entries` outputs (at least one), for no tool yet.
-    #[must_use]
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -64,13 +64,6 @@ impl Cache {
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
         self.tools.add(pattern, ())?;
         Ok(self)
-    }
-
-    /// Sets the time to live of an output. The default is no limit.
-    #[must_use]
-    pub fn with_time_to_live(mut self, limit: Duration) -> Self {
-        self.time_to_live = Some(limit);
-        self
     }
 
     /// Removes all entries, for instance after a change of the data that tools read. Running calls are not cached.
@@ -127,6 +120,11 @@ impl Middleware for Cache {
         outcome
     }
 }
+
+setters! { Cache {
+    /// Sets the time to live of an output. The default is no limit.
+    with_time_to_live(time_to_live: Duration) = Some(time_to_live);
+} }
 
 // Outputs may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

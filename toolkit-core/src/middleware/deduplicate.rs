@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Default)]
+#[must_use]
 pub struct Deduplicate {
     /// The calls of running batches, by the address of the batch token, which the `Weak` keeps reserved.
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
@@ -33,7 +34,6 @@ impl Deduplicate {
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
     /// Creates the middleware.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

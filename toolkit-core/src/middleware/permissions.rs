@@ -2,6 +2,7 @@
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{BuildError, ToolError};
+use crate::event::ToolEventKind;
 use crate::name::ToolName;
 use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
@@ -62,6 +63,7 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 ///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct PermissionRule {
     permission: Permission,
     of_tool: Vec<Box<OfTool>>,
@@ -76,19 +78,16 @@ impl PermissionRule {
     }
 
     /// Allows calls.
-    #[must_use]
     pub fn allow() -> Self {
         Self::new(Permission::Allow)
     }
 
     /// Denies calls; the model reads the reason.
-    #[must_use]
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
     /// Asks for approval, with the reason.
-    #[must_use]
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
@@ -106,7 +105,6 @@ impl PermissionRule {
 
     /// Narrows the rule to tools with the tag. For two tags the tool's hints count as well:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
-    #[must_use]
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         let tag = tag.into();
         self.of_tool.push(Box::new(move |definition| {
@@ -125,7 +123,6 @@ impl PermissionRule {
     ///
     /// The arguments go by the names of the parameters. They are not validated yet, so test for what is allowed
     /// rather than for what is forbidden.
-    #[must_use]
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -188,6 +185,7 @@ impl PermissionRule {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct Permissions {
     rules: Vec<PermissionRule>,
     otherwise: Permission,
@@ -210,27 +208,23 @@ impl Default for Permissions {
 
 impl Permissions {
     /// Creates permissions without rules, which deny every call.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a rule after the others.
-    #[must_use]
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Sets the decision about calls to which no rule applies.
-    #[must_use]
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self
     }
 
     /// Sets the handler of approvals. It may wait for a person; cancelling the call drops it.
-    #[must_use]
     pub fn with_handler<Fut>(
         mut self,
         handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
@@ -243,7 +237,6 @@ impl Permissions {
     }
 
     /// Sets the time limit of the handler, and the answer after it.
-    #[must_use]
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
@@ -311,13 +304,14 @@ impl Middleware for Permissions {
         };
         let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
         if let Some(emitter) = &emitter {
-            emitter.approval_requested(&reason);
+            emitter.emit(ToolEventKind::ApprovalRequested { reason: reason.as_str().into() });
         }
         let approval = self
             .ask(ApprovalRequest { request: request.clone(), arguments: arguments.clone(), reason })
             .await;
         if let Some(emitter) = &emitter {
-            emitter.approval_decided(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
+            let approved = !matches!(approval, Approval::Refused(_));
+            emitter.emit(ToolEventKind::ApprovalDecided { approved, waited: asked_at.elapsed() });
         }
         match approval {
             Approval::Granted => {}

@@ -32,6 +32,7 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct RateLimit {
     all: Option<Rate>,
     tools: PerTool<Rate>,
@@ -48,13 +49,11 @@ impl Default for RateLimit {
 
 impl RateLimit {
     /// Creates a middleware without limits, with a patience of 30 seconds.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Limits all tools together to so many calls in that time, at least one.
-    #[must_use]
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
@@ -76,7 +75,6 @@ impl RateLimit {
     }
 
     /// Sets the longest wait of a call. With zero, an early call is refused at once.
-    #[must_use]
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// Clones are cheap and share what was parsed.
 #[derive(Clone)]
+#[must_use]
 pub struct ToolRequest {
     tool: Arc<dyn Tool>,
     arguments: Arc<CallArguments>,
@@ -142,7 +143,6 @@ impl ToolRequest {
     }
 
     /// Returns the request with other arguments.
-    #[must_use]
     pub fn with_arguments(mut self, arguments: impl ToString) -> Self {
         self.set_arguments(arguments);
         self

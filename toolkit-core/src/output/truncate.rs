@@ -63,6 +63,7 @@ impl TruncationStrategy {
 /// # });
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Truncation {
     limit: Option<usize>,
     strategy: TruncationStrategy,
@@ -72,23 +73,8 @@ pub struct Truncation {
 impl Truncation {
     /// Creates a truncation of all results to `limit` characters. [`Truncation::default`] truncates only results of
     /// tools with a limit of their own.
-    #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
-    }
-
-    /// Sets the part of a text that is kept.
-    #[must_use]
-    pub fn with_strategy(mut self, strategy: TruncationStrategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
-
-    /// Sets the sink of the full texts. The model reads their places.
-    #[must_use]
-    pub fn with_sink(mut self, sink: impl OutputSink) -> Self {
-        self.sink = Some(Arc::new(sink));
-        self
     }
 
     /// Returns the limit of a tool: its own, else the general one.
@@ -150,16 +136,9 @@ impl Truncation {
         call_id: Option<&CallId>,
         error: ToolError,
     ) -> ToolError {
-        let total = error.message().chars().count();
-        if total <= limit {
-            return error;
-        }
-        let note = self.note(tool, call_id, || error.message().to_owned(), false).await;
-        let cut = Plan::new(total, limit, self.strategy, &note).cut(error.message(), 0, total, total);
-        match cut {
-            Some(message) => error.with_message(message),
-            None => error,
-        }
+        let text = ToolOutput::text(error.message());
+        let message = self.shorten(limit, tool, call_id, text).await.to_text().into_owned();
+        error.with_message(message)
     }
 
     /// Stores the full text and returns the note about its place.
@@ -178,6 +157,13 @@ impl Truncation {
         }
     }
 }
+
+setters! { Truncation {
+    /// Sets the part of a text that is kept.
+    with_strategy(strategy: TruncationStrategy) = strategy;
+    /// Sets the sink of the full texts. The model reads their places.
+    with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
+} }
 
 /// Returns the text of a content, which counts.
 fn text_of(content: &Content) -> Option<&str> {

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 /// assert!(!TagMatch::all(["network", "slow"]).matches(&tags));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct TagMatch {
     tags: BTreeSet<ToolTag>,
     all: bool,
@@ -25,13 +26,11 @@ pub struct TagMatch {
 
 impl TagMatch {
     /// Matches tools with at least one of these tags.
-    #[must_use]
     pub fn any<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: false }
     }
 
     /// Matches tools with all of these tags; an empty set matches every tool.
-    #[must_use]
     pub fn all<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: true }
     }
@@ -66,6 +65,7 @@ impl TagMatch {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct ToolFilter {
     tags: Vec<TagMatch>,
     without_tags: Vec<TagMatch>,
@@ -76,27 +76,23 @@ pub struct ToolFilter {
 
 impl ToolFilter {
     /// Creates a filter without conditions: every tool passes.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Passes only tools with these tags.
-    #[must_use]
     pub fn with_tags(mut self, tags: TagMatch) -> Self {
         self.tags.push(tags);
         self
     }
 
     /// Excludes tools with these tags.
-    #[must_use]
     pub fn without_tags(mut self, tags: TagMatch) -> Self {
         self.without_tags.push(tags);
         self
     }
 
     /// Passes only tools of these namespaces and of those added before.
-    #[must_use]
     pub fn in_namespaces<T: AsRef<str>>(mut self, namespaces: impl IntoIterator<Item = T>) -> Self {
         let namespaces = namespaces.into_iter().map(|namespace| normalize(namespace.as_ref()));
         self.namespaces.get_or_insert_default().extend(namespaces);

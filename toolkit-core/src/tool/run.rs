@@ -13,21 +13,10 @@ use tokio::time::sleep_until;
 
 /// Starts one call. Whatever the tool does, there is an outcome: now, or from the future.
 ///
-/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns.
+/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns. Later attempts need
+/// [`ToolContext::begin`] before.
 #[inline]
 pub(crate) fn start<'a>(
-    tool: &'a dyn Tool,
-    arguments: &'a str,
-    context: &'a ToolContext,
-    limit: Option<Duration>,
-) -> Result<Outcome, Running<'a>> {
-    context.begin();
-    start_attempt(tool, arguments, context, limit)
-}
-
-/// Starts an attempt that has begun in the context.
-#[inline]
-pub(crate) fn start_attempt<'a>(
     tool: &'a dyn Tool,
     arguments: &'a str,
     context: &'a ToolContext,
