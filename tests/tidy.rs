@@ -21,8 +21,10 @@ use std::path::{Path, PathBuf};
 /// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
 const FLOORS: &[&str] = &[
     "macros",
+    "guard",
     "name",
     "error",
+    "pattern",
     "call",
     "output",
     "event",

@@ -52,7 +52,7 @@ async fn steps_apply_in_order() {
             let title = definition.name.method_name().to_uppercase();
             metadata.with_title(title)
         });
-    let view = dot("disk")(view).filter(ToolFilter::new().exclude(["nothing"]));
+    let view = dot("disk")(view).filter(ToolFilter::new().exclude(["nothing"]).unwrap());
     let shown = registry().viewed(&view).expect("possible");
     assert_eq!(names(&shown), ["disk.delete", "disk.read"]);
     let titles: Vec<_> =
@@ -107,7 +107,7 @@ async fn a_view_of_a_live_registry_follows_it() {
     let live = LiveRegistry::new(registry()).expect("complete");
     let made = Arc::new(AtomicU32::new(0));
     let counted = made.clone();
-    let view = RegistryView::new().filter(ToolFilter::new().exclude(["remove"])).adapt_all(move |tool| {
+    let view = RegistryView::new().filter(ToolFilter::new().exclude(["remove"]).unwrap()).adapt_all(move |tool| {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(tool.with_description("Seen."))
     });

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The provider's id of a call, unchanged. Clones are cheap.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
@@ -59,12 +59,6 @@ impl fmt::Display for CallId {
     }
 }
 
-impl fmt::Debug for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CallId({:?})", &*self.0)
-    }
-}
-
 /// The arguments of a call as the model wrote them: the text of a JSON object, if all is well.
 ///
 /// The text is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
@@ -102,6 +96,7 @@ impl fmt::Display for RawArguments {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolCall {
     /// The provider's id; the result carries it back.
     pub id: CallId,
@@ -119,7 +114,6 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Creates a call without a position.
-    #[must_use]
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),
@@ -129,18 +123,11 @@ impl ToolCall {
             extras: ProviderExtras::default(),
         }
     }
-
-    /// Sets the position in the model's message.
-    #[must_use]
-    pub fn with_index(mut self, index: usize) -> Self {
-        self.index = Some(index);
-        self
-    }
-
-    /// Sets the fields to be sent back to the provider with the call.
-    #[must_use]
-    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
-        self.extras = extras;
-        self
-    }
 }
+
+setters! { ToolCall {
+    /// Sets the position in the model's message.
+    with_index(index: usize) = Some(index);
+    /// Sets the fields to be sent back to the provider with the call.
+    with_extras(extras: ProviderExtras) = extras;
+} }

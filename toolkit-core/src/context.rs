@@ -17,7 +17,7 @@ pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
-use crate::event::EventEmitter;
+use crate::event::{EventEmitter, ToolEventKind};
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
@@ -28,93 +28,55 @@ use tokio_util::sync::CancellationToken;
 ///
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ToolContext {
     tool_name: ToolName,
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// Boxed, because most calls have none of it and contexts are moved often.
-    rare: Option<Box<Rare>>,
+    /// Boxed, because contexts are moved often.
+    rare: Option<Box<RareParts>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// The parts of a context that registry and dispatcher fill in.
-#[derive(Default)]
-pub(crate) struct CallParts<'a> {
-    /// `None` for a call that the program makes itself.
-    pub(crate) call_id: Option<CallId>,
-    pub(crate) cancellation: Option<CancellationToken>,
+/// The parts of a context that most calls have none of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RareParts {
     /// The model's spelling of the tool's name, if it differs; messages use it.
     pub(crate) called_as: Option<Box<str>>,
     pub(crate) call_reason: Option<String>,
-    pub(crate) state: Option<Arc<State>>,
     pub(crate) run: Option<Arc<RunContext>>,
-    pub(crate) emitter: Option<&'a EventEmitter>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Rare {
-    /// The model's spelling of the tool's name, if it differs.
-    called_as: Option<Box<str>>,
-    call_reason: Option<String>,
-    run: Option<Arc<RunContext>>,
-    extensions: Option<Arc<State>>,
-    emitter: Option<EventEmitter>,
+    pub(crate) extensions: Option<Arc<State>>,
+    pub(crate) emitter: Option<EventEmitter>,
 }
 
 impl ToolContext {
     /// Creates the context of a call without an id that cannot be cancelled.
-    #[must_use]
     pub fn new(tool_name: ToolName) -> Self {
-        Self::of_call(tool_name, CallParts::default())
+        Self::of_call(tool_name, None, None, None, None)
     }
 
     /// Creates the context of a call in one piece: each builder method would move it.
     #[inline]
-    pub(crate) fn of_call(tool_name: ToolName, parts: CallParts<'_>) -> Self {
-        let CallParts { call_id, cancellation, called_as, call_reason, state, run, emitter } = parts;
-        let rare = match (&called_as, &call_reason, &run, emitter) {
-            (None, None, None, None) => None,
-            _ => {
-                let emitter = emitter.cloned();
-                Some(Box::new(Rare { called_as, call_reason, run, extensions: None, emitter }))
-            }
-        };
+    pub(crate) fn of_call(
+        tool_name: ToolName,
+        call_id: Option<CallId>,
+        cancellation: Option<CancellationToken>,
+        state: Option<Arc<State>>,
+        rare: Option<Box<RareParts>>,
+    ) -> Self {
         let (deadline, draft) = (Deadline::default(), Draft::default());
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Sets the provider's id of the call.
-    #[must_use]
-    pub fn with_call_id(mut self, id: CallId) -> Self {
-        self.call_id = Some(id);
-        self
-    }
-
-    /// Sets the token that cancels the call.
-    #[must_use]
-    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.cancellation = Some(token);
-        self
-    }
-
-    /// Sets the state that the program lends to its tools.
-    #[must_use]
-    pub fn with_state(mut self, state: Arc<State>) -> Self {
-        self.state = Some(state);
-        self
-    }
-
     /// Sets the run that the call belongs to.
-    #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
     /// Adds a value that the tool finds by its type, replacing one of the same type.
-    #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -123,7 +85,6 @@ impl ToolContext {
     }
 
     /// Sets the model's rationale for the call.
-    #[must_use]
     pub fn with_call_reason(mut self, call_reason: Option<String>) -> Self {
         if call_reason.is_some() {
             self.rare_mut().call_reason = call_reason;
@@ -131,7 +92,7 @@ impl ToolContext {
         self
     }
 
-    fn rare_mut(&mut self) -> &mut Rare {
+    fn rare_mut(&mut self) -> &mut RareParts {
         self.rare.get_or_insert_default()
     }
 
@@ -222,18 +183,18 @@ impl ToolContext {
     /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
     /// receive it. Without listeners the call costs next to nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
-        let listener = self.run().and_then(RunContext::listener);
-        if listener.is_none() && self.emitter().is_none() {
+        let run = self.run().filter(|run| run.has_listener());
+        if run.is_none() && self.emitter().is_none() {
             return;
         }
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         let message = message.into();
         if let Some(emitter) = self.emitter() {
-            emitter.progress(fraction, &message);
+            emitter.emit(ToolEventKind::Progress { fraction, message: message.as_str().into() });
         }
-        if let Some(listener) = listener {
+        if let Some(run) = run {
             let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
-            listener.notify(Progress { tool_name, call_id, fraction, message });
+            run.notify(Progress { tool_name, call_id, fraction, message });
         }
     }
 
@@ -267,3 +228,12 @@ impl ToolContext {
         self.cancellation.clone().unwrap_or_default()
     }
 }
+
+setters! { ToolContext {
+    /// Sets the provider's id of the call.
+    with_call_id(call_id: CallId) = Some(call_id);
+    /// Sets the token that cancels the call.
+    with_cancellation(cancellation: CancellationToken) = Some(cancellation);
+    /// Sets the state that the program lends to its tools.
+    with_state(state: Arc<State>) = Some(state);
+} }

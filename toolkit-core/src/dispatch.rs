@@ -20,11 +20,12 @@ pub use batch::Batch;
 pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
+use crate::context::RunContext;
 use crate::error::BuildError;
 use crate::middleware::Middleware;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use call::Preparation;
+use call::{Numbering, Preparation};
 use settings::Settings;
 use std::iter;
 use std::sync::Arc;
@@ -64,6 +65,7 @@ use tokio_util::sync::CancellationToken;
 /// # }).unwrap();
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Dispatcher {
     registry: RegistrySource,
     settings: Arc<Settings>,
@@ -97,27 +99,23 @@ impl Dispatcher {
     }
 
     /// Sets the time limit of calls to tools without one.
-    #[must_use]
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))
     }
 
     /// Sets the time limit that no tool's own may exceed.
-    #[must_use]
     pub fn with_hard_limit(self, limit: Duration) -> Self {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
     /// Sets the number of calls that may run at once, at least one.
-    #[must_use]
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
     /// Adds a [`Middleware`] inside of the others: the first added sees a call first and its result last.
-    #[must_use]
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
-        self.with(|settings| settings.middleware.push(middleware))
+        self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
     }
 
     /// Returns the tools that a batch would get now.
@@ -180,7 +178,7 @@ impl Dispatcher {
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Batch {
-        let mut batch = Batch::new(Preparation::new(&self.settings, self.registry(), cancellation, false));
+        let mut batch = Batch::new(&self.settings, self.registry(), cancellation);
         batch.extend(calls);
         batch
     }
@@ -193,7 +191,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation).await],
+            None => vec![self.run_one(first, cancellation, self.settings.run.as_ref()).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 self.start(calls, cancellation).finish().await
@@ -202,14 +200,19 @@ impl Dispatcher {
     }
 
     /// Runs the call on the caller's task: a task of its own would cost more than most tools.
-    async fn run_one(&self, call: ToolCall, cancellation: Option<CancellationToken>) -> ToolResult {
-        let mut preparation = Preparation::new(&self.settings, self.registry(), cancellation, true);
-        let mut call = preparation.prepare(call);
-        let run = preparation.run.as_ref();
-        let ended = call.run(&self.settings, &preparation.registry, run).await;
+    async fn run_one(
+        &self,
+        call: ToolCall,
+        cancellation: Option<CancellationToken>,
+        run: Option<&Arc<RunContext>>,
+    ) -> ToolResult {
+        let (settings, registry, numbering) = (&self.settings, self.registry(), &mut Numbering::default());
+        let preparation = Preparation { settings, registry: &registry, run, numbering, turns: None };
+        let mut call = preparation.prepare(call, cancellation);
+        let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);
-        if run.is_some() {
-            batch::apply(run.map(|run| &**run), iter::once(result.actions.state_delta.clone()));
+        if let Some(run) = &settings.run {
+            run.apply(&result.actions.state_delta);
         }
         result
     }

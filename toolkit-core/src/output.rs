@@ -17,8 +17,12 @@ pub(crate) use probes::SchemaFn;
 pub use sink::{FullOutput, OutputSink};
 pub use truncate::{Truncation, TruncationStrategy};
 
+use crate::error::ToolError;
 use serde_json::Value;
 use std::borrow::Cow;
+
+/// The outcome of a call.
+pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
 /// The output of a tool.
 ///

@@ -21,7 +21,7 @@ pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::call::RawArguments;
-use crate::context::{CallParts, State, StateNeed, ToolContext};
+use crate::context::{RareParts, State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
@@ -269,8 +269,9 @@ impl ToolRegistry {
             Some(split) => (split.arguments.into(), split.call_reason),
             None => (arguments, None),
         };
-        let parts = CallParts { call_reason, state: self.state.clone(), ..CallParts::default() };
-        let context = ToolContext::of_call(definition.name.clone(), parts);
+        let rare =
+            call_reason.map(|reason| Box::new(RareParts { call_reason: Some(reason), ..RareParts::default() }));
+        let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), rare);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,

@@ -4,6 +4,7 @@ use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use crate::output::serde::tool_output;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolResult {
     /// The id of the call.
     pub call_id: CallId,
@@ -32,7 +34,7 @@ pub struct ToolResult {
     #[serde(default)]
     pub position: usize,
     /// The output, or the error that the model reads in its place.
-    #[serde(flatten, with = "outcome")]
+    #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
     /// The tool's running time; zero if it did not run.
     #[serde(default)]
@@ -50,45 +52,17 @@ pub struct ToolResult {
 }
 
 /// The serde form of an outcome.
-mod outcome {
-    use super::{ToolError, ToolOutput};
-    use crate::output::serde::tool_output;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Written<'a> {
-        Output(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput),
-        Error(&'a ToolError),
-    }
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Read {
-        Output(#[serde(deserialize_with = "tool_output::deserialize")] ToolOutput),
-        Error(ToolError),
-    }
-
-    pub(super) fn serialize<S: Serializer>(
-        outcome: &Result<ToolOutput, ToolError>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        outcome.as_ref().map_or_else(Written::Error, Written::Output).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Result<ToolOutput, ToolError>, D::Error> {
-        Ok(match Read::deserialize(deserializer)? {
-            Read::Output(output) => Ok(output),
-            Read::Error(error) => Err(error),
-        })
-    }
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Result<ToolOutput, ToolError>")]
+enum OutcomeForm {
+    #[serde(rename = "output", with = "tool_output")]
+    Ok(ToolOutput),
+    #[serde(rename = "error")]
+    Err(ToolError),
 }
 
 impl ToolResult {
     /// Creates the result of a call that took no time.
-    #[must_use]
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
         Self {
@@ -104,23 +78,8 @@ impl ToolResult {
     }
 
     /// Creates the result of a call that the program answers itself.
-    #[must_use]
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
-    }
-
-    /// Sets the position of the call in its batch, counted from 0.
-    #[must_use]
-    pub fn with_position(mut self, position: usize) -> Self {
-        self.position = position;
-        self
-    }
-
-    /// Sets the provider's extra fields.
-    #[must_use]
-    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
-        self.extras = extras;
-        self
     }
 
     /// Merges the actions of all results, in their order: where two differ, the later wins.
@@ -158,3 +117,10 @@ impl ToolResult {
         self.outcome.is_err()
     }
 }
+
+setters! { ToolResult {
+    /// Sets the position of the call in its batch, counted from 0.
+    with_position(position: usize) = position;
+    /// Sets the provider's extra fields.
+    with_extras(extras: ProviderExtras) = extras;
+} }

@@ -31,7 +31,7 @@ pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
-pub(crate) use run::{Running, panic_text, start, start_attempt};
+pub(crate) use run::{Running, start};
 pub use toolset::{Toolset, shared};
 
 use crate::context::ToolContext;

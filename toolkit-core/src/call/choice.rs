@@ -35,6 +35,7 @@ pub enum ToolChoice {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolConfig {
     /// The tool choice.
     pub choice: ToolChoice,
@@ -48,14 +49,12 @@ pub struct ToolConfig {
 
 impl ToolConfig {
     /// Sets whether the model may make parallel calls.
-    #[must_use]
     pub fn with_parallel(mut self, parallel: bool) -> Self {
         self.parallel = Some(parallel);
         self
     }
 
     /// Adds tools with [free text](Self::custom) as input; names outside of the choice are ignored.
-    #[must_use]
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {
             ToolChoice::Tool(name) => std::slice::from_ref(name),

@@ -20,6 +20,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Option<Origin>", into = "Option<Origin>")]
+#[must_use]
 pub struct ProviderExtras(Option<Arc<Origin>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +31,6 @@ struct Origin {
 
 impl ProviderExtras {
     /// Creates the extras of an API, by the name of its format; without fields there are no extras.
-    #[must_use]
     pub fn new(api: &str, fields: Map<String, Value>) -> Self {
         if fields.is_empty() {
             return Self::default();

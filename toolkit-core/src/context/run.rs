@@ -5,10 +5,9 @@ use super::attempts::Attempts;
 use super::session::{Scope, Session, SessionMap};
 use super::state::State;
 use crate::call::CallId;
+use crate::guard::guarded;
 use crate::name::ToolName;
 use serde_json::Value;
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A progress report of a call.
@@ -23,17 +22,6 @@ pub struct Progress {
     pub fraction: f64,
     /// The current step, for people.
     pub message: String,
-}
-
-/// The listener for progress reports.
-#[derive(Clone)]
-pub(super) struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
-
-impl Listener {
-    pub(super) fn notify(&self, progress: Progress) {
-        // A panic of the listener must not fail the call; the panic hook has reported it.
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.0)(progress)));
-    }
 }
 
 /// The run of an agent: its name and id, session, extensions and progress listener.
@@ -53,6 +41,7 @@ impl Listener {
 /// assert_eq!(run.agent_name(), Some("analyst"));
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct RunContext {
     agent_name: Option<Arc<str>>,
     invocation_id: Option<Arc<str>>,
@@ -60,49 +49,18 @@ pub struct RunContext {
     temp: SessionMap,
     extensions: State,
     attempts: Attempts,
-    listener: Option<Listener>,
+    listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl RunContext {
     /// Creates a run without name, session and extensions.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the name of the agent.
-    #[must_use]
-    pub fn with_agent_name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.agent_name = Some(name.into());
-        self
-    }
-
-    /// Sets the id of the run.
-    #[must_use]
-    pub fn with_invocation_id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.invocation_id = Some(id.into());
-        self
-    }
-
-    /// Sets the session that the calls read and change.
-    #[must_use]
-    pub fn with_session(mut self, session: Session) -> Self {
-        self.session = Some(session);
-        self
-    }
-
     /// Adds a value that tools find by its type, replacing one of the same type.
-    #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
-        self
-    }
-
-    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
-    /// ignored.
-    #[must_use]
-    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.listener = Some(Listener(Arc::new(listener)));
         self
     }
 
@@ -146,7 +104,7 @@ impl RunContext {
         if let Some(session) = &self.session {
             session.apply(delta);
         }
-        self.temp.apply(delta, |key| Scope::Temp.own(key));
+        self.temp.apply(delta, Scope::Temp);
     }
 
     /// Returns the counts of failed attempts in a row.
@@ -154,20 +112,35 @@ impl RunContext {
         &self.attempts
     }
 
-    pub(super) fn listener(&self) -> Option<&Listener> {
-        self.listener.as_ref()
+    pub(super) fn has_listener(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Passes a report to the listener. Its panic does not fail the call.
+    pub(super) fn notify(&self, progress: Progress) {
+        if let Some(listener) = &self.listener {
+            let _ = guarded(|| listener(progress));
+        }
     }
 }
 
-impl fmt::Debug for RunContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunContext")
-            .field("agent_name", &self.agent_name)
-            .field("invocation_id", &self.invocation_id)
-            .field("session", &self.session)
-            .field("temp", &self.temp)
-            .field("extensions", &self.extensions)
-            .field("listener", &self.listener.is_some())
-            .finish()
-    }
-}
+setters! { RunContext {
+    /// Sets the name of the agent.
+    with_agent_name(agent_name: impl Into<Arc<str>>) = Some(agent_name.into());
+    /// Sets the id of the run.
+    with_invocation_id(invocation_id: impl Into<Arc<str>>) = Some(invocation_id.into());
+    /// Sets the session that the calls read and change.
+    with_session(session: Session) = Some(session);
+    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
+    /// ignored.
+    on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
+} }
+
+impl_debug!(RunContext, |this|
+    agent_name: this.agent_name,
+    invocation_id: this.invocation_id,
+    session: this.session,
+    temp: this.temp,
+    extensions: this.extensions,
+    listener: this.listener.is_some(),
+);

@@ -16,11 +16,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// assert_eq!(store.get("theme"), Some("dark".into()));
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct SessionMap(Arc<RwLock<BTreeMap<String, Value>>>);
 
 impl SessionMap {
     /// Creates an empty map.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,14 +55,15 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes with keys accepted by `own`, under the keys it returns.
-    pub(super) fn apply(&self, delta: &SessionDelta, own: impl Fn(&str) -> Option<&str>) {
-        let mut changes = delta.iter().filter_map(|(key, value)| Some((own(key)?, value))).peekable();
+    /// Applies the changes with keys of the scope, under the keys without its prefix.
+    pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
+        let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
+        let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
         if changes.peek().is_none() {
             return;
         }
         self.change(|values| {
-            for (key, value) in changes {
+            for ((_, key), value) in changes {
                 match value {
                     Some(value) => values.insert(key.to_owned(), value.clone()),
                     None => values.remove(key),
@@ -102,6 +103,7 @@ impl fmt::Debug for SessionMap {
 /// assert_eq!(session.get("currency"), None);
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Session {
     id: Arc<str>,
     own: SessionMap,
@@ -111,30 +113,8 @@ pub struct Session {
 
 impl Session {
     /// Creates a session without values.
-    #[must_use]
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), ..Self::default() }
-    }
-
-    /// Sets the values under keys without a prefix.
-    #[must_use]
-    pub fn with_store(mut self, own: SessionMap) -> Self {
-        self.own = own;
-        self
-    }
-
-    /// Sets the values under `user:`, shared by all sessions of a user.
-    #[must_use]
-    pub fn with_user(mut self, user: SessionMap) -> Self {
-        self.user = user;
-        self
-    }
-
-    /// Sets the values under `app:`, shared by all sessions of the application.
-    #[must_use]
-    pub fn with_app(mut self, app: SessionMap) -> Self {
-        self.app = app;
-        self
     }
 
     /// Returns the id of the session.
@@ -164,21 +144,28 @@ impl Session {
     /// Returns the value under a key; `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        match Scope::of(key) {
-            (Scope::Session, key) => self.own.get(key),
-            (Scope::User, key) => self.user.get(key),
-            (Scope::App, key) => self.app.get(key),
-            (Scope::Temp, _) => None,
-        }
+        let (scope, key) = Scope::of(key);
+        self.maps().into_iter().find(|(own, _)| *own == scope)?.1.get(key)
     }
 
     /// Applies changes, except those of `temp:` keys.
     pub fn apply(&self, delta: &SessionDelta) {
-        self.own.apply(delta, |key| Scope::Session.own(key));
-        self.user.apply(delta, |key| Scope::User.own(key));
-        self.app.apply(delta, |key| Scope::App.own(key));
+        self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
+    }
+
+    fn maps(&self) -> [(Scope, &SessionMap); 3] {
+        [(Scope::Session, &self.own), (Scope::User, &self.user), (Scope::App, &self.app)]
     }
 }
+
+setters! { Session {
+    /// Sets the values under keys without a prefix.
+    with_store(own: SessionMap) = own;
+    /// Sets the values under `user:`, shared by all sessions of a user.
+    with_user(user: SessionMap) = user;
+    /// Sets the values under `app:`, shared by all sessions of the application.
+    with_app(app: SessionMap) = app;
+} }
 
 /// The scope of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,11 +183,5 @@ impl Scope {
         let prefixed =
             prefixes.into_iter().find_map(|(prefix, scope)| Some((scope, key.strip_prefix(prefix)?)));
         prefixed.unwrap_or((Self::Session, key))
-    }
-
-    /// Returns the key without its prefix, if it is of this scope.
-    pub(super) fn own(self, key: &str) -> Option<&str> {
-        let (scope, key) = Self::of(key);
-        (scope == self).then_some(key)
     }
 }

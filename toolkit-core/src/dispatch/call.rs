@@ -5,78 +5,50 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{CallParts, RunContext, ToolActions, ToolContext};
+use crate::context::{RareParts, RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
-use crate::event::{CallGuard, EventCall, EventEmitter};
-use crate::middleware::{CallArguments, ToolRequest};
-use crate::output::ToolOutput;
+use crate::event::{CallGuard, EventCall};
+use crate::middleware::{CallArguments, Next, ToolRequest};
+use crate::output::Outcome;
 use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, start};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Prepares the calls of one batch, in their order.
-pub(super) struct Preparation {
-    pub(super) settings: Arc<Settings>,
+/// Prepares calls, in their order.
+pub(super) struct Preparation<'a> {
+    pub(super) settings: &'a Arc<Settings>,
     /// The tools as they were at the start of the batch.
-    pub(super) registry: Arc<ToolRegistry>,
-    pub(super) run: Option<Arc<RunContext>>,
-    /// Boxed like `turns`, because most batches need neither and a preparation is moved.
-    cancellation: Option<Box<Cancellation>>,
-    /// Whether no other call comes before or after.
-    is_single: bool,
+    pub(super) registry: &'a ToolRegistry,
+    pub(super) run: Option<&'a Arc<RunContext>>,
+    pub(super) numbering: &'a mut Numbering,
+    /// The order of the calls; a single call has none.
+    pub(super) turns: Option<&'a mut Turns>,
+}
+
+/// The numbers of a batch and its calls.
+#[derive(Default)]
+pub(super) struct Numbering {
     /// The position of the next call.
     position: usize,
     /// Assigned on first use.
-    number: Option<Arc<u64>>,
-    /// Created lazily: most batches need no ordering.
-    turns: Option<Box<Turns>>,
+    batch: Option<Arc<u64>>,
 }
 
-/// The tokens that cancel a batch and its calls.
-#[derive(Default)]
-pub(super) struct Cancellation {
-    pub(super) all: CancellationToken,
-    calls: HashMap<CallId, CancellationToken>,
-}
-
-impl Cancellation {
-    /// Returns the token of the calls with this id.
-    pub(super) fn of_call(&mut self, id: CallId) -> CancellationToken {
-        self.calls.entry(id).or_insert_with(|| self.all.child_token()).clone()
-    }
-}
-
-impl Preparation {
-    pub(super) fn new(
-        settings: &Arc<Settings>,
-        registry: Arc<ToolRegistry>,
-        cancellation: Option<CancellationToken>,
-        is_single: bool,
-    ) -> Self {
-        let (settings, run) = (settings.clone(), settings.run.clone());
-        let cancellation = cancellation.map(|all| Box::new(Cancellation { all, calls: HashMap::new() }));
-        Self { settings, registry, run, cancellation, is_single, position: 0, number: None, turns: None }
-    }
-
-    pub(super) fn cancellation(&mut self) -> &mut Cancellation {
-        self.cancellation.get_or_insert_default()
-    }
-
-    fn number(&mut self) -> Arc<u64> {
+impl Preparation<'_> {
+    fn batch(&mut self) -> Arc<u64> {
         let next = || Arc::new(self.settings.gates.next_batch());
-        self.number.get_or_insert_with(next).clone()
+        self.numbering.batch.get_or_insert_with(next).clone()
     }
 
     /// Looks the tool up, splits the call reason off, takes the call's turns, and emits its first event.
-    pub(super) fn prepare(&mut self, call: ToolCall) -> PreparedCall {
-        let position = self.position;
-        self.position += 1;
+    pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
+        let position = self.numbering.position;
+        self.numbering.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let registry = self.registry.clone();
+        let registry = self.registry;
         let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
             Ok(Resolved { tool, arguments, called_as }) => {
                 match registry.split_call_reason(tool.definition(), arguments.as_str()) {
@@ -105,7 +77,6 @@ impl Preparation {
                 }
             }
         };
-        let cancellation = self.cancellation.as_mut().map(|tokens| tokens.of_call(id.clone()));
         PreparedCall { position, id, name, call_reason, extras, called_as, work, cancellation, guard, span }
     }
 
@@ -118,8 +89,8 @@ impl Preparation {
         arguments: &RawArguments,
         call_reason: Option<&str>,
     ) -> CallGuard {
-        let batch = *self.number();
-        let (bus, run) = (&self.settings.bus, self.run.as_deref());
+        let batch = *self.batch();
+        let (bus, run) = (&self.settings.bus, self.run.map(|run| &**run));
         let call = EventCall {
             batch,
             position,
@@ -131,17 +102,16 @@ impl Preparation {
             arguments_bytes: arguments.as_str().len(),
             arguments: bus.includes_contents().then(|| arguments.as_str().into()),
         };
-        CallGuard::new(EventEmitter::new(bus.clone(), call))
+        CallGuard::new(bus.clone(), call)
     }
 
     #[cold]
     fn plan(&mut self, tool: &Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments) -> Plan {
         let arguments = CallArguments::new(arguments);
-        let batch = self.number();
-        let turns = match self.is_single {
-            true => Vec::new(),
-            false => {
-                let turns = self.turns.get_or_insert_default();
+        let batch = self.batch();
+        let turns = match &mut self.turns {
+            None => Vec::new(),
+            Some(turns) => {
                 ordered(tool.definition(), &arguments).map(|resource| turns.next(resource)).collect()
             }
         };
@@ -185,7 +155,7 @@ struct Plan {
 
 /// The end of a call.
 pub(super) struct Ended {
-    outcome: Result<ToolOutput, ToolError>,
+    outcome: Outcome,
     actions: ToolActions,
     /// The tool's running time.
     duration: Duration,
@@ -216,26 +186,18 @@ impl PreparedCall {
         registry: &ToolRegistry,
         run: Option<&Arc<RunContext>>,
     ) -> Ended {
-        let started = Instant::now();
-        let tool = match &self.work {
+        let definition = match &self.work {
             Work::Refused(error) => return Ended::without_run(error.clone()),
-            Work::Direct { tool, .. } => tool,
-            Work::Planned(plan) => &plan.execution.tool,
+            Work::Direct { tool, .. } => tool.definition(),
+            Work::Planned(plan) => plan.execution.tool.definition(),
         };
-        let definition = tool.definition();
         let max_result_size = settings.max_result_size(&definition.metadata);
-        let parts = CallParts {
-            call_id: Some(self.id.clone()),
-            cancellation: self.cancellation.clone(),
-            called_as: self.called_as.clone(),
-            call_reason: self.call_reason.clone(),
-            state: registry.state().cloned(),
-            run: run.cloned(),
-            emitter: self.guard.as_ref().map(CallGuard::emitter),
-        };
-        let context = ToolContext::of_call(definition.name.clone(), parts);
+        let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
+        let (name, state, rare) = (definition.name.clone(), registry.state().cloned(), self.rare_parts(run));
+        let context = ToolContext::of_call(name, id, token, state, rare);
         let (outcome, duration) = match &mut self.work {
             Work::Direct { tool, limit, arguments } => {
+                let started = Instant::now();
                 let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                     Ok(outcome) => outcome,
                     Err(running) => running.await,
@@ -255,6 +217,20 @@ impl PreparedCall {
             None => outcome,
         };
         Ended { outcome, actions, duration }
+    }
+
+    #[inline]
+    fn rare_parts(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<RareParts>> {
+        if self.called_as.is_none() && self.call_reason.is_none() && run.is_none() && self.guard.is_none() {
+            return None;
+        }
+        Some(Box::new(RareParts {
+            called_as: self.called_as.take(),
+            call_reason: self.call_reason.clone(),
+            run: run.cloned(),
+            extensions: None,
+            emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
+        }))
     }
 
     #[inline]
@@ -289,7 +265,7 @@ impl Plan {
             }
             let (tool, context) = (execution.tool.clone(), context.clone());
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
-            middleware.before(execution.clone()).run(request).await
+            Next::new(middleware.clone(), execution.clone()).run(request).await
         };
         Running::new(ToolFuture::running(steps, |outcome| outcome), context, None)
     }

@@ -31,13 +31,11 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    #[must_use]
     pub fn with_listener(self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).add_listener(listener))
     }
 
     /// Records every call of this dispatcher, and of clones made later, in a log.
-    #[must_use]
     pub fn with_log(self, log: &ExecutionLog) -> Self {
         let log = log.clone();
         self.with_listener(move |event| log.record(event))
@@ -46,7 +44,6 @@ impl Dispatcher {
     /// Sets whether events, logs and spans include the text of arguments and outputs, which may be private or large.
     ///
     /// The default is no. Messages of errors are always included.
-    #[must_use]
     pub fn with_event_contents(self, contents: bool) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).include_contents(contents))
     }

@@ -5,17 +5,16 @@ use super::settings::Settings;
 use super::span::in_current;
 use crate::context::{Limit, ToolContext};
 use crate::error::{ErrorKind, ToolError};
-use crate::middleware::{CallArguments, Execute, OutcomeFuture, ToolRequest};
-use crate::output::ToolOutput;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, panic_text, start, start_attempt};
+use crate::middleware::{CallArguments, Middleware, Next, ToolRequest};
+use crate::guard::PanicText;
+use crate::output::Outcome;
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-type Outcome = Result<ToolOutput, ToolError>;
 
 /// The execution of one call, shared by its attempts.
 pub(super) struct Execution {
@@ -47,6 +46,7 @@ impl Execution {
         if self.tool.definition().metadata.blocking {
             return self.run_on_blocking_pool(arguments.as_str(), context, permits).await;
         }
+        context.begin();
         let started = Instant::now();
         let outcome = match start(&*self.tool, arguments.as_str(), context, self.timeout) {
             Ok(outcome) => outcome,
@@ -98,7 +98,7 @@ impl Execution {
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
-            let outcome = match start_attempt(&*tool, &arguments, &inner, None) {
+            let outcome = match start(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),
             };
@@ -111,7 +111,7 @@ impl Execution {
         let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
             Ok(outcome) => outcome,
             Err(lost) => Err(match lost.try_into_panic() {
-                Ok(payload) => ToolError::panicked(context.known_name(), panic_text(&*payload)),
+                Ok(payload) => PanicText::of(payload).of_call(context),
                 Err(_) => ToolError::cancelled(context.known_name()),
             }),
         });
@@ -143,16 +143,15 @@ impl Execution {
     }
 }
 
-impl Execute for Execution {
-    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_> {
-        Box::pin(async move {
-            let outcome = self.run(request.call_arguments(), request.context()).await;
-            if outcome.is_err() {
-                // The writes of a failed attempt are discarded, even if middleware answers in its place.
-                request.context().begin();
-            }
-            outcome
-        })
+/// The end of the path through the middleware.
+impl Middleware for Execution {
+    async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
+        let outcome = self.run(request.call_arguments(), request.context()).await;
+        if outcome.is_err() {
+            // The writes of a failed attempt are discarded, even if middleware answers in its place.
+            request.context().begin();
+        }
+        outcome
     }
 }
 

@@ -3,7 +3,6 @@
 use super::sync::{Mutex, MutexGuard};
 use foldhash::fast::RandomState;
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -191,12 +190,6 @@ impl Drop for Permit {
         if let Some((gates, resource)) = self.0.take() {
             gates.change(&resource, |gate| gate.inside -= 1);
         }
-    }
-}
-
-impl fmt::Debug for Gates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gates").field("in_use", &self.lock().len()).finish()
     }
 }
 

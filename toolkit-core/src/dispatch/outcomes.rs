@@ -31,7 +31,6 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    #[must_use]
     pub fn with_run(self, run: impl Into<Arc<RunContext>>) -> Self {
         self.with(|settings| settings.run = Some(run.into()))
     }
@@ -54,7 +53,6 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    #[must_use]
     pub fn with_failure_text(
         self,
         text: impl Fn(&str, &ToolError) -> String + Send + Sync + 'static,
@@ -66,7 +64,6 @@ impl Dispatcher {
     ///
     /// By default only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size) are
     /// truncated, and the rest is lost. [`ToolRegistry::call`](crate::ToolRegistry::call) never truncates.
-    #[must_use]
     pub fn with_truncation(self, truncation: Truncation) -> Self {
         self.with(|settings| settings.truncation = truncation)
     }

@@ -1,7 +1,6 @@
 //! A dispatcher as the provider of its tools for another one.
 
 use super::Dispatcher;
-use super::call::Preparation;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
@@ -21,15 +20,11 @@ impl ToolProvider for Dispatcher {
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         let call = async move {
             let cancellation = Some(context.cancellation_token().child_token());
-            if self.settings.run.is_some() {
-                return self.run_one(call, cancellation).await.outcome;
+            let run = self.settings.run.as_ref();
+            let result = self.run_one(call, cancellation, run.or(context.shared_run())).await;
+            if run.is_none() {
+                context.adopt(&result.actions);
             }
-            let mut preparation = Preparation::new(&self.settings, self.registry(), cancellation, true);
-            preparation.run = context.shared_run().cloned();
-            let mut call = preparation.prepare(call);
-            let ended = call.run(&self.settings, &preparation.registry, preparation.run.as_ref()).await;
-            let result = call.into_result(ended);
-            context.adopt(&result.actions);
             result.outcome
         };
         ToolFuture::running(call, |outcome| outcome)

@@ -12,10 +12,8 @@ pub(super) struct Results(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// By position; `None` until the call ends, and after its result was taken.
-    results: Vec<Option<ToolResult>>,
-    /// The positions of the results not yet taken, in the order of completion.
-    order: VecDeque<usize>,
+    /// The results not yet taken, in the order of completion.
+    ready: VecDeque<ToolResult>,
     ended: usize,
     /// The batch, and the number of ended calls that it waits for.
     waiting: Option<(usize, Waker)>,
@@ -24,12 +22,7 @@ struct Inner {
 impl Results {
     pub(super) fn put(&self, result: ToolResult) {
         let mut inner = self.lock();
-        let position = result.position;
-        if inner.results.len() <= position {
-            inner.results.resize_with(position + 1, || None);
-        }
-        inner.results[position] = Some(result);
-        inner.order.push_back(position);
+        inner.ready.push_back(result);
         inner.ended += 1;
         let ended = inner.ended;
         let waiting = inner.waiting.take_if(|(wanted, _)| *wanted <= ended);
@@ -42,8 +35,8 @@ impl Results {
     /// Takes the next result in the order of completion; `None` if all `pushed` calls have ended.
     pub(super) fn poll_next(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
         let mut inner = self.lock();
-        if let Some(position) = inner.order.pop_front() {
-            return Poll::Ready(inner.results[position].take());
+        if let Some(result) = inner.ready.pop_front() {
+            return Poll::Ready(Some(result));
         }
         let wanted = inner.ended + 1;
         if wanted > pushed { Poll::Ready(None) } else { inner.wait(wanted, cx) }
@@ -57,8 +50,9 @@ impl Results {
         if inner.ended < pushed {
             return inner.wait(pushed, cx);
         }
-        inner.order.clear();
-        Poll::Ready(std::mem::take(&mut inner.results).into_iter().flatten().collect())
+        let mut rest = Vec::from(std::mem::take(&mut inner.ready));
+        rest.sort_unstable_by_key(|result| result.position);
+        Poll::Ready(rest)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -4,7 +4,6 @@ use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::result::ToolResult;
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
@@ -40,7 +39,8 @@ impl Service<ToolCall> for DispatchService {
 
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
-        DispatchFuture(Box::pin(async move { dispatcher.run_one(call, None).await }))
+        let run = async move { dispatcher.run_one(call, None, dispatcher.settings.run.as_ref()).await };
+        DispatchFuture(Box::pin(run))
     }
 }
 
@@ -55,11 +55,7 @@ impl Future for DispatchFuture {
     }
 }
 
-impl fmt::Debug for DispatchFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DispatchFuture")
-    }
-}
+impl_debug!(DispatchFuture);
 
 impl Dispatcher {
     /// Turns the dispatcher into a `tower` service.

@@ -4,11 +4,10 @@ use super::gates::Gates;
 use crate::context::{RunContext, ToolContext};
 use crate::error::ToolError;
 use crate::event::EventBus;
-use crate::middleware::Stack;
-use crate::output::{ToolOutput, Truncation};
+use crate::middleware::BoxMiddleware;
+use crate::guard::guarded;
+use crate::output::{Outcome, Truncation};
 use crate::tool::{Running, ToolFuture, ToolMetadata};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,8 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) hard_limit: Option<Duration>,
     pub(super) max_concurrency: Option<usize>,
-    pub(super) middleware: Stack,
+    /// Outermost first.
+    pub(super) middleware: Arc<Vec<BoxMiddleware>>,
     pub(super) bus: Arc<EventBus>,
     pub(super) run: Option<Arc<RunContext>>,
     pub(super) truncation: Truncation,
@@ -55,8 +55,7 @@ impl Settings {
     /// Returns the error with the program's text.
     pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
         let Some(text) = &self.failure_text else { return error };
-        // A panic of the program's function must not cost the call its result.
-        match catch_unwind(AssertUnwindSafe(|| text(called, &error))) {
+        match guarded(|| text(called, &error)) {
             Ok(message) => error.with_message(message),
             Err(_) => error,
         }
@@ -73,7 +72,7 @@ impl Settings {
         &'a self,
         limit: usize,
         context: &'a ToolContext,
-        outcome: Result<ToolOutput, ToolError>,
+        outcome: Outcome,
     ) -> Running<'a> {
         let (name, id) = (context.tool_name().as_str(), context.call_id());
         let truncate = async move {
@@ -86,17 +85,12 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("timeout", &self.timeout)
-            .field("hard_limit", &self.hard_limit)
-            .field("max_concurrency", &self.max_concurrency)
-            .field("middleware", &self.middleware)
-            .field("bus", &self.bus)
-            .field("run", &self.run)
-            .field("truncation", &self.truncation)
-            .field("failure_text", &self.failure_text.is_some())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(Settings, |this|
+    timeout: this.timeout,
+    hard_limit: this.hard_limit,
+    max_concurrency: this.max_concurrency,
+    middleware: this.middleware,
+    bus: this.bus,
+    run: this.run,
+    truncation: this.truncation,
+);

@@ -75,6 +75,13 @@ pub enum BuildProblem {
         /// The name.
         name: String,
     },
+    /// No legal tool name can match a pattern.
+    InvalidPattern {
+        /// The pattern.
+        pattern: String,
+        /// The fault and its remedy.
+        message: String,
+    },
     /// A tool to restore is not overridden.
     NotOverridden {
         /// The name of the tool.
@@ -180,6 +187,9 @@ impl fmt::Display for BuildProblem {
                 write!(f, "{what} `{name}` not found; did you mean {}?", one_of(&nearest))
             }
             Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
+            Self::InvalidPattern { pattern, message } => {
+                write!(f, "pattern `{pattern}` matches no tool: {message}")
+            }
             Self::NotOverridden { tool } => {
                 write!(f, "tool `{tool}` is not overridden; override it before restoring")
             }

@@ -1,8 +1,7 @@
 //! The bus that carries the events of a dispatcher to its listeners and streams.
 
 use super::{ToolEvent, ToolEvents};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::guard::guarded;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::{self, Sender};
 
@@ -46,8 +45,8 @@ impl EventBus {
 
     pub(super) fn emit(&self, event: ToolEvent) {
         for listener in &self.listeners {
-            // A panic of a listener must not fail the call; the panic hook has reported it.
-            let _ = catch_unwind(AssertUnwindSafe(|| listener(&event)));
+            // A panic of a listener does not fail the call.
+            let _ = guarded(|| listener(&event));
         }
         if let Some(sender) = self.streams.get() {
             // An error means that the last stream was dropped meanwhile.
@@ -56,12 +55,4 @@ impl EventBus {
     }
 }
 
-impl fmt::Debug for EventBus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBus")
-            .field("streams", &self.streams.get().map_or(0, Sender::receiver_count))
-            .field("listeners", &self.listeners.len())
-            .field("contents", &self.contents)
-            .finish()
-    }
-}
+impl_debug!(EventBus, |this| listeners: this.listeners.len(), contents: this.contents);

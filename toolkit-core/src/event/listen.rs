@@ -70,8 +70,4 @@ impl Stream for ToolEvents {
     }
 }
 
-impl fmt::Debug for ToolEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolEvents")
-    }
-}
+impl_debug!(ToolEvents);

@@ -1,6 +1,6 @@
 //! Statistics of a log.
 
-use super::{CallStatus, LogEntry};
+use super::{CallStatus, LogEntry, milliseconds};
 use crate::error::ErrorKind;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -29,16 +29,16 @@ pub struct ToolStatistics {
     /// The number of retried calls.
     pub retried: usize,
     /// The shortest duration.
-    #[serde(rename = "shortest_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "shortest_ms", serialize_with = "milliseconds")]
     pub shortest: Duration,
     /// The median duration, of two the longer.
-    #[serde(rename = "median_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "median_ms", serialize_with = "milliseconds")]
     pub median: Duration,
     /// The longest duration.
-    #[serde(rename = "longest_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "longest_ms", serialize_with = "milliseconds")]
     pub longest: Duration,
     /// The sum of the durations.
-    #[serde(rename = "total_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
 }
 
@@ -87,10 +87,6 @@ impl Collected {
             ..so_far
         }
     }
-}
-
-fn as_milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(duration.as_secs_f64() * 1_000.0)
 }
 
 /// The name of its event, without the `tool.`.

@@ -3,7 +3,6 @@
 use super::{Middleware, Next, Outcome, OutcomeFuture, ToolRequest};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
-use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -41,6 +40,7 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// # }).unwrap();
 /// ```
 #[derive(Default)]
+#[must_use]
 pub struct Callbacks {
     before: Vec<Box<Before>>,
     after: Vec<Box<After>>,
@@ -49,13 +49,11 @@ pub struct Callbacks {
 
 impl Callbacks {
     /// Creates a middleware without callbacks.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a callback before the tool. It may change the arguments, or answer the call.
-    #[must_use]
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
@@ -69,7 +67,6 @@ impl Callbacks {
     }
 
     /// Adds an asynchronous callback before the tool: it continues with the request or breaks with an answer.
-    #[must_use]
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
@@ -79,7 +76,6 @@ impl Callbacks {
     }
 
     /// Adds a callback that replaces the output.
-    #[must_use]
     pub fn after(
         self,
         callback: impl Fn(&ToolRequest, ToolOutput) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -88,7 +84,6 @@ impl Callbacks {
     }
 
     /// Adds an asynchronous callback that replaces the output.
-    #[must_use]
     pub fn after_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolOutput) -> Fut + Send + Sync + 'static,
@@ -101,7 +96,6 @@ impl Callbacks {
     }
 
     /// Adds a callback that replaces the error of a failed call.
-    #[must_use]
     pub fn on_error(
         self,
         callback: impl Fn(&ToolRequest, ToolError) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -110,7 +104,6 @@ impl Callbacks {
     }
 
     /// Adds an asynchronous callback that replaces the error of a failed call.
-    #[must_use]
     pub fn on_error_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolError) -> Fut + Send + Sync + 'static,
@@ -154,12 +147,4 @@ impl Middleware for Callbacks {
     }
 }
 
-impl fmt::Debug for Callbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callbacks")
-            .field("before", &self.before.len())
-            .field("after", &self.after.len())
-            .field("on_error", &self.on_error.len())
-            .finish()
-    }
-}
+impl_debug!(Callbacks, |this| before: this.before.len(), after: this.after.len(), on_error: this.on_error.len());

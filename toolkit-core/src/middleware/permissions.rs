@@ -1,12 +1,12 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
-use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::ToolError;
+use crate::error::{BuildError, ToolError};
+use crate::event::ToolEventKind;
 use crate::name::ToolName;
+use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
-use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -58,10 +58,12 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 /// use toolkit::middleware::PermissionRule;
 ///
 /// let rule = PermissionRule::deny("only files of the project")
-///     .for_tool("fs-*")
+///     .for_tool("fs-*")?
 ///     .for_tag(ToolTag::Destructive)
 ///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct PermissionRule {
     permission: Permission,
     of_tool: Vec<Box<OfTool>>,
@@ -76,35 +78,33 @@ impl PermissionRule {
     }
 
     /// Allows calls.
-    #[must_use]
     pub fn allow() -> Self {
         Self::new(Permission::Allow)
     }
 
     /// Denies calls; the model reads the reason.
-    #[must_use]
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
     /// Asks for approval, with the reason.
-    #[must_use]
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Narrows the rule to tools with a name that matches the pattern, where `*` is any text.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
-        let pattern = pattern.into();
-        self.names_one |= !pattern.contains('*');
-        self.of_tool.push(Box::new(move |definition| pattern::matches(definition.name.as_str(), &pattern)));
-        self
+    /// Narrows the rule to tools with a name that matches the pattern, where `*` is any text and `?` any character.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
+        let pattern = NamePattern::new(pattern)?;
+        self.names_one |= pattern.is_name();
+        self.of_tool.push(Box::new(move |definition| pattern.matches(definition.name.as_str())));
+        Ok(self)
     }
 
     /// Narrows the rule to tools with the tag. For two tags the tool's hints count as well:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
-    #[must_use]
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         let tag = tag.into();
         self.of_tool.push(Box::new(move |definition| {
@@ -123,7 +123,6 @@ impl PermissionRule {
     ///
     /// The arguments go by the names of the parameters. They are not validated yet, so test for what is allowed
     /// rather than for what is forbidden.
-    #[must_use]
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -186,6 +185,7 @@ impl PermissionRule {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct Permissions {
     rules: Vec<PermissionRule>,
     otherwise: Permission,
@@ -208,27 +208,23 @@ impl Default for Permissions {
 
 impl Permissions {
     /// Creates permissions without rules, which deny every call.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a rule after the others.
-    #[must_use]
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
     /// Sets the decision about calls to which no rule applies.
-    #[must_use]
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self
     }
 
     /// Sets the handler of approvals. It may wait for a person; cancelling the call drops it.
-    #[must_use]
     pub fn with_handler<Fut>(
         mut self,
         handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
@@ -241,7 +237,6 @@ impl Permissions {
     }
 
     /// Sets the time limit of the handler, and the answer after it.
-    #[must_use]
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
@@ -309,13 +304,14 @@ impl Middleware for Permissions {
         };
         let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
         if let Some(emitter) = &emitter {
-            emitter.asked(&reason);
+            emitter.emit(ToolEventKind::ApprovalRequested { reason: reason.as_str().into() });
         }
         let approval = self
             .ask(ApprovalRequest { request: request.clone(), arguments: arguments.clone(), reason })
             .await;
         if let Some(emitter) = &emitter {
-            emitter.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
+            let approved = !matches!(approval, Approval::Refused(_));
+            emitter.emit(ToolEventKind::ApprovalDecided { approved, waited: asked_at.elapsed() });
         }
         match approval {
             Approval::Granted => {}
@@ -330,21 +326,5 @@ fn denied(request: &ToolRequest, reason: &str) -> ToolError {
     ToolError::denied(request.context().known_name(), reason)
 }
 
-impl fmt::Debug for PermissionRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermissionRule")
-            .field("permission", &self.permission)
-            .field("conditions", &(self.of_tool.len() + self.of_call.len()))
-            .finish()
-    }
-}
-
-impl fmt::Debug for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permissions")
-            .field("rules", &self.rules)
-            .field("otherwise", &self.otherwise)
-            .field("patience", &self.patience)
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(PermissionRule, |this| permission: this.permission, conditions: this.of_tool.len() + this.of_call.len());
+impl_debug!(Permissions, |this| rules: this.rules, otherwise: this.otherwise, patience: this.patience);

@@ -1,8 +1,8 @@
 //! Rate limits for calls.
 
-use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::ToolError;
+use crate::error::{BuildError, ToolError};
+use crate::pattern::PerTool;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -27,15 +27,15 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// use toolkit::middleware::RateLimit;
 ///
 /// let minute = Duration::from_secs(60);
-/// let limit = RateLimit::new().for_all(600, minute).for_tool("search-*", 30, minute);
+/// let limit = RateLimit::new().for_all(600, minute).for_tool("search-*", 30, minute)?;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct RateLimit {
     all: Option<Rate>,
-    /// By pattern; the first match is the tool's.
-    tools: Vec<(String, Rate)>,
+    tools: PerTool<Rate>,
     patience: Duration,
     schedule: Mutex<Schedule>,
 }
@@ -43,34 +43,38 @@ pub struct RateLimit {
 impl Default for RateLimit {
     fn default() -> Self {
         let patience = Duration::from_secs(30);
-        Self { all: None, tools: Vec::new(), patience, schedule: Mutex::default() }
+        Self { all: None, tools: PerTool::default(), patience, schedule: Mutex::default() }
     }
 }
 
 impl RateLimit {
     /// Creates a middleware without limits, with a patience of 30 seconds.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Limits all tools together to so many calls in that time, at least one.
-    #[must_use]
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits each tool with a name that matches the pattern, where `*` is any text, to so many calls in that time, at
-    /// least one. The first matching pattern applies.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>, calls: u32, time: Duration) -> Self {
-        self.tools.push((pattern.into(), Rate::new(calls, time)));
-        self
+    /// Limits each tool with a name that matches the pattern to so many calls in that time, at least one. `*` is any
+    /// text and `?` any character; the first matching pattern applies.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(
+        mut self,
+        pattern: impl Into<String>,
+        calls: u32,
+        time: Duration,
+    ) -> Result<Self, BuildError> {
+        self.tools.add(pattern, Rate::new(calls, time))?;
+        Ok(self)
     }
 
     /// Sets the longest wait of a call. With zero, an early call is refused at once.
-    #[must_use]
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
@@ -81,8 +85,7 @@ impl RateLimit {
     /// # Errors
     /// The wait, if it exceeds the patience.
     fn reserve(&self, name: &str) -> Result<Instant, Duration> {
-        let of_tool =
-            self.tools.iter().find(|(pattern, _)| pattern::matches(name, pattern)).map(|(_, rate)| *rate);
+        let of_tool = self.tools.get(name).copied();
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         let Schedule { all, tools } = &mut *schedule;
         let limits = [

@@ -6,13 +6,13 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::tool::{Tool, ToolDefinition};
 use serde_json::Value;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// A call on its way through the [middleware](super::Middleware): the tool, the arguments, the context.
 ///
 /// Clones are cheap and share what was parsed.
 #[derive(Clone)]
+#[must_use]
 pub struct ToolRequest {
     tool: Arc<dyn Tool>,
     arguments: Arc<CallArguments>,
@@ -143,18 +143,10 @@ impl ToolRequest {
     }
 
     /// Returns the request with other arguments.
-    #[must_use]
     pub fn with_arguments(mut self, arguments: impl ToString) -> Self {
         self.set_arguments(arguments);
         self
     }
 }
 
-impl fmt::Debug for ToolRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolRequest")
-            .field("tool", &self.definition().name)
-            .field("arguments", &self.arguments())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(ToolRequest, |this| tool: this.definition().name, arguments: this.arguments());

@@ -2,6 +2,7 @@
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{ErrorKind, ToolError};
+use crate::event::ToolEventKind;
 use crate::tool::ToolMetadata;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -26,6 +27,7 @@ use tokio::time::sleep;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Retry {
     first: Duration,
     longest: Duration,
@@ -39,13 +41,11 @@ impl Default for Retry {
 
 impl Retry {
     /// Creates the middleware with pauses of up to 200 ms before the second attempt, and up to 20 s before later ones.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the longest first pause, and the longest of all.
-    #[must_use]
     pub fn with_pauses(self, first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
@@ -70,7 +70,7 @@ impl Middleware for Retry {
             };
             let pause = self.pause(attempts);
             if let Some(emitter) = request.context().emitter() {
-                emitter.retried(attempts, &error, pause);
+                emitter.emit(ToolEventKind::Retried { attempt: attempts, error: error.clone(), pause });
             }
             earlier.push(error);
             sleep(pause).await;

@@ -28,11 +28,11 @@ use tower_service::Service;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(patience);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct TowerMiddleware<S>(Mutex<S>);
 
 impl<S> TowerMiddleware<S> {
     /// Creates the middleware from a layer.
-    #[must_use]
     pub fn new(layer: impl Layer<NextService, Service = S>) -> Self {
         Self(Mutex::new(layer.layer(NextService(()))))
     }

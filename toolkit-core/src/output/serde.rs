@@ -18,9 +18,9 @@ enum ContentForm {
     Json {
         json: String,
     },
-    Image(MediaForm),
-    Audio(MediaForm),
-    File(MediaForm),
+    Image(#[serde(with = "MediaForm")] Media),
+    Audio(#[serde(with = "MediaForm")] Media),
+    File(#[serde(with = "MediaForm")] Media),
     Resource {
         uri: String,
         name: String,
@@ -30,16 +30,17 @@ enum ContentForm {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Media")]
 struct MediaForm {
     media_type: String,
-    #[serde(flatten)]
-    data: DataForm,
+    #[serde(flatten, with = "DataForm")]
+    data: MediaData,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "MediaData", rename_all = "snake_case")]
 enum DataForm {
     Base64(String),
     Url(String),
@@ -70,9 +71,9 @@ impl From<ContentForm> for Content {
                 Ok(_) => Self::Json(JsonText(json)),
                 Err(_) => Self::Text(json),
             },
-            ContentForm::Image(media) => Self::Image(Box::new(media.into())),
-            ContentForm::Audio(media) => Self::Audio(Box::new(media.into())),
-            ContentForm::File(media) => Self::File(Box::new(media.into())),
+            ContentForm::Image(media) => Self::Image(Box::new(media)),
+            ContentForm::Audio(media) => Self::Audio(Box::new(media)),
+            ContentForm::File(media) => Self::File(Box::new(media)),
             ContentForm::Resource { uri, name, media_type } => {
                 Self::Resource(Box::new(Resource { uri, name, media_type }))
             }
@@ -85,35 +86,14 @@ impl From<&Content> for ContentForm {
         match content {
             Content::Text(text) => Self::Text { text: text.clone() },
             Content::Json(json) => Self::Json { json: json.as_str().to_owned() },
-            Content::Image(media) => Self::Image((&**media).into()),
-            Content::Audio(media) => Self::Audio((&**media).into()),
-            Content::File(media) => Self::File((&**media).into()),
+            Content::Image(media) => Self::Image((**media).clone()),
+            Content::Audio(media) => Self::Audio((**media).clone()),
+            Content::File(media) => Self::File((**media).clone()),
             Content::Resource(resource) => {
                 let Resource { uri, name, media_type } = (**resource).clone();
                 Self::Resource { uri, name, media_type }
             }
         }
-    }
-}
-
-impl From<MediaForm> for Media {
-    fn from(MediaForm { media_type, data, name }: MediaForm) -> Self {
-        let data = match data {
-            DataForm::Base64(bytes) => MediaData::Base64(bytes),
-            DataForm::Url(url) => MediaData::Url(url),
-        };
-        Self { media_type, data, name }
-    }
-}
-
-impl From<&Media> for MediaForm {
-    fn from(media: &Media) -> Self {
-        let Media { media_type, data, name } = media.clone();
-        let data = match data {
-            MediaData::Base64(bytes) => DataForm::Base64(bytes),
-            MediaData::Url(url) => DataForm::Url(url),
-        };
-        Self { media_type, data, name }
     }
 }
 

@@ -6,13 +6,10 @@ use super::sink::{DynSink, FullOutput, OutputSink};
 use super::{Content, ToolOutput};
 use crate::call::CallId;
 use crate::error::ToolError;
+use crate::guard::guarded_future;
 use cut::Plan;
 use std::borrow::Cow;
-use std::fmt;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
 
 /// The part of a long text that is kept.
 ///
@@ -66,6 +63,7 @@ impl TruncationStrategy {
 /// # });
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Truncation {
     limit: Option<usize>,
     strategy: TruncationStrategy,
@@ -75,23 +73,8 @@ pub struct Truncation {
 impl Truncation {
     /// Creates a truncation of all results to `limit` characters. [`Truncation::default`] truncates only results of
     /// tools with a limit of their own.
-    #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
-    }
-
-    /// Sets the part of a text that is kept.
-    #[must_use]
-    pub fn with_strategy(mut self, strategy: TruncationStrategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
-
-    /// Sets the sink of the full texts. The model reads their places.
-    #[must_use]
-    pub fn with_sink(mut self, sink: impl OutputSink) -> Self {
-        self.sink = Some(Arc::new(sink));
-        self
     }
 
     /// Returns the limit of a tool: its own, else the general one.
@@ -153,16 +136,9 @@ impl Truncation {
         call_id: Option<&CallId>,
         error: ToolError,
     ) -> ToolError {
-        let total = error.message().chars().count();
-        if total <= limit {
-            return error;
-        }
-        let note = self.note(tool, call_id, || error.message().to_owned(), false).await;
-        let cut = Plan::new(total, limit, self.strategy, &note).cut(error.message(), 0, total, total);
-        match cut {
-            Some(message) => error.with_message(message),
-            None => error,
-        }
+        let text = ToolOutput::text(error.message());
+        let message = self.shorten(limit, tool, call_id, text).await.to_text().into_owned();
+        error.with_message(message)
     }
 
     /// Stores the full text and returns the note about its place.
@@ -175,24 +151,19 @@ impl Truncation {
     ) -> String {
         let Some(sink) = &self.sink else { return String::new() };
         let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text: text(), is_json };
-        // A sink is the program's code; its panic must not cost the call its result.
-        let stored = match catch_unwind(AssertUnwindSafe(|| sink.store_boxed(full))) {
-            Ok(mut future) => {
-                poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                    Ok(Poll::Ready(stored)) => Poll::Ready(stored.ok()),
-                    Ok(Poll::Pending) => Poll::Pending,
-                    Err(_) => Poll::Ready(None),
-                })
-                .await
-            }
-            Err(_) => None,
-        };
-        match stored {
-            Some(place) => format!(", full output: {place}"),
-            None => ", the full output could not be kept".to_owned(),
+        match guarded_future(async { sink.store_boxed(full).await }).await {
+            Ok(Ok(place)) => format!(", full output: {place}"),
+            Ok(Err(_)) | Err(_) => ", the full output could not be kept".to_owned(),
         }
     }
 }
+
+setters! { Truncation {
+    /// Sets the part of a text that is kept.
+    with_strategy(strategy: TruncationStrategy) = strategy;
+    /// Sets the sink of the full texts. The model reads their places.
+    with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
+} }
 
 /// Returns the text of a content, which counts.
 fn text_of(content: &Content) -> Option<&str> {
@@ -203,15 +174,7 @@ fn text_of(content: &Content) -> Option<&str> {
     }
 }
 
-impl fmt::Debug for Truncation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Truncation")
-            .field("limit", &self.limit)
-            .field("strategy", &self.strategy)
-            .field("sink", &self.sink.is_some())
-            .finish()
-    }
-}
+impl_debug!(Truncation, |this| limit: this.limit, strategy: this.strategy, sink: this.sink.is_some());
 
 #[cfg(test)]
 mod tests;

@@ -91,7 +91,7 @@ impl ToolRegistry {
     /// let tools = ["read", "remove"].map(|name| ClosureTool::without_arguments(name, "", || 1));
     /// let [read, remove] = tools;
     /// let registry = ToolRegistry::from_tools([read?, remove?])?;
-    /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"]));
+    /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"])?);
     /// assert_eq!(harmless.names().collect::<Vec<_>>(), ["read"]);
     /// # Ok::<(), toolkit::BuildError>(())
     /// ```

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// let tool = |name| ClosureTool::new(name, "", |page: Page| page.url);
 /// let registry = ToolRegistry::from_tools([tool("get_page")?, tool("delete_page")?])?;
 /// let view = RegistryView::new()
-///     .filter(ToolFilter::new().exclude(["delete_*"]))
+///     .filter(ToolFilter::new().exclude(["delete_*"])?)
 ///     .rename("get_page", "open")
 ///     .adapt("open", |tool| tool.with_arguments([ArgumentTransform::of("depth").fixed(1)]))
 ///     .in_namespace("web", Separator::Dash)

@@ -1,12 +1,10 @@
 //! The future of a started call: ready, or running.
 
 use crate::error::{ErrorKind, ToolError};
-use crate::output::ToolOutput;
+use crate::output::Outcome;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-
-type Outcome = Result<ToolOutput, ToolError>;
 
 pin_project_lite::pin_project! {
     /// A future with the conversion of its output. An `async` block would cost more compile time for each tool.

@@ -3,34 +3,20 @@
 use super::{Tool, ToolFuture};
 use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
-use crate::output::ToolOutput;
-use std::any::Any;
+use crate::guard::{PanicText, discard, guarded};
+use crate::output::Outcome;
 use std::future::{pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::sleep_until;
 
-type Outcome = Result<ToolOutput, ToolError>;
-
 /// Starts one call. Whatever the tool does, there is an outcome: now, or from the future.
 ///
-/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns.
+/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns. Later attempts need
+/// [`ToolContext::begin`] before.
 #[inline]
 pub(crate) fn start<'a>(
-    tool: &'a dyn Tool,
-    arguments: &'a str,
-    context: &'a ToolContext,
-    limit: Option<Duration>,
-) -> Result<Outcome, Running<'a>> {
-    context.begin();
-    start_attempt(tool, arguments, context, limit)
-}
-
-/// Starts an attempt that has begun in the context.
-#[inline]
-pub(crate) fn start_attempt<'a>(
     tool: &'a dyn Tool,
     arguments: &'a str,
     context: &'a ToolContext,
@@ -46,14 +32,14 @@ pub(crate) fn start_attempt<'a>(
     if let Some(limit) = limit {
         context.limit_to(limit);
     }
-    match guarded(context, || tool.call(arguments, context)) {
+    match guarded(|| tool.call(arguments, context)) {
         Ok(call) => call.try_ready().map_err(|call| Running {
             call,
             context,
             is_limited: limit.is_some(),
             stop: None,
         }),
-        Err(panicked) => Ok(Err(panicked)),
+        Err(panicked) => Ok(Err(panicked.of_call(context))),
     }
 }
 
@@ -84,18 +70,19 @@ impl Future for Running<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Self { call, context, is_limited, stop } = self.get_mut();
-        let ended = match guarded(context, || Pin::new(&mut *call).poll(cx)) {
+        let ended = match guarded(|| Pin::new(&mut *call).poll(cx)) {
             Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
                 let limit = || context.limit().filter(|_| *is_limited);
                 let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
                 // A runtime without a timer panics here.
-                match guarded(context, || stop.as_mut().poll(cx)) {
+                match guarded(|| stop.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => return Poll::Pending,
-                    Ok(Poll::Ready(error)) | Err(error) => error,
+                    Ok(Poll::Ready(error)) => error,
+                    Err(panicked) => panicked.of_call(context),
                 }
             }
             Ok(poll) => return poll,
-            Err(panicked) => panicked,
+            Err(panicked) => panicked.of_call(context),
         };
         discard(std::mem::replace(call, ToolFuture::spent()));
         Poll::Ready(Err(ended))
@@ -122,24 +109,10 @@ async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     .await
 }
 
-#[inline]
-fn guarded<T>(context: &ToolContext, work: impl FnOnce() -> T) -> Result<T, ToolError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let error = ToolError::panicked(context.known_name(), panic_text(&*payload));
-        discard(payload);
-        error
-    })
-}
-
-/// Drops a value of the tool, which may panic again. The payload of that panic is leaked, as its drop may panic, too.
-fn discard<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload);
+impl PanicText {
+    /// Returns the error of the call that panicked.
+    #[cold]
+    pub(crate) fn of_call(self, context: &ToolContext) -> ToolError {
+        ToolError::panicked(context.known_name(), &self.0)
     }
-}
-
-/// Returns the message of a panic.
-pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -26,7 +26,7 @@ impl Tools {
             _ => Some(Arc::new(TransferTool::new(sub_agents, targets)?)),
         };
         let tools = Self { dispatcher, transfer, extended: Mutex::new(None) };
-        tools.current()?;
+        tools.current().map(drop)?;
         Ok(tools)
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::future::Ready;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 const STRATEGIES: [TruncationStrategy; 3] =
     [TruncationStrategy::Head, TruncationStrategy::Tail, TruncationStrategy::HeadTail];
