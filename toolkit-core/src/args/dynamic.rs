@@ -102,7 +102,7 @@ impl DynamicArgs {
 fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
     let Some(members) = value.as_object() else { return Vec::new() };
     let repeated = with_members(text, |all| {
-        let mut names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        let mut names: Vec<&str> = all.iter().map(|(name, _)| &**name).collect();
         if names.len() == members.len() {
             return Vec::new();
         }

@@ -9,8 +9,8 @@ use super::members::{Member, with_members};
 use super::options::DecodeOptions;
 use super::param::{Decode, Fill, Param, ToolParams};
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Scope, argument_schema_of, check};
-use crate::schema::{SchemaRef, violations};
+use crate::schema::__private::{Json, Scope, argument_schema_of, check};
+use crate::schema::SchemaRef;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
@@ -67,9 +67,8 @@ impl ObjectInfo {
     }
 
     fn broken(&self, text: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
-        let value = if self.has_constraints { serde_json::from_str::<Value>(text).ok() } else { None };
-        let broken =
-            value.map(|value| check(options.schema.into(), &value, Some(text), "", Scope::Constraints));
+        let value = if self.has_constraints { Json::parse(text).ok() } else { None };
+        let broken = value.map(|value| check(options.schema.into(), &value, "", Scope::Constraints));
         broken.unwrap_or_default()
     }
 }
@@ -142,7 +141,7 @@ fn relax_members(
 ) -> Relaxed {
     let none = Map::new();
     let properties = options.schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let is_kept = |name: &String| !properties.contains_key(name) && keep(name);
+    let is_kept = |name: &str| !properties.contains_key(name) && keep(name);
     let (kept, others): (Vec<Member<'_>>, _) = members.iter().cloned().partition(|(name, _)| is_kept(name));
     // A kept member may be an alias of a property that seems to be missing.
     let required = options.schema.get("required").and_then(Value::as_array).filter(|_| kept.is_empty());
@@ -173,7 +172,7 @@ fn relax_members(
     }
     kept.iter().for_each(|(name, value)| write(name, value.get()));
     text.push('}');
-    Relaxed { text, report, names: members.iter().map(|(name, _)| name.clone()).collect() }
+    Relaxed { text, report, names: members.iter().map(|(name, _)| name.to_string()).collect() }
 }
 
 impl Relaxed {
@@ -217,8 +216,8 @@ struct Checked<'a> {
 
 impl Fill for Checked<'_> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let value: Value = serde_json::from_str(text)?;
-        if !violations(SchemaRef::new(self.root, self.schema), &value).is_empty() {
+        let value = Json::parse(text)?;
+        if !check(SchemaRef::new(self.root, self.schema), &value, "", Scope::All).is_empty() {
             return Err(serde_json::Error::custom("it does not conform to the schema"));
         }
         self.text = Some(text.to_owned());
