@@ -116,7 +116,8 @@ pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
             let expected = expected.to_string();
             Json::parse(&expected).is_ok_and(|expected| expected.canonical() == value.canonical())
         }
-        (Value::Null | Value::Bool(_), Kind::Null | Kind::Bool(_)) => expected.to_string() == value.text,
+        (Value::Bool(expected), Kind::Bool(value)) => expected == value,
+        (Value::Null, Kind::Null) => true,
         _ => false,
     }
 }

@@ -246,7 +246,7 @@ impl<'a, 'v> Search<'a, 'v> {
                 self.at_member(name, |this| match value.get(name) {
                     Some(given) => this.add_mismatch(ViolationKind::WrongType, &tag, "enum", given),
                     None => {
-                        this.add_named(parent, ViolationKind::Missing, missing(describe_in(this.root, &tag)))
+                        this.add_named(parent, ViolationKind::Missing, missing(describe_in(this.root, &tag)));
                     }
                 });
             }

@@ -121,9 +121,9 @@ impl<'a> Coercion<'a> {
             return None;
         }
         let root = self.root;
-        let mut candidates = branches.iter().filter(|branch| !has_other_tag(root, branch, value)).peekable();
+        let candidates = branches.iter().filter(|branch| !has_other_tag(root, branch, value));
         let mut partly = Vec::new();
-        while let Some(branch) = candidates.next() {
+        for branch in candidates {
             let Some(text) = self.coerced(branch, value) else { continue };
             if Json::parse(&text).is_ok_and(|value| self.fits(branch, &value)) {
                 return Some(text);

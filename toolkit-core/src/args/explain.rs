@@ -29,7 +29,7 @@ pub(super) fn decode(
 }
 
 /// Fills the slots as far as possible and reports the violations.
-pub(super) fn fill_slots(
+fn fill_slots(
     members: &[Member<'_>],
     params: &[Param<'_>],
     options: &DecodeOptions<'_>,
@@ -67,7 +67,11 @@ pub(super) fn fill_slots(
             Err(error) => {
                 mark(&mut filled, index);
                 let property = property(param, options.schema);
-                report.extend(wrong_value(param.name, value, options, property, &error));
+                let found = violations(param.name, value, options, property, &error);
+                if found.is_empty() {
+                    report.add(|| refused_by_type(param.name, value, &error));
+                }
+                report.extend(found);
             }
         }
     }
@@ -136,7 +140,7 @@ fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
     }
 }
 
-fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
+pub(super) fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
     __private::coerced(SchemaRef::new(root, schema), &Json::parse(text).ok()?)
 }
 
@@ -173,25 +177,22 @@ fn broken(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> Vec<Vi
     found.unwrap_or_default()
 }
 
-/// Returns the violations of the schema; if there are none, the error of the type's decoder.
-pub(super) fn wrong_value(
+/// Returns the violations of the schema by a value that its type refused with `error`.
+pub(super) fn violations(
     place: &str,
     value: &str,
     options: &DecodeOptions<'_>,
     schema: Option<&Value>,
     error: &Error,
 ) -> Vec<Violation> {
+    let Some(schema) = schema else { return Vec::new() };
     // Skip values that coercion accepts.
-    let coerced = schema.filter(|_| options.coerce).and_then(|schema| coerced(options.schema, schema, value));
-    let value = coerced.as_deref().unwrap_or(value);
-    let parsed = Json::parse(value);
+    let coerced = if options.coerce { coerced(options.schema, schema, value) } else { None };
     // A type that accepts every name may know a member under an alias missing from the schema.
     let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
-    let found = schema
-        .zip(parsed.as_ref().ok())
-        .map(|(schema, parsed)| check(SchemaRef::new(options.schema, schema), parsed, place, scope));
-    let found = found.filter(|found| !found.is_empty());
-    found.unwrap_or_else(|| vec![refused_by_type(place, value, parsed.as_ref().ok(), error)])
+    let parsed = Json::parse(coerced.as_deref().unwrap_or(value));
+    let found = parsed.map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
+    found.unwrap_or_default()
 }
 
 fn is_about_members(error: &Error) -> bool {
@@ -200,18 +201,22 @@ fn is_about_members(error: &Error) -> bool {
 }
 
 /// Returns the decoder's error about the value at `place` as a violation.
-fn refused_by_type(place: &str, value: &str, parsed: Option<&Json<'_>>, error: &Error) -> Violation {
+pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     let offset = lines.map(str::len).sum::<usize>() + error.column();
-    let found = parsed.map(|value| value.place(offset, place));
-    let (path, text) = found.unwrap_or_else(|| (place.to_owned(), value));
+    let parsed = Json::parse(value);
+    let found = parsed.map(|parsed| parsed.place(offset, place));
+    let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
     let said = said(error);
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    // Messages about an invalid type or value already name what was found.
-    let got = match said.starts_with("invalid ") {
-        true => String::new(),
-        false => format!(", got {}", value_in_words(text)),
+    let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+    let (said, got) = match said.starts_with("invalid ") {
+        // The decoder has rounded it.
+        true if is_integer && said.contains("floating point") => ("expected integer", true),
+        // Messages about an invalid type or value already name what was found.
+        invalid => (said, !invalid),
     };
+    let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };
     Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(said, SAID)))
 }
 
