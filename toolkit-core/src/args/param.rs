@@ -97,11 +97,6 @@ pub(crate) struct Param<'a> {
 }
 
 impl<'a> Param<'a> {
-    /// Returns a parameter for a property of a schema.
-    pub(super) fn property(name: &'a str, required: bool) -> Self {
-        Self { name, aliases: &[], required, absent_is_none: false }
-    }
-
     /// Returns the other accepted names.
     pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases

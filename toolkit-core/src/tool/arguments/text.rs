@@ -80,8 +80,8 @@ impl Arguments {
     pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
         let names = with_object(arguments, |_, members| {
             let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {
-                Meaning::NotShown => Some((self.stand_in(tool, name), name.clone())),
-                Meaning::Nothing => Some((name.clone(), name.clone())),
+                Meaning::NotShown => Some((self.stand_in(tool, name), name.to_string())),
+                Meaning::Nothing => Some((name.to_string(), name.to_string())),
                 Meaning::Changed(_) | Meaning::Own => None,
             };
             members.iter().filter_map(replaced).collect()
