@@ -356,7 +356,8 @@ async fn rules_decide_in_their_order() {
         .rule(PermissionRule::deny("privileged").for_tag(ToolTag::Privileged))
         .rule(
             PermissionRule::deny("too large")
-                .for_tool("*double").unwrap()
+                .for_tool("*double")
+                .unwrap()
                 .when(|_, arguments| arguments["n"].as_i64().is_none_or(|n| n >= 100)),
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))

@@ -269,8 +269,8 @@ impl ToolRegistry {
             Some(split) => (split.arguments.into(), split.call_reason),
             None => (arguments, None),
         };
-        let rare =
-            call_reason.map(|reason| Box::new(RareParts { call_reason: Some(reason), ..RareParts::default() }));
+        let rare = call_reason
+            .map(|reason| Box::new(RareParts { call_reason: Some(reason), ..RareParts::default() }));
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), rare);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {

@@ -146,7 +146,7 @@ mod tests {
             let split = split_call_reason(&format!("{{{}}}", members.join(","))).unwrap();
             prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
             let read = |text: &str| with_object(text, |_, members| {
-                members.iter().map(|(name, value)| (name.clone(), value.get().to_owned())).collect::<Vec<_>>()
+                members.iter().map(|(name, value)| (name.to_string(), value.get().to_owned())).collect::<Vec<_>>()
             }).unwrap();
             prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }
