@@ -192,7 +192,7 @@ pub(super) fn violations(
     error: &Error,
 ) -> Vec<Violation> {
     let Some(schema) = schema else { return Vec::new() };
-    // Check the coerced value, so that parts accepted by coercion are not reported.
+    // Check the coerced value: parts accepted by coercion are no violations.
     let coerced = if options.coerce { coerced(options.schema, schema, value) } else { None };
     // Report names only if the error is about names: an open type may accept a member by an alias unknown to
     // the schema.

@@ -19,7 +19,8 @@ use serde_json::{Map, Value};
 pub struct ObjectInfo {
     /// The names and aliases of the fields. `None` if the type accepts any name.
     fields: Option<&'static [&'static str]>,
-    /// Whether the type ignores unknown names, so that `additionalProperties` alone decides about them.
+    /// Whether the type ignores unknown names and `additionalProperties` of the schema alone decides about
+    /// them.
     closable: bool,
     /// Whether the schema constrains values more than the type does.
     has_constraints: bool,

@@ -286,7 +286,7 @@ impl ToolError {
 
     /// Returns the details for the program, such as an error's text with its causes.
     ///
-    /// The model does not see the details. The alternate form `{:#}` of the error includes them.
+    /// The model does not see the details. The alternate form `{:#}` of the error includes the details.
     ///
     /// ```
     /// use toolkit::ToolError;

@@ -14,7 +14,7 @@ enum ContentForm {
     Text {
         text: String,
     },
-    /// The JSON text as a string, so that no digit of a number is lost.
+    /// The JSON text as a string, to keep every digit of a number.
     Json {
         json: String,
     },

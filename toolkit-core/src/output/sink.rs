@@ -10,7 +10,7 @@ use std::pin::Pin;
 pub struct FullOutput {
     /// The name of the tool.
     pub tool: String,
-    /// The provider's id of the call; `None` for a call that the program made itself.
+    /// The provider's id of the call. `None` for a call made by the program itself.
     pub call_id: Option<CallId>,
     /// The full text. Line breaks separate several contents.
     pub text: String,
