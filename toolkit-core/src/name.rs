@@ -94,7 +94,7 @@ impl ToolName {
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name from its three parts, without requiring a match between them.
+    /// Creates a name from its three parts, even if the qualified name does not consist of the other two.
     ///
     /// For instance, the remote method `add` may be published under the qualified name `plus`.
     ///

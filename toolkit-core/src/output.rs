@@ -42,7 +42,7 @@ pub struct ToolOutput {
     notes: Option<Box<Notes>>,
 }
 
-/// The list of contents, without an allocation in the common case of a single content.
+/// A list of [`Content`] values, without an allocation for a single value.
 #[derive(Debug, Clone, PartialEq)]
 enum ContentList {
     One(Content),
@@ -63,7 +63,7 @@ struct Notes {
 }
 
 impl ToolOutput {
-    /// Creates output from a list of contents. An empty list makes an empty output.
+    /// Creates output from a list of [`Content`] values. An empty list makes an empty output.
     #[must_use]
     pub fn new(content: Vec<Content>) -> Self {
         Self { content: ContentList::Many(content), notes: None }
@@ -96,7 +96,7 @@ impl ToolOutput {
         Media::new(media_type, bytes).into()
     }
 
-    /// Appends a content to the output.
+    /// Appends a [`Content`] value to the output.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         let content = content.into();
@@ -131,7 +131,7 @@ impl ToolOutput {
         self
     }
 
-    /// Returns the contents in order.
+    /// Returns the [`Content`] values in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         match &self.content {
@@ -158,7 +158,8 @@ impl ToolOutput {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Returns all contents as text, separated by line breaks. Media items and resources are only named.
+    /// Returns the whole content as text, with a line break between two values. Media items and resources are
+    /// only named.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self.content() {
@@ -170,13 +171,13 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the size of contents and message in bytes. Media items count in their sent form: Base64 or
-    /// URL.
+    /// Returns the size of content and message in bytes. Media items count in their sent form: Base64 or URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }
 
-    /// Replaces each content with the result of `change`, or removes the content if the result is `None`.
+    /// Replaces each [`Content`] value with the result of `change`, or removes the value if the result is
+    /// `None`.
     fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
         let contents = match std::mem::take(&mut self.content) {
             ContentList::One(only) => vec![only],

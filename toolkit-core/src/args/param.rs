@@ -39,7 +39,7 @@ impl<T: JsonSchema> Describe for T {}
 
 /// The specification of one parameter in generated code, as a struct literal.
 ///
-/// A literal compiles faster than calls of a builder.
+/// A struct literal compiles faster than builder calls.
 #[derive(Debug)]
 pub struct ParamSpec {
     /// The published name.

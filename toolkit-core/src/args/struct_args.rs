@@ -19,8 +19,7 @@ use serde_json::{Map, Value};
 pub struct ObjectInfo {
     /// The names and aliases of the fields. `None` if the type accepts any name.
     fields: Option<&'static [&'static str]>,
-    /// Whether the type ignores unknown names and `additionalProperties` of the schema alone decides about
-    /// them.
+    /// Whether the type ignores unknown names, leaving the decision to `additionalProperties` in the schema.
     closable: bool,
     /// Whether the schema constrains values more than the type does.
     has_constraints: bool,
@@ -59,7 +58,7 @@ impl ObjectInfo {
         }
     }
 
-    /// Returns whether `name` is no field of the type although `options` refuse unknown names.
+    /// Returns whether `options` refuse unknown names and the type has no field called `name`.
     fn is_unknown(&self, name: &str, options: &DecodeOptions<'_>) -> bool {
         options.refuse_unknown && self.fields.is_some_and(|fields| !fields.contains(&name))
     }

@@ -89,8 +89,8 @@ impl ToolError {
 
     /// Creates the error for a call of an unknown tool.
     ///
-    /// The message suggests the `known` names [nearest](super::nearest) to `name`. If no name is similar, the
-    /// message lists all `known` names, up to 16.
+    /// The message suggests the `known` names [nearest](super::nearest) to `name`. If no name is similar and
+    /// at most 16 names are `known`, the message lists them all.
     #[must_use]
     pub fn not_found<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let brief = format!("Tool `{}` not found", shorten(name));

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Bytes written as a standard Base64 string.
+/// Bytes, serialized as a standard Base64 string.
 ///
 /// Serde writes a plain `Vec<u8>` as a list of numbers. To show an image, audio or a file to the model, use
 /// [`Media`](crate::Media) instead.

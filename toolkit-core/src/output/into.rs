@@ -50,7 +50,7 @@ pub trait IntoToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// Implements the conversion for types by an expression without errors.
+/// Implements `IntoToolOutput` for types with an infallible conversion.
 macro_rules! convert {
     ($($ty:ty: $value:ident => $output:expr;)*) => {
         $(impl IntoToolOutput for $ty {
@@ -130,10 +130,10 @@ fn into_error<E: Display + 'static>(error: E) -> ToolError {
 /// The maximum number of causes in the details of an error.
 const MAX_CAUSES: usize = 8;
 
-/// Converts an error: its text is for the model, and the texts of its causes become details for the program.
+/// Converts an error: the error's own text is for the model, and the texts of its causes become details.
 ///
-/// The tool's author chose the text of the error itself. Causes come from deeper layers and may contain
-/// addresses or secrets.
+/// The tool's author chose the error's own text. Causes come from deeper layers and may contain addresses or
+/// secrets, so only the program sees the details.
 pub(crate) fn failed(error: &dyn Error) -> ToolError {
     ToolError::failed_with(&error.to_string(), with_causes(error))
 }
@@ -154,7 +154,9 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// A wrapper to return any `Serialize` value as JSON, needed by closures.
+/// A wrapper to return any `Serialize` value as JSON.
+///
+/// Closures need this wrapper; functions marked `#[tool]` may return the value directly.
 ///
 /// ```
 /// use toolkit::{IntoToolOutput, Json};

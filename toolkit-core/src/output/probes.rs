@@ -120,15 +120,15 @@ into_error! {
     ToolError: error => error;
     /// Compiles to nothing, because the type has no values.
     Never: never => match never {};
-    /// Converts the error. The texts of its causes become details.
+    /// Converts the error. The texts of its causes become details for the program.
     Box<dyn Error + Send + Sync>: error => failed(&*error);
-    /// Converts the error. The texts of its causes become details.
+    /// Converts the error. The texts of its causes become details for the program.
     Box<dyn Error>: error => failed(&*error);
 }
 
 /// The first choice of `into_error`: the type implements [`Error`].
 pub trait ByError {
-    /// Converts the error. The texts of its causes become details.
+    /// Converts the error. The texts of its causes become details for the program.
     fn into_error(self) -> ToolError;
 }
 
@@ -154,8 +154,8 @@ impl<E: Display> ErrorText for E {}
 /// The method takes `&self`, so that methods with `self` take precedence.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
-    /// Converts the error. Its text is for the model; the alternate form `{:#}`, if different, becomes the
-    /// details.
+    /// Converts the error. The error's text is for the model; the alternate form `{:#}`, if different,
+    /// becomes the details.
     fn into_error(&self) -> ToolError
     where
         E: ErrorText;

@@ -1,7 +1,7 @@
 //! Serialized forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool may return any `Serialize` type, to
-//! be converted to JSON output; these two types already are output.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool's return value of any `Serialize`
+//! type is converted to JSON output, but these two types already are output.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use ::serde::{Deserialize, Deserializer, Serialize};

@@ -12,7 +12,7 @@ pub struct FullOutput {
     pub tool: String,
     /// The provider's id of the call. `None` for a call made by the program itself.
     pub call_id: Option<CallId>,
-    /// The full text. Line breaks separate several contents.
+    /// The full text. Line breaks separate the texts of several `Content` values.
     pub text: String,
     /// Whether the text is JSON.
     pub is_json: bool,
@@ -47,7 +47,7 @@ pub trait OutputSink: Send + Sync + 'static {
     ///
     /// # Errors
     /// The reason why the text could not be stored. The call does not fail; the truncated result tells the
-    /// model about the loss.
+    /// model about the missing full output.
     fn store(
         &self,
         full: FullOutput,

@@ -22,7 +22,9 @@ impl Plan {
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// Creates a plan with a worded marker. Returns `None` if the marker has no room.
+    /// Creates a plan with the number of missing characters in the marker.
+    ///
+    /// Returns `None` if there is no room for this marker.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {
         let mut missing = total.saturating_sub(limit);
         loop {
@@ -34,8 +36,8 @@ impl Plan {
             };
             let room = limit.checked_sub(marker.chars().count())?;
             let actual = total.saturating_sub(room);
-            // A greater number may need another digit and so less text fits. The number only grows, so the
-            // loop ends.
+            // A longer marker leaves less room, so more characters may be missing. The number only grows, so
+            // the loop ends.
             if actual <= missing {
                 let (head, tail) = match strategy {
                     TruncationStrategy::Head => (room, 0),
