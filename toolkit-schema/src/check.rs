@@ -360,7 +360,7 @@ impl<'a, 'v> Search<'a, 'v> {
 
 /// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
 ///
-/// A tag is a property with a constant value, different in each branch of a union.
+/// A tag is a property with a constant value, usually different in each branch of a union.
 pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let own = resolve(root, branch).filter(|_| value.members().is_some());
     let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();

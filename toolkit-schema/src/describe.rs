@@ -47,7 +47,7 @@ struct Describer<'a> {
     root: &'a Value,
     /// The invalid value, if any.
     given: Option<&'a Json<'a>>,
-    /// The number of schemas left to visit.
+    /// The remaining number of schemas to visit before the description stops.
     left: usize,
     /// The number of schemas around the current schema.
     depth: usize,

@@ -1,4 +1,4 @@
-//! The effective keywords of a schema: its own keywords, together with the keywords behind its reference.
+//! The effective keywords of a schema: its own keywords, together with the keywords behind its `$ref`.
 
 use crate::bounds::is_same;
 use crate::keyword::Keyword;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// The keywords of a schema.
 pub(crate) type Keywords = Map<String, Value>;
 
-/// Returns the keywords of a schema, together with the keywords behind its reference.
+/// Returns the keywords of a schema, together with the keywords of the schemas behind its `$ref`.
 ///
 /// Returns `None` if the schema accepts no value.
 pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow<'_, Keywords>> {
@@ -36,7 +36,7 @@ pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow
     Some(Cow::Owned(merged))
 }
 
-/// Adds the keywords behind a reference to the keywords beside the reference.
+/// Adds the keywords of a reference's target to the keywords beside the reference.
 ///
 /// If both sides constrain the same thing, the target becomes a part of `allOf`, so both constraints apply.
 fn add(schema: &mut Keywords, target: &Keywords) {

@@ -21,8 +21,8 @@ const GROUPS: &[&[&str]] =
 
 /// Merges two schemas. Constraints impossible to merge are kept side by side in `allOf`.
 ///
-/// `left` is the number of schemas left to merge. This limit is needed because many references can make a
-/// schema exponentially large.
+/// `left` is the remaining number of schemas to merge. This limit is needed because many references can make
+/// a schema exponentially large.
 pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
     if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
         return one.clone();
@@ -71,9 +71,9 @@ fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
     node.set("allOf", &path, Held::Schemas(list));
 }
 
-/// Merges two schemas, and opens closed objects for each other's properties if necessary.
+/// Merges two schemas, and opens closed objects (`additionalProperties: false`) for each other's properties.
 ///
-/// Returns whether any object was opened.
+/// Returns whether any object had to be opened.
 pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
     if !clash(OBJECT, one, other) {
         return (merge(one, other, left), false);

@@ -42,7 +42,7 @@ pub(super) enum Held<'a> {
     Schema(Rc<Node<'a>>),
     Schemas(Vec<Rc<Node<'a>>>),
     Named(Rc<Named<'a>>),
-    /// A kept reference, with the number of its target.
+    /// A `$ref` kept in the schema. The number is the index of the target in `Refs`.
     Reference(usize),
 }
 
@@ -53,7 +53,7 @@ impl<'a> Node<'a> {
         Self { path: path.clone(), form, entries: Vec::new() }
     }
 
-    /// Creates a schema with only a kept reference to the target of this number.
+    /// Creates a schema with only a `$ref` to the target of this number.
     pub(super) fn reference_to(target: usize, path: &Path) -> Self {
         let mut node = Self::new(path, Form::Object);
         node.set("$ref", path, Held::Reference(target));
@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the target number of a kept reference.
+    /// Returns the number of the target if the schema has a `$ref`.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }

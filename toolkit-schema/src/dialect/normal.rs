@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// The number of `allOf` parts merged in one group.
 const GROUP: usize = 16;
 
-/// The references to keep instead of following them.
+/// The references to keep in the schema, instead of replacing them by their targets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keep<'k> {
     /// Whether references to recursive schemas are kept. Otherwise recursion is cut off.
@@ -62,7 +62,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns the maximum number of schemas in the conversion of a document with `schemas` schemas.
+/// Returns the limit on schemas read or written for a document of `schemas` schemas.
 pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
 }
@@ -90,7 +90,7 @@ struct Reader<'r, 'a> {
     read: HashMap<usize, Rc<Node<'a>>>,
     /// The targets of kept references, still to be read.
     wanted: Vec<usize>,
-    /// The number of schemas left to read.
+    /// The remaining number of schemas to read before the schema counts as too large.
     left: usize,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// Returns the target of a reference, or a reference node if the reference is kept.
+    /// Returns the target of a reference, or a schema with only a `$ref` if the reference is kept.
     fn reference(&mut self, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
         let path = at.path;
         let found = value.as_str().ok_or("the reference is no string");

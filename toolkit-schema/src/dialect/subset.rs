@@ -54,7 +54,7 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(written.complete(self.rules.nulls))
     }
 
-    /// Writes a schema, with `null` still to be expressed. Returns `None` if no value is valid.
+    /// Writes a schema, leaving open how `null` is expressed. Returns `None` if no value is valid.
     ///
     /// The root schema has depth 0.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {

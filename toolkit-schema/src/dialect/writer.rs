@@ -18,7 +18,7 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) tree: &'w Tree<'a>,
     refs: &'w Refs<'a>,
     pub(super) losses: Losses,
-    /// The number of schemas left to write or merge.
+    /// The remaining number of schemas to write or merge before the schema counts as too large.
     pub(super) left: usize,
     /// The targets of written references, in the order of first use.
     used: Vec<usize>,
@@ -99,7 +99,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         (!required.is_empty()).then(|| json!(required))
     }
 
-    /// Returns the text of a reference to the target of this number, and marks the target as used.
+    /// Returns the `$ref` string for the target of this number, and marks the target as used.
     pub(super) fn reference(&mut self, number: usize) -> String {
         let target = self.refs.target(number).filter(|target| !target.path.is_empty());
         let Some(target) = target else { return "#".to_owned() };
