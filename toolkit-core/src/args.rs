@@ -1,8 +1,9 @@
-//! Arguments: from the JSON text of a call to typed parameters.
+//! Decoding of arguments: from the JSON text of a call to typed parameters.
 //!
-//! Every parameter has a slot, an `Option` of its type. One function, shared by all tools, walks the object once
-//! and lets each slot parse its value in place. Only a faulty text is read a second time, by slower code that
-//! coerces near misses and reports all violations.
+//! Every parameter has a slot: an `Option` of the parameter's type. One function, shared by all tools, walks
+//! over the JSON object once and lets each slot parse its own value. Only if this fast path fails, slower
+//! code reads the arguments a second time. The slower code coerces near misses, such as `"5"` for an integer,
+//! and reports all violations.
 
 pub mod constraints;
 mod decode;

@@ -11,12 +11,13 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compiled patterns that the cache holds at most.
+/// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
 
-/// Returns whether a generated schema demands more than decoding into its type ensures, here or inside.
+/// Returns whether a generated schema, or any schema inside, constrains values more than its Rust type does.
 ///
-/// To be asked before the schema is [tidied](super::tidy): that turns number formats into bounds.
+/// Call this function before the schema is [tidied](super::tidy), because tidying turns number formats into
+/// bounds.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
     let Value::Object(keywords) = schema else { return false };
@@ -24,7 +25,7 @@ pub fn has_constraints(schema: &Value) -> bool {
         "minimum" => !is_unsigned_zero(schema, value),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
-        // The types of enums and tags ensure theirs.
+        // The types of Rust enums and tags ensure their allowed values already.
         "enum" => keywords.contains_key(ONE_OF),
         "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength" | "maxLength"
         | "pattern" | "minProperties" | "maxProperties" => true,
@@ -38,9 +39,10 @@ fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
     format.starts_with("uint") && minimum.as_u64() == Some(0)
 }
 
-/// Returns the first keyword whose constraint a value of the right type breaks.
+/// Returns the first keyword violated by a value of the right type.
 ///
-/// As a `validator` sees it, formats are annotations, and no list is a set whose type ignores repetitions.
+/// With `validator`, formats are not checked, and repeated items always violate `uniqueItems`. Otherwise,
+/// repeated items are accepted for a Rust set type, because a set ignores them.
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Option<&'static str> {
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
@@ -65,8 +67,9 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
     }
 }
 
-/// Returns whether a generated list is that of a set, which drops repeated items by itself. The schema of a set says
-/// so before anything about its items.
+/// Returns whether an array schema was generated from a set type. A set drops repeated items by itself.
+///
+/// In the schema of a set, `uniqueItems` comes before `items`.
 fn is_of_set(schema: &Value) -> bool {
     let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
     keywords
@@ -92,7 +95,7 @@ fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
         .find(|keyword| schema.get(*keyword).and_then(number).is_some_and(|bound| !fits(keyword, &bound)))
 }
 
-/// Returns a number of a schema without rounding.
+/// Returns the exact value of a number in a schema, or `None` for other values.
 pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
@@ -102,12 +105,12 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     Some(number(left)?.cmp(&number(right)?))
 }
 
-/// Returns whether two values are the same to a schema: 1 and 1.0 are one number.
+/// Returns whether two values are equal in JSON Schema: 1 and 1.0 are the same number.
 pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
     left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
 }
 
-/// Returns whether a value is the same as one in a schema.
+/// Returns whether `value` equals the `expected` value from a schema.
 pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
     match (expected, &value.kind) {
         (Value::String(expected), Kind::String(text)) => expected == text,
@@ -139,12 +142,14 @@ fn out_of_bounds(
     }
 }
 
-/// Returns whether a property name matches a pattern; none matches an invalid one.
+/// Returns whether a property name matches a pattern. No name matches an invalid pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     compiled(pattern).is_some_and(|pattern| pattern.is_match(name))
 }
 
-/// Returns the compiled pattern; `None` for an invalid one. Programs check few patterns, and check them often.
+/// Returns the compiled pattern, or `None` for an invalid pattern.
+///
+/// Compiled patterns are cached, because programs check few patterns but check them often.
 fn compiled(pattern: &str) -> Option<Arc<Regex>> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Regex>>>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);

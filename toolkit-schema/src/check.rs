@@ -1,7 +1,7 @@
-//! Every violation of a schema by a value.
+//! The search for all violations of a schema by a value.
 //!
-//! The search covers all keywords but those about what others left over, `unevaluatedProperties` and
-//! `unevaluatedItems`. A type may refuse a value by rules of its own.
+//! The search covers all keywords except `unevaluatedProperties` and `unevaluatedItems`. A Rust type may
+//! refuse a value for further reasons.
 
 use crate::bounds::{broken, is_equal};
 use crate::describe::{describe_for, describe_in};
@@ -18,20 +18,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
 
-/// Violations that one search collects at most.
+/// The maximum number of violations collected by one search.
 const MOST: usize = 64;
 
-/// Schemas that one search applies at most, beside so many for each byte of the value.
+/// The maximum number of schemas applied by one search: `STEPS`, and `STEPS_PER_BYTE` for each byte of the
+/// value.
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// Stands for `oneOf` if a value fits several of its schemas.
+/// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
-/// The message for a value whose check would take too long.
+/// The message for a value too complex to be checked completely.
 pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
 
-/// Returns every violation of a schema by a value, in the order of the value, 64 at most.
+/// Returns up to 64 violations of a schema by a value, in the order of the value.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +46,7 @@ pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Vi
     check_text(schema.into(), &value.to_string(), Scope::All)
 }
 
-/// Returns the violations of a schema by a value that is given as its text.
+/// Returns the violations of a schema by a value, given as JSON text.
 pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec<Violation> {
     match Json::parse(text) {
         Ok(value) => check(schema, &value, "", scope),
@@ -53,22 +54,24 @@ pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec
     }
 }
 
-/// The kinds of violations in the result of a [`check`].
+/// The kinds of violations returned by [`check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// All of them.
+    /// All violations.
     All,
-    /// Those of constraints, in a value that its type has decoded: everything else the type accepted, such
-    /// as a list in the place of a struct.
+    /// Only violated constraints, for a value already decoded by its Rust type.
+    ///
+    /// The type has accepted everything else, such as a list in place of a struct.
     Constraints,
-    /// All but unknown members and the missing ones beside them: a type may know a member under a name that
-    /// the schema does not list.
+    /// All violations except unknown members, and except the missing members of objects with unknown members.
+    ///
+    /// A type may accept a member under a name missing from the schema, such as an alias.
     ExceptNames,
-    /// All, as a validator sees them: 5.0 is an integer, and a format an annotation.
+    /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
     Validator,
 }
 
-/// Returns the violations of a schema by a value at the path `at`.
+/// Returns the violations of a schema by the value at the path `at`.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
     let (left, path, known) = (budget(value), at.to_owned(), HashMap::new());
@@ -87,12 +90,12 @@ pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) ->
     found.into_iter().map(|(_, violation)| violation).collect()
 }
 
-/// Returns the number of schemas that may be applied to a value.
+/// Returns the maximum number of schemas to apply to a value.
 pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// A violation, behind the length of the path to the value around it.
+/// The length of the path to the surrounding value, and the violation.
 type Found = (usize, Violation);
 
 fn remove_names(found: &mut Vec<Found>) {
@@ -109,15 +112,18 @@ fn remove_names(found: &mut Vec<Found>) {
 struct Search<'a, 'v> {
     root: &'a Value,
     scope: Scope,
-    /// The path to the value under inspection.
+    /// The path to the value being inspected.
     path: String,
-    /// The number of schemas that may still be applied.
+    /// The number of schemas left to apply before the search gives up.
     left: usize,
-    /// The violations of each schema behind a reference, by each value that it was applied to: without them, a
-    /// recursive union would take time exponential in the depth of the value.
+    /// The violations of each schema behind a reference, for each value inspected with the schema.
+    ///
+    /// Without this cache, a recursive union would take time exponential in the depth of the value.
     known: HashMap<(*const Value, *const Json<'v>), Vec<Found>>,
-    /// The schemas under inspection, each with its value. A schema that leads back to itself at the same value
-    /// demands nothing more.
+    /// The schemas being inspected, each with its value.
+    ///
+    /// A schema may lead back to itself at the same value. The repeated inspection is skipped, because it
+    /// finds nothing new.
     open: Vec<(&'a Value, *const Json<'v>)>,
     found: Vec<Found>,
 }
@@ -142,7 +148,7 @@ impl<'a, 'v> Search<'a, 'v> {
         self.open.pop();
     }
 
-    /// Inspects the schema behind a reference, once for each value.
+    /// Inspects the schema behind a reference, only once for each value.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
         let key = (ptr::from_ref(target), ptr::from_ref(value));
         if let Some(known) = self.known.get(&key) {
@@ -154,7 +160,7 @@ impl<'a, 'v> Search<'a, 'v> {
         self.found.splice(0..0, before);
     }
 
-    /// Returns the violations of a schema, which are not added.
+    /// Returns the violations of a schema without adding them to `found`.
     fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found> {
         let before = std::mem::take(&mut self.found);
         self.inspect(schema, value);
@@ -171,7 +177,7 @@ impl<'a, 'v> Search<'a, 'v> {
             && self.scope == Scope::Constraints
             && let Some(fields) = fields(schema).filter(|fields| items.len() <= fields.len())
         {
-            // serde reads a list of values as a struct, in the order of its fields.
+            // serde also decodes a struct from an array, with the values in the order of the fields.
             for (index, (property, item)) in fields.values().zip(items).enumerate() {
                 self.at_item(index, |this| this.inspect(property, item));
             }
@@ -217,7 +223,8 @@ impl<'a, 'v> Search<'a, 'v> {
         }
     }
 
-    /// Reports the violations of the branch that the value resembles, unless a branch fits.
+    /// Inspects the branches of a union. If no branch fits, reports the violations of the most similar
+    /// branch.
     fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
         let mut closest: Option<Vec<Found>> = None;
         let mut fitting = 0;
@@ -225,7 +232,7 @@ impl<'a, 'v> Search<'a, 'v> {
             let found = self.violations_of(branch, value);
             if found.is_empty() {
                 fitting += 1;
-                // A type has chosen one of the branches already.
+                // The type has already chosen one of the branches.
                 if keyword == "anyOf" || self.scope == Scope::Constraints {
                     return;
                 }
@@ -351,7 +358,9 @@ impl<'a, 'v> Search<'a, 'v> {
     }
 }
 
-/// Returns whether a member that tells branches apart has the value of another one, or is missing.
+/// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
+///
+/// A tag is a property with a constant value, usually different in each branch of a union.
 pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let own = resolve(root, branch).filter(|_| value.members().is_some());
     let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
@@ -362,7 +371,7 @@ pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> b
     })
 }
 
-/// Describes what a schema expects by a keyword that a value breaks, and those beside it.
+/// Describes the values expected by a schema, to explain a violation of `keyword`.
 fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>>) -> Option<String> {
     let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
     match (keyword, schema.get(keyword)) {
@@ -383,7 +392,7 @@ fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>
     })
 }
 
-/// Returns the message for a member that must not be there.
+/// Returns the message for a member not declared in the schema.
 pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
     let near = nearest(name, known.filter(|known| *known != name));
@@ -391,14 +400,14 @@ pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value
     format!("there is no such property{}", near.unwrap_or_default())
 }
 
-/// Returns the message for a required value that is absent.
+/// Returns the message for a missing required value.
 #[must_use]
 pub fn missing(expected: Option<String>) -> String {
     let expected = expected.map(|expected| format!("; expected {expected}"));
     format!("required, but missing{}", expected.unwrap_or_default())
 }
 
-/// Returns the properties of a schema for objects that takes no lists.
+/// Returns the properties of a schema for objects, unless the schema allows arrays too.
 fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))

@@ -1,4 +1,4 @@
-//! Coercion of near misses.
+//! Coercion of near misses: invalid values with an obvious correction.
 
 use crate::check::{Scope, budget, check, has_other_tag};
 use crate::json::{Json, Kind, quoted};
@@ -11,11 +11,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
 
-/// Coerces near misses inside a value, and returns whether anything changed.
+/// Coerces near misses inside `value`. Returns whether anything changed.
 ///
-/// - `5.0` becomes `5` where the schema takes integers only.
-/// - A string becomes the JSON value that it holds where the schema takes no strings.
-/// - `null` is removed where a member is optional and never `null`.
+/// A near miss is an invalid value with an obvious correction:
+///
+/// - `5.0` becomes `5` if the schema allows only integers.
+/// - A string becomes the JSON value inside the string if the schema does not allow strings.
+/// - A string becomes the allowed value with the same letters, if only upper and lower case differ.
+/// - A member with the value `null` is removed if the member is optional and must not be `null`.
 ///
 /// ```
 /// use serde_json::json;
@@ -32,8 +35,9 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     coerced.map(|coerced| *value = coerced).is_some()
 }
 
-/// Returns the text of a value without its near misses, if it had any. All that is no near miss stays as it is
-/// written: no digit and no repeated member is lost.
+/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed.
+///
+/// Everything else keeps its original text, so no digit of a number and no repeated member is lost.
 #[must_use]
 pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
     let left = budget(value);
@@ -42,18 +46,19 @@ pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
 
 struct Coercion<'a> {
     root: &'a Value,
-    /// The results under schemas behind references, by the place of the value in the text.
+    /// The results for schemas behind references. The key is the schema and the position of the value in the
+    /// text.
     known: HashMap<(*const Value, *const u8), Option<String>>,
-    /// The number of schemas that may still be applied.
+    /// The number of schemas left to apply before the coercion gives up.
     left: usize,
 }
 
-/// A part of a schema that coerces by itself.
+/// A part of a schema, applied to the value in a step of its own.
 enum Part<'a> {
     Schema(&'a Value),
-    /// A schema with branches.
+    /// A schema and the branches of its union.
     Union(&'a Value, &'a [Value]),
-    /// The other keywords of a schema.
+    /// The keywords of a schema other than `allOf`, `anyOf` and `oneOf`.
     Plain(&'a Value),
 }
 
@@ -68,7 +73,7 @@ impl<'a> Coercion<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // A schema that leads back to itself at the same value adds nothing.
+        // The schema may lead back to itself at the same value. The repetition coerces nothing.
         self.known.insert(key, None);
         let coerced = self.by_parts(target, value);
         self.known.insert(key, coerced.clone());
@@ -90,7 +95,9 @@ impl<'a> Coercion<'a> {
         coerced
     }
 
-    /// Coerces a text that is not part of the original one.
+    /// Coerces the value in `text`, the result of an earlier coercion.
+    ///
+    /// The cached results are set aside, because their positions refer to the original text.
     fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
         let value = Json::parse(text).ok()?;
         let known = std::mem::take(&mut self.known);
@@ -113,7 +120,7 @@ impl<'a> Coercion<'a> {
         check(SchemaRef::new(self.root, schema), value, "", Scope::All).is_empty()
     }
 
-    /// Coerces a value that fits no branch to the first branch that it fits then.
+    /// Coerces a value to the first possible branch of a union, unless some branch fits already.
     fn by_branch(&mut self, schema: &Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
         let is_itself = |branch: &Value| resolve(self.root, branch).is_some_and(|it| ptr::eq(it, schema));
         let fits = |branch: &Value| self.fits(branch, value);
@@ -130,7 +137,8 @@ impl<'a> Coercion<'a> {
             }
             partly.push(text);
         }
-        // Without doubt about the branch, the rest is explained by it.
+        // If coercion changed the value for only one branch, keep the change: the violations of this branch
+        // explain the rest.
         if partly.len() == 1 { partly.pop() } else { None }
     }
 
@@ -143,8 +151,10 @@ impl<'a> Coercion<'a> {
         })
     }
 
-    /// Coerces members. `null` is removed from optional members that are never `null`: a model held to a schema that
-    /// requires every member has no other way to leave one out.
+    /// Coerces the members of an object.
+    ///
+    /// An optional member with the value `null` is removed if its schema refuses `null`. A model forced to
+    /// send every member has no other way to leave a member out.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         let mut changed = false;
         let mut written = Vec::with_capacity(members.len());
@@ -194,7 +204,7 @@ impl<'a> Coercion<'a> {
     }
 }
 
-/// Returns a word without its letter case.
+/// Returns a word in lowercase, to compare words without regard to letter case.
 fn folded(word: &str) -> String {
     word.to_lowercase()
 }

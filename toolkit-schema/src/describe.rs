@@ -1,4 +1,4 @@
-//! Descriptions of schemas in a few words.
+//! Descriptions of schemas in a few words, for messages to the model.
 
 use crate::discriminator::{Discriminator, branches, discriminator, may_be_object, only_member, tag};
 use crate::json::Json;
@@ -8,15 +8,18 @@ use crate::types::types;
 use crate::words::{count, phrase};
 use serde_json::Value;
 
-/// Allowed values, or kinds of values, that a description lists.
+/// The maximum number of allowed values, or kinds of values, listed in a description.
 const LISTED: usize = 10;
 
-/// Schemas that one description visits, and their depth: the description of a schema that holds itself would
-/// never end.
+/// The maximum number of schemas visited for one description, and their maximum depth.
+///
+/// Without these limits, the description of a recursive schema would never end.
 const VISITED: usize = 64;
 const DEEPEST: usize = 4;
 
-/// Describes the expected values, as in `integer from 0 to 255`; `None` if there are no simple words for them.
+/// Describes the values expected by a schema, as in `integer from 0 to 255`.
+///
+/// Returns `None` if there is no simple description.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "array", "items": {"type": "string"}, "maxItems": 5});
@@ -27,24 +30,26 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes a schema with references into `root`.
+/// Describes `schema`, with references resolved in `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
     describe_for(root, schema, None)
 }
 
-/// Describes a schema for a value that does not fit: of many allowed values, those like it come first.
+/// Describes a schema to explain why the value `given` is invalid.
+///
+/// If there are many allowed values, the values most similar to `given` come first.
 pub(crate) fn describe_for(root: &Value, schema: &Value, given: Option<&Json<'_>>) -> Option<String> {
     Describer { root, given, left: VISITED, depth: 0 }.describe(schema)
 }
 
 struct Describer<'a> {
-    /// The document that references point into.
+    /// The document for resolving references.
     root: &'a Value,
-    /// The value that does not fit.
+    /// The invalid value, if any.
     given: Option<&'a Json<'a>>,
-    /// Schemas that may still be visited.
+    /// The remaining number of schemas to visit before the description stops.
     left: usize,
-    /// Schemas around the current one.
+    /// The number of schemas around the current schema.
     depth: usize,
 }
 
@@ -117,7 +122,7 @@ impl Describer<'_> {
         format!("{name}{words}")
     }
 
-    /// Names the member that tells a variant of an enum from the others.
+    /// Describes the tag or the only member of an enum's variant, to tell the variant from the others.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),
@@ -126,7 +131,7 @@ impl Describer<'_> {
         }
     }
 
-    /// Describes each kind of value once. Objects that a tag or a member tells apart are one kind.
+    /// Describes each kind of value once. Objects with a common discriminator count as one kind.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));
@@ -164,12 +169,12 @@ impl Describer<'_> {
     }
 }
 
-/// Returns an allowed value as it is compared, and as it is shown.
+/// Returns an allowed value as plain text for comparison, and as JSON text for display.
 fn plain_and_shown(value: &Value) -> (String, String) {
     (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
 }
 
-/// Lists allowed values, of many those like the given one first.
+/// Lists up to ten allowed values. If there are more, the values most similar to `given` come first.
 fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let [(_, only)] = values.as_slice() {
         return only.clone();

@@ -1,12 +1,13 @@
-//! A digest of schemas.
+//! Hashes of schemas.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns the SHA-256 of a schema, as 64 hexadecimal digits. It depends neither on the order of keywords, nor
-/// on the machine or the version of this crate.
+/// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
 ///
-/// The input of the hash is compact JSON with sorted keys and ASCII characters only, as in toolregistry.
+/// The hash depends neither on the order of keywords, nor on the machine or the version of this crate. The
+/// hashed text is compact JSON with sorted keys and only ASCII characters, as in the Python library
+/// toolregistry.
 ///
 /// ```
 /// use serde_json::json;
@@ -30,7 +31,7 @@ fn hashed_text(schema: &Value) -> String {
         ' '..='~' => c.to_string(),
         c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
     };
-    // Characters beyond ASCII stand in strings only.
+    // Characters outside of ASCII appear only inside strings, so they can be escaped.
     sorted.chars().map(escaped).collect()
 }
 

@@ -1,4 +1,4 @@
-//! JSON as it is written: numbers keep their digits, objects their repeated members.
+//! JSON values with their original text: numbers keep every digit, and objects keep repeated members.
 
 use crate::number::Decimal;
 use serde::Deserialize;
@@ -8,35 +8,35 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The depth limit of `serde_json`, too.
+/// The maximum nesting depth, equal to the limit of `serde_json`.
 const DEEPEST: usize = 127;
 
 /// A member of an object: its name and its unparsed value.
 pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
 
-/// A value with its text.
+/// A JSON value together with its original text.
 #[derive(Debug)]
 pub struct Json<'a> {
-    /// The text of the value, without white space around it.
+    /// The original text of the value, without white space around it.
     pub text: &'a str,
-    /// The value.
+    /// The kind of the value, with the parsed content.
     pub kind: Kind<'a>,
 }
 
-/// The kinds of values, with the values inside of them.
+/// The kinds of JSON values, with the parsed content.
 #[derive(Debug)]
 pub enum Kind<'a> {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number: its text.
+    /// A number. [`Json::text`] has its digits.
     Number,
-    /// A string without its escapes.
+    /// A string, with all escapes decoded.
     String(Cow<'a, str>),
     /// The items of an array.
     Array(Vec<Json<'a>>),
-    /// The members of an object in the order of the text, repeated names included.
+    /// The members of an object, in the order of the text and including repeated names.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
@@ -44,10 +44,10 @@ pub enum Kind<'a> {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Json<'a> {
-    /// Parses a text.
+    /// Parses a JSON text.
     ///
     /// # Errors
-    /// The text is not JSON, or nested too deep.
+    /// The text is not JSON, or is nested too deep.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
         Self::read(serde_json::from_str(text)?, DEEPEST)
     }
@@ -73,30 +73,30 @@ impl<'a> Json<'a> {
         Ok(Self { text, kind })
     }
 
-    /// Returns the contents of a string.
+    /// Returns the content of a string, or `None` for other values.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         if let Kind::String(text) = &self.kind { Some(text) } else { None }
     }
 
-    /// Returns the members of an object.
+    /// Returns the members of an object, or `None` for other values.
     #[must_use]
     pub fn members(&self) -> Option<&[(Cow<'a, str>, Self)]> {
         if let Kind::Object(members) = &self.kind { Some(members) } else { None }
     }
 
-    /// Returns the last member of this name, the one that counts.
+    /// Returns the value of the member `name`. If the name is repeated, the last member counts.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.members()?.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
     }
 
-    /// Returns a number without rounding.
+    /// Returns the exact value of a number, or `None` for other values.
     pub(crate) fn number(&self) -> Option<Decimal> {
         if matches!(self.kind, Kind::Number) { Decimal::parse(self.text) } else { None }
     }
 
-    /// Returns the name of the narrowest type; `5.0` is an integer.
+    /// Returns the name of the narrowest JSON type. The number `5.0` is an integer.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "null",
@@ -109,7 +109,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns whether a typed decoder reads the value as the type; `5.0` is no integer.
+    /// Returns whether a typed decoder accepts the value as the JSON type `name`.
+    ///
+    /// For a typed decoder, `5.0` is not an integer.
     pub(crate) fn is_of_type(&self, name: &str) -> bool {
         match name {
             "integer" => matches!(self.kind, Kind::Number) && !self.text.contains(['.', 'e', 'E']),
@@ -119,9 +121,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the path and the text of the innermost value that holds the byte at `offset`.
+    /// Returns the path and the text of the innermost value containing the byte at `offset`.
     ///
-    /// The path begins with `at`, as in `filters[2].max`.
+    /// The path begins with `at`, followed by steps as in `filters[2].max`.
     #[must_use]
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
         let (mut path, mut here) = (at.to_owned(), self);
@@ -150,8 +152,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Writes the value in canonical form: compact, with sorted members and plain numbers. Equal values have equal
-    /// forms, and 5 and 5.0 are one number.
+    /// Writes the value in canonical form: compact, with sorted members and plain numbers.
+    ///
+    /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
     pub fn write_canonical(&self, written: &mut String) {
         match &self.kind {
             Kind::Null | Kind::Bool(_) => written.push_str(self.text),
@@ -171,7 +174,7 @@ impl<'a> Json<'a> {
             Kind::Object(members) => {
                 let mut members: Vec<(&str, &Self)> =
                     members.iter().map(|(name, value)| (&**name, value)).collect();
-                // A stable sort: for a repeated name, order can matter.
+                // The sort is stable: the order of members with the same name can matter.
                 members.sort_by_key(|(name, _)| *name);
                 written.push('{');
                 for (index, (name, value)) in members.into_iter().enumerate() {
@@ -192,14 +195,14 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns a text as a JSON string.
+/// Returns `text` as a JSON string, with quotes and escapes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    // A string is always written.
+    // Serializing a string never fails.
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the members of an object in the order of the text, repeated names included.
+/// Returns the members of a JSON object in the order of the text, including repeated names.
 ///
 /// # Errors
 /// The text is not a JSON object.

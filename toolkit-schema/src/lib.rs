@@ -1,4 +1,5 @@
-//! JSON Schema for LLM tools: any JSON Schema in, a provider's dialect out.
+//! JSON Schema for LLM tools: generation, description, checks, coercion, and conversion to the dialects of
+//! providers.
 #![doc = include_str!("../README.md")]
 
 mod bounds;
@@ -43,7 +44,7 @@ pub use tidy::tidy;
 pub use validate::{CompiledSchema, SchemaError};
 pub use violation::{Violation, ViolationKind};
 
-/// The part of this crate that the other crates of the framework use. It may change in any release.
+/// Internals for the other crates of the framework. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::has_constraints;

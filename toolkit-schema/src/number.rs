@@ -1,25 +1,25 @@
-//! Decimal numbers without rounding.
+//! Exact decimal numbers.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Exponents beyond are as good as endless.
+/// The greatest exponent, positive or negative. Greater exponents are clamped.
 const FAR: i64 = i64::MAX / 4;
 
-/// Digits of an integer that is written in full; all integer types have fewer.
+/// The maximum number of digits of an integer written in full. All integer types have fewer digits.
 const LONGEST: i64 = 40;
 
-/// The number `digits` × 10^`exponent`.
+/// The exact decimal number `digits` × 10^`exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
-    /// Without zeros at either end; empty for zero, which has no sign and no exponent.
+    /// The digits, without zeros at either end. Zero has no digits, no sign and the exponent 0.
     digits: String,
     exponent: i64,
 }
 
 impl Decimal {
-    /// Parses a number as JSON writes it, with leading zeros too; `None` for any other text.
+    /// Parses a number in JSON syntax, also with leading zeros. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
@@ -47,7 +47,7 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Returns the digits of an integer of an ordinary size.
+    /// Returns all digits of an integer with at most 40 digits, or `None` for any other number.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
@@ -74,7 +74,7 @@ impl Decimal {
         rest == 0
     }
 
-    /// Returns the number of digits before the point.
+    /// Returns the number of digits before the decimal point.
     fn magnitude(&self) -> i64 {
         length(&self.digits) + self.exponent
     }
@@ -108,7 +108,7 @@ impl Ord for Decimal {
     }
 }
 
-/// Writes the number so that equal numbers are written alike.
+/// Writes the number in a canonical form: equal numbers have the same form.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.integer() {

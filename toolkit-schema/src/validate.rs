@@ -1,6 +1,7 @@
-//! Validation against schemas known only at run time, by the `jsonschema` crate.
+//! Validation against schemas supplied at run time, by the `jsonschema` crate.
 //!
-//! The validator alone decides. The reasons are those of [`violations`](crate::violations) wherever they say any.
+//! The validator alone decides if a value is valid. The messages come from [`violations`](crate::violations),
+//! or from the validator if `violations` finds nothing.
 
 use crate::check::{Scope, check_text};
 use crate::keyword::{Holds, Keyword, held, subschemas};
@@ -13,10 +14,10 @@ use jsonschema::{ReferencingError, ValidationError, Validator};
 use serde_json::Value;
 use std::fmt;
 
-/// Characters that a message of the compiler has at most.
+/// The maximum length, in characters, of a message from the schema compiler.
 const LONGEST: usize = 500;
 
-/// A schema that was checked and compiled for validation.
+/// A schema, checked and compiled for validation.
 ///
 /// ```
 /// use serde_json::json;
@@ -37,9 +38,9 @@ pub struct CompiledSchema {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaError {
-    /// The place in the schema, as in `#/properties/city/type`.
+    /// The position in the schema, such as `#/properties/city/type`.
     pub path: String,
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
 }
 
@@ -52,8 +53,10 @@ impl fmt::Display for SchemaError {
 impl std::error::Error for SchemaError {}
 
 impl CompiledSchema {
-    /// Checks a schema against the meta-schema that its `$schema` names, by default draft 2020-12, and
-    /// compiles it. Nothing is ever fetched.
+    /// Checks and compiles a schema.
+    ///
+    /// The schema is checked against the meta-schema named by `$schema`, by default draft 2020-12. No
+    /// document is ever fetched.
     ///
     /// # Errors
     /// Every mistake in the schema.
@@ -71,7 +74,7 @@ impl CompiledSchema {
         self.validator.is_valid(value)
     }
 
-    /// Returns every violation by a value, 64 at most; none if it is valid.
+    /// Returns up to 64 violations of the schema by `value`. The list is empty if `value` is valid.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         if self.is_valid(value) {
@@ -81,9 +84,9 @@ impl CompiledSchema {
         if found.is_empty() { self.found_by_validator(value) } else { found }
     }
 
-    /// Returns the first finding of the validator, about a keyword that only it knows.
+    /// Returns the first violation found by the validator, about a keyword unknown to our own check.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
-        // The validator explains recursive unions in time exponential in the depth of the value.
+        // The validator needs time exponential in the depth of the value to explain recursive unions.
         let text = self.schema.to_string();
         let is_recursive = text.contains("Ref\"") || text.contains("$ref\"");
         let is_long = is_recursive && (text.contains("anyOf\"") || text.contains("oneOf\""));
@@ -109,19 +112,22 @@ impl CompiledSchema {
     }
 }
 
-/// Returns the path to a member of the value at a path.
+/// Returns the path to the member `name` of the value at `path`.
 fn below(path: String, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Returns every keyword that holds no such value; without any, the error of the compiler, as of a wrong reference.
+/// Returns an error for every keyword with a wrong kind of value.
+///
+/// If there is no such keyword, returns the error of the schema compiler, for instance about a wrong
+/// reference.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
     let mut found = Vec::new();
     find_errors(schema, "#", &mut found);
     if found.is_empty() { vec![compiler_error(schema, error)] } else { found }
 }
 
-/// Finds the wrong keywords, inner ones first.
+/// Finds keywords with a wrong kind of value, in inner schemas first.
 fn find_errors(schema: &Value, path: &str, found: &mut Vec<SchemaError>) {
     let wrong = |path: String, expected: &str, value: &Value| {
         let message = format!("expected {expected}, got {}", value_in_words(&value.to_string()));
@@ -165,7 +171,9 @@ fn compiler_error(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
     SchemaError { path: format!("#{path}"), message }
 }
 
-/// Returns the JSON pointer to a reference that the compiler has made absolute.
+/// Returns the JSON pointer to the reference with this `target`.
+///
+/// The compiler reports `target` as an absolute URI, so only the end of `target` is compared.
 fn find_reference(schema: &Value, target: &str) -> Option<String> {
     let is_it = |reference: &str| {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));

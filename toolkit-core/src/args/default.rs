@@ -1,4 +1,4 @@
-//! Default values of parameters, as the schema shows them.
+//! Default values of parameters, and their conversion to JSON for the schema.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,17 +8,21 @@ use std::ops::Deref;
 /// The default value of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct ParamDefault {
-    /// Makes the value as JSON, if its type is `Serialize`.
+    /// Returns the default value as JSON, or `None` if the value cannot be serialized.
     pub value: fn() -> Option<Value>,
-    /// The source expression, for the description of a value without JSON.
+    /// The Rust source of the default expression. The description shows the source if the value has no JSON
+    /// form.
     pub source: &'static str,
 }
 
-/// A default value on its way into the schema: `to_value` resolves to [`DefaultValueBySerialize`] or [`Unwritable`].
+/// A wrapper to convert a default value to JSON if its type is `Serialize`.
+///
+/// For `Serialize` types, method resolution picks `to_value` of [`DefaultValueBySerialize`]. For all other
+/// types, method resolution falls through `Deref` to [`Unwritable`].
 #[derive(Debug)]
 pub struct DefaultValue<T>(pub T);
 
-/// `to_value` for `Serialize` types.
+/// The implementation of `to_value` for default values of `Serialize` types.
 pub trait DefaultValueBySerialize {
     /// Returns the value as JSON.
     fn to_value(&self) -> Option<Value>;
@@ -26,17 +30,17 @@ pub trait DefaultValueBySerialize {
 
 impl<T: Serialize> DefaultValueBySerialize for DefaultValue<T> {
     fn to_value(&self) -> Option<Value> {
-        // Through text, so that 0.1 as an `f32` does not become 0.10000000149011612.
+        // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
         serde_json::to_string(&self.0).ok().and_then(|text| serde_json::from_str(&text).ok())
     }
 }
 
-/// `to_value` for all other types.
+/// The implementation of `to_value` for default values of all other types.
 #[derive(Debug)]
 pub struct Unwritable<T>(PhantomData<T>);
 
 impl<T> Unwritable<T> {
-    /// Returns `None`: the value has no JSON.
+    /// Returns `None`, because the value cannot be written as JSON.
     #[must_use]
     pub fn to_value(&self) -> Option<Value> {
         None

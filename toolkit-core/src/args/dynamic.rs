@@ -1,4 +1,4 @@
-//! Arguments of tools with a schema known only at run time.
+//! Decoding of arguments for tools with a schema supplied at run time.
 
 use super::explain;
 use super::members::{not_an_object, not_json, with_members};
@@ -9,7 +9,7 @@ use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
-/// Reads arguments and validates them with the compiled schema.
+/// A compiled schema to parse and validate the arguments of one tool.
 #[derive(Debug)]
 pub(crate) struct DynamicArgs {
     schema: CompiledSchema,
@@ -17,20 +17,23 @@ pub(crate) struct DynamicArgs {
 }
 
 impl DynamicArgs {
-    /// Checks and compiles the schema.
+    /// Checks and compiles `schema`.
     ///
     /// # Errors
-    /// Every fault of the schema.
+    /// All faults found in `schema`.
     pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }
 
-    /// Returns the arguments if the validator accepts them, with `coerce` also near misses.
+    /// Parses `text` and validates the value with the compiled schema.
     ///
-    /// Where the schema accepts objects, empty text is an empty object, and so is `null` unless it is accepted itself.
+    /// If validation fails and `coerce` is set, near misses are coerced and the result is validated again. If
+    /// the schema accepts objects, empty text counts as `{}`. So does `null`, unless the schema accepts
+    /// `null` itself.
     ///
     /// # Errors
-    /// The text is not JSON, or every violation of the arguments.
+    /// The text is not JSON, a member is repeated, or the value violates the schema. The error lists all
+    /// violations.
     pub(crate) fn read(
         &self,
         text: &str,
@@ -60,7 +63,7 @@ impl DynamicArgs {
         if self.schema.is_valid(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
     }
 
-    /// Coerces refused arguments.
+    /// Coerces arguments refused by the validator. Returns `None` if no coercion applies.
     fn coerce(
         &self,
         text: &str,
@@ -99,7 +102,9 @@ impl DynamicArgs {
     }
 }
 
-/// Returns a violation for each repeated name: only its last value would count.
+/// Returns a violation for each member name given more than once in `text`.
+///
+/// `value` is the parsed `text`: parsing kept only the last of several members with the same name.
 fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
     let Some(members) = value.as_object() else { return Vec::new() };
     let repeated = with_members(text, |all| {

@@ -1,4 +1,4 @@
-//! The slow path for faulty arguments: coerces near misses and reports every other violation.
+//! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
 use super::members::{Member, said, with_members};
 use super::options::DecodeOptions;
@@ -11,10 +11,11 @@ use serde::de::Error as _;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// The longest part of a decoder's message in ours, in characters.
+/// The maximum length, in characters, of a `serde_json` message quoted in a violation.
 const SAID: usize = 200;
 
-/// Decodes like [`decode`](super::decode::decode), with coercion and a report.
+/// Decodes the arguments like [`decode`](super::decode::decode), with coercion and a report of all
+/// violations.
 #[cold]
 pub(super) fn decode(
     text: &str,
@@ -28,7 +29,7 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Fills the slots as far as possible and reports the violations.
+/// Fills as many slots as possible and returns the report of all violations.
 fn fill_slots(
     members: &[Member<'_>],
     params: &[Param<'_>],
@@ -80,7 +81,7 @@ fn fill_slots(
     report
 }
 
-/// The violations of a call, in the order of the text; beyond a limit they are only counted.
+/// The violations of one call's arguments, in the order found. Violations beyond the limit are only counted.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) violations: Vec<Violation>,
@@ -116,7 +117,8 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// Fills the slot with the value or a coerced one, and returns the accepted text.
+/// Fills the slot from `value` or, if this fails, from the coerced `value`. Returns the JSON text of the
+/// accepted value.
 fn fill<'a>(
     value: &'a str,
     param: &Param<'_>,
@@ -132,7 +134,9 @@ fn fill<'a>(
     taken.filter(|taken| fill_whole(taken, slot).is_ok()).map(Cow::Owned).ok_or(error)
 }
 
-/// Fills the slot from all of the text: some numbers are read from the beginning of a longer one.
+/// Fills the slot from `text`, and refuses trailing characters.
+///
+/// [`Fill::fill`] alone may read only the beginning of a longer number.
 fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
     match slot.fill(text)? {
         taken if taken == text.len() => Ok(()),
@@ -148,7 +152,7 @@ pub(super) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument; `names` are those of the parameters.
+/// Returns the violation for an unknown argument `name`. `names` are the names of the tool's parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -164,7 +168,7 @@ fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-/// Returns whether a decoded value satisfies the constraints of its schema.
+/// Returns whether a decoded value of `param` satisfies the constraints of the schema.
 pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
     broken(param, value, options).is_empty()
 }
@@ -177,7 +181,9 @@ fn broken(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> Vec<Vi
     found.unwrap_or_default()
 }
 
-/// Returns the violations of the schema by a value that its type refused with `error`.
+/// Returns the violations of `schema` by `value`, after deserializing the value failed with `error`.
+///
+/// `place` is the path of the value, such as `filters`.
 pub(super) fn violations(
     place: &str,
     value: &str,
@@ -186,9 +192,10 @@ pub(super) fn violations(
     error: &Error,
 ) -> Vec<Violation> {
     let Some(schema) = schema else { return Vec::new() };
-    // Skip values that coercion accepts.
+    // Check the coerced value: parts accepted by coercion are no violations.
     let coerced = if options.coerce { coerced(options.schema, schema, value) } else { None };
-    // A type that accepts every name may know a member under an alias missing from the schema.
+    // Report names only if the error is about names: an open type may accept a member by an alias unknown to
+    // the schema.
     let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
     let parsed = Json::parse(coerced.as_deref().unwrap_or(value));
     let found = parsed.map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
@@ -200,7 +207,7 @@ fn is_about_members(error: &Error) -> bool {
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// Returns the decoder's error about the value at `place` as a violation.
+/// Converts a deserialization error about the value at the path `place` into a violation.
 pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     let offset = lines.map(str::len).sum::<usize>() + error.column();
@@ -211,9 +218,9 @@ pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violat
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     let (said, got) = match said.starts_with("invalid ") {
-        // The decoder has rounded it.
+        // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
         true if is_integer && said.contains("floating point") => ("expected integer", true),
-        // Messages about an invalid type or value already name what was found.
+        // Messages with the prefix "invalid " already describe the value found.
         invalid => (said, !invalid),
     };
     let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };

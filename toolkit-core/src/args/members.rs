@@ -1,4 +1,4 @@
-//! The members of the arguments object, unparsed and in the order of the text.
+//! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::__private::{Json, Kind, members_of, value_in_words};
@@ -8,15 +8,18 @@ use serde_json::{Error, Map, Value};
 pub(crate) use crate::schema::__private::Member;
 
 enum Members<'a> {
-    /// The object's text and its members.
+    /// An object: its JSON text and its members.
     Object(&'a str, Vec<Member<'a>>),
-    /// JSON inside a JSON string, as some models write it.
+    /// A JSON string with the arguments inside, as some models send them.
     String(String),
     Absent,
     Other,
 }
 
-/// Calls `read` with the members of the arguments. Empty text and `null` have none; an object in a string is read.
+/// Calls `read` with the members of the arguments object.
+///
+/// Empty text and `null` count as an object without members. If the text is a JSON string with an object
+/// inside, `read` receives the members of this object.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -24,7 +27,7 @@ pub(crate) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T)
     with_object(text, |_, members| read(members))
 }
 
-/// Calls `read` with the object's text too; the members borrow from it.
+/// Calls `read` with the JSON text of the arguments object and its members, see [`with_members`].
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -47,7 +50,9 @@ pub(crate) fn with_object<T>(
     }
 }
 
-/// Parses the arguments into one object with members under the parameters' names.
+/// Parses the arguments into one object, with every member under the published name of the parameter.
+///
+/// `parameter` returns the published name for an alias, or `None` to keep the name.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -65,8 +70,10 @@ pub(crate) fn arguments_value(
     with_members(text, read)?.map(Value::Object).map_err(|error| not_json(&error))
 }
 
-/// Returns the arguments in [canonical form](Json::canonical) under the parameters' names; `None` if they are not a
-/// JSON object.
+/// Returns the arguments in [canonical form](Json::canonical), or `None` if the arguments are not a JSON
+/// object.
+///
+/// Every member has the published name of the parameter, see [`arguments_value`].
 pub(crate) fn canonical_arguments(text: &str, parameter: impl Fn(&str) -> Option<String>) -> Option<String> {
     let write = |object: &str, _: &[Member<'_>]| {
         let mut object = Json::parse(object).ok()?;
@@ -100,7 +107,8 @@ pub(super) fn not_json(error: &Error) -> ToolError {
     ToolError::invalid_json(format_args!("{}; the arguments must be one JSON object", said(error)))
 }
 
-/// Returns the message of `serde_json`, with a clear text for lone surrogates.
+/// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the
+/// model.
 pub(super) fn said(error: &Error) -> String {
     let lone_surrogate = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
     let advice = "write the character itself, not half of a surrogate pair";

@@ -1,7 +1,7 @@
-//! Arguments decoded as one struct: the parameter of a closure, or of a function with `flatten`.
+//! Decoding of arguments into one struct: the parameter of a closure, or of a function with `flatten`.
 //!
-//! The text is deserialized directly. Only if that fails, or the schema constrains more than the type, it is coerced
-//! and checked as a whole.
+//! The JSON text is deserialized directly. If this fails, or if the result violates a rule beyond the type,
+//! the arguments are coerced and checked as one object.
 
 use super::explain::{self, Report};
 use super::fields::fields_of;
@@ -14,29 +14,31 @@ use crate::schema::__private::{Json, Scope, argument_schema_of, check, members_o
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Facts about an arguments type beyond its schema.
+/// Facts about an arguments type, needed for decoding in addition to the schema.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectInfo {
-    /// The names of fields and aliases; `None` if the type accepts any name.
+    /// The names and aliases of the fields. `None` if the type accepts any name.
     fields: Option<&'static [&'static str]>,
-    /// Whether the type ignores unknown names; the schema then decides on them.
+    /// Whether the type ignores unknown names, leaving the decision to `additionalProperties` in the schema.
     closable: bool,
-    /// Whether the schema constrains more than the type does.
+    /// Whether the schema constrains values more than the type does.
     has_constraints: bool,
 }
 
 impl ObjectInfo {
-    /// Returns the schema of a type and its facts; `None` if the type is not written as an object.
+    /// Returns the schema of a type and the facts about it. Returns `None` if the type is not represented as
+    /// an object.
     pub(crate) fn of<T: ToolParams>() -> Option<(Value, Self)> {
         let (mut schema, has_constraints) = argument_schema_of::<T>();
         if !is_object(&schema) {
             return None;
         }
         if let Value::Object(root) = &mut schema {
-            // The tool's description counts, not that of the arguments type.
+            // The description of the tool is published instead of the description of the arguments type.
             root.shift_remove("description");
         }
-        // A tagged enum has the fields of its tag and content, not those of its variants.
+        // For a tagged enum, serde declares the fields for tag and content, without the fields of the
+        // variants.
         let is_enum = ["oneOf", "anyOf"].iter().any(|keyword| schema.get(*keyword).is_some());
         let fields = fields_of::<T>().filter(|_| !is_enum);
         let mut closable = fields.is_some();
@@ -47,19 +49,21 @@ impl ObjectInfo {
         Some((schema, Self { fields, closable, has_constraints }))
     }
 
-    /// Makes the schema forbid names ignored by the type, or allow them again.
+    /// Makes `schema` refuse unknown names if `closed`, and accept them otherwise.
+    ///
+    /// Does nothing unless the type ignores unknown names.
     pub(crate) fn close(&self, schema: &mut Value, closed: bool) {
         if self.closable {
             close(schema, closed);
         }
     }
 
-    /// Returns whether the type lacks a name and would ignore it.
+    /// Returns whether `options` refuse unknown names and the type has no field called `name`.
     fn is_unknown(&self, name: &str, options: &DecodeOptions<'_>) -> bool {
         options.refuse_unknown && self.fields.is_some_and(|fields| !fields.contains(&name))
     }
 
-    /// Returns whether decoded arguments satisfy the rules beyond the type.
+    /// Returns whether decoded arguments satisfy the rules beyond the type: known names and constraints.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
@@ -73,7 +77,7 @@ impl ObjectInfo {
     }
 }
 
-/// Makes an object schema forbid additional members, or allow them again.
+/// Makes an object schema refuse additional members if `closed`, and accept them otherwise.
 pub(crate) fn close(schema: &mut Value, closed: bool) {
     let Value::Object(root) = schema else { return };
     if closed {
@@ -83,7 +87,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns the schema of an arguments type, and its facts.
+/// Returns the schema of an arguments type and the facts about the type.
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {
@@ -92,13 +96,13 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     })
 }
 
-/// Decodes the arguments as one type, with the coercion and the messages of [`decode`](super::decode()).
+/// Decodes the arguments into one struct, with the coercion and the messages of [`decode`](super::decode()).
 pub(crate) fn decode_struct<T: Decode>(
     text: &str,
     info: &ObjectInfo,
     options: &DecodeOptions<'_>,
 ) -> Result<T, ToolError> {
-    // Derived types deserialize from arrays too; their schema allows only objects.
+    // Structs with a derived `Deserialize` also accept arrays, but their schema allows only objects.
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
         && info.conforms(text, options)
@@ -107,7 +111,7 @@ pub(crate) fn decode_struct<T: Decode>(
     }
     let (object, names) = relax(text, options, |name| info.is_unknown(name, options))?;
     let mut report = Report::default();
-    // For a member of any name, the type has the last word.
+    // Repeated names count only for properties of the schema. For all other names, the type decides.
     let properties = options.schema.get("properties");
     let is_property = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
     report.extend(
@@ -121,7 +125,7 @@ pub(crate) fn decode_struct<T: Decode>(
             report.finish().map(|()| value)
         }
         Err(error) => {
-            // For violations of values, the schema says more than the type.
+            // Prefer the violations of the schema: they say more than the error of the type.
             report.extend(explain::violations("", &object, options, Some(options.schema), &error));
             if report.violations.is_empty() {
                 report.add(|| explain::refused_by_type("", &object, &error));
@@ -131,8 +135,9 @@ pub(crate) fn decode_struct<T: Decode>(
     }
 }
 
-/// Returns the arguments as the text of an object without near misses and unknown names, and the violations by its
-/// names.
+/// Removes unknown members from the arguments and coerces near misses.
+///
+/// Returns the resulting object as JSON text, and the violations for unknown and repeated names.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -204,7 +209,7 @@ fn object_among(root: &Value, schema: &Value, depth: usize, only: bool) -> bool 
     }
 }
 
-/// Returns whether `test` holds for the names of all members of an object.
+/// Returns whether `test` holds for every member name of `object`.
 fn all_names(object: &str, mut test: impl FnMut(&str) -> bool) -> bool {
     with_members(object, |members| members.iter().all(|(name, _)| test(name))).unwrap_or(false)
 }

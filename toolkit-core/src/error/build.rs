@@ -1,4 +1,4 @@
-//! Errors for the programmer, found before the program serves calls.
+//! Errors for the programmer: problems with the registered tools, found before any call is served.
 
 use super::nearest;
 use super::tool::one_of;
@@ -16,7 +16,9 @@ pub struct Location {
 }
 
 impl Location {
-    /// Returns the place of the call, as far out as `#[track_caller]` reaches.
+    /// Returns the source location of the caller.
+    ///
+    /// If the callers have `#[track_caller]` too, this is the location of the outermost call.
     #[track_caller]
     pub(crate) fn caller() -> Self {
         let place = std::panic::Location::caller();
@@ -38,51 +40,51 @@ pub enum BuildProblem {
     DuplicateName {
         /// The name.
         name: String,
-        /// The definition of the earlier tool, if known.
+        /// The source location of the earlier tool, if known.
         first: Option<Location>,
-        /// The definition of the later tool, if known.
+        /// The source location of the later tool, if known.
         second: Option<Location>,
     },
     /// A tool has an illegal name.
     IllegalName {
-        /// The name, with a legal spelling.
+        /// The error with the illegal name and a legal suggestion.
         error: NameError,
-        /// The definition of the tool, if known.
+        /// The source location of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A tool cannot be served.
+    /// A tool has a fault and cannot be served.
     Tool {
         /// The name of the tool.
         tool: String,
-        /// The definition of the tool, if known.
+        /// The source location of the tool, if known.
         defined_at: Option<Location>,
         /// The fault.
         fault: ToolFault,
     },
-    /// A name refers to nothing.
+    /// A name matches no registered tool, namespace or tag.
     Unknown {
-        /// The kind of thing: `tool`, `namespace` or `tag`.
+        /// The kind of the name: `tool`, `namespace` or `tag`.
         what: &'static str,
         /// The name.
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
     },
-    /// Two things of one kind have the same name.
+    /// Two items of the same kind have the same name.
     Ambiguous {
-        /// The kind of thing, such as `agent`.
+        /// The kind of the items, such as `agent`.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// No legal tool name can match a pattern.
+    /// A pattern cannot match any legal tool name.
     InvalidPattern {
         /// The pattern.
         pattern: String,
-        /// The fault and its remedy.
+        /// The fault, and how to fix it.
         message: String,
     },
-    /// A tool to restore is not overridden.
+    /// A tool cannot be restored because it is not overridden.
     NotOverridden {
         /// The name of the tool.
         tool: String,
@@ -93,9 +95,9 @@ pub enum BuildProblem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// State that the tool needs is missing from the registry.
+    /// The registry lacks a state value needed by the tool.
     MissingState {
-        /// The type of the state.
+        /// The type of the missing state.
         type_name: &'static str,
     },
     /// A parameter has a reserved name.
@@ -109,30 +111,30 @@ pub enum ToolFault {
     InvalidSchema {
         /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
         path: String,
-        /// The fault and its remedy.
+        /// The fault, and how to fix it.
         message: String,
     },
-    /// An argument cannot be transformed as asked.
+    /// An argument cannot be transformed as requested.
     InvalidTransform {
-        /// The argument.
+        /// The name of the argument.
         argument: String,
-        /// The fault and its remedy.
+        /// The fault, and how to fix it.
         message: String,
     },
     /// A [check](crate::LiveRegistry::add_check) refused the tool.
     Refused {
-        /// The reason of the check.
+        /// The reason given by the check.
         reason: String,
     },
 }
 
 impl BuildProblem {
-    /// Creates [`Tool`](Self::Tool).
+    /// Creates a [`Tool`](Self::Tool) problem.
     pub(crate) fn of_tool(tool: &ToolName, defined_at: Option<Location>, fault: ToolFault) -> Self {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates [`Unknown`](Self::Unknown) with the nearest of the `known` names.
+    /// Creates an [`Unknown`](Self::Unknown) problem with the `known` names nearest to `name`.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -197,7 +199,7 @@ impl fmt::Display for BuildProblem {
     }
 }
 
-/// A location or an unknown place, for display.
+/// A wrapper to display a location, or "an unknown place" for `None`.
 struct At<'a>(&'a Option<Location>);
 
 impl fmt::Display for At<'_> {
@@ -209,17 +211,17 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// Every problem with the registered tools, found before the program serves calls.
+/// Error with all problems of the registered tools, found before any call is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<BuildProblem>,
 }
 
 impl BuildError {
-    /// Returns `Ok` if there are no problems.
+    /// Returns `Ok` if `problems` is empty.
     ///
     /// # Errors
-    /// All problems.
+    /// A `BuildError` with all `problems`.
     pub fn unless_empty(problems: Vec<BuildProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }

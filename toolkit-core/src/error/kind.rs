@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Writes the enum and its texts from one table.
+/// Generates the enum and `as_str` from one list of kinds and names.
 macro_rules! kinds {
     ($(#[$meta:meta])* pub enum $ty:ident { $($(#[$doc:meta])* $kind:ident = $text:literal,)* }) => {
         $(#[$meta])*
@@ -28,9 +28,9 @@ kinds! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[non_exhaustive]
     pub enum ErrorKind {
-        /// There is no such tool.
+        /// No tool has the name given in the call.
         NotFound = "not_found",
-        /// The arguments are not JSON.
+        /// The arguments are not valid JSON.
         InvalidJson = "invalid_json",
         /// The arguments violate the schema of the parameters.
         InvalidArguments = "invalid_arguments",
@@ -38,7 +38,7 @@ kinds! {
         Failed = "failed",
         /// The tool asks the model for a corrected call.
         Retry = "retry",
-        /// The tool's value has no JSON.
+        /// The return value of the tool cannot be written as JSON.
         InvalidOutput = "invalid_output",
         /// The tool did not finish within its time limit.
         TimedOut = "timed_out",

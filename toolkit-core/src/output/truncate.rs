@@ -11,7 +11,7 @@ use cut::Plan;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The part of a long text that is kept.
+/// The part of a long text to keep.
 ///
 /// ```
 /// use toolkit::output::TruncationStrategy;
@@ -33,8 +33,9 @@ pub enum TruncationStrategy {
 }
 
 impl TruncationStrategy {
-    /// Returns at most `limit` characters of the text, including a note about the number of missing ones. Where the
-    /// note has no room, `…` takes its place.
+    /// Returns at most `limit` characters of `text`, including a note with the number of missing characters.
+    ///
+    /// If there is no room for the note, `…` replaces the note.
     #[must_use]
     pub fn cut(self, text: &str, limit: usize) -> Cow<'_, str> {
         let total = text.chars().count();
@@ -46,12 +47,12 @@ impl TruncationStrategy {
     }
 }
 
-/// The truncation of long results.
+/// Settings for the truncation of long results.
 ///
-/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) precedes the limit set here. Limits count
-/// characters (Unicode scalar values), over all texts of a result together, including the note about the missing
-/// part. Media and links are kept and do not count. Truncated JSON becomes text. The
-/// [structured](ToolOutput::structured) value, which is for the program, stays whole.
+/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit set
+/// here. Limits count characters (Unicode scalar values), over all texts of a result together, including the
+/// note about the missing part. Media items and links are kept and do not count. Truncated JSON becomes plain
+/// text. The [structured](ToolOutput::structured) value for the program is never truncated.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -71,18 +72,19 @@ pub struct Truncation {
 }
 
 impl Truncation {
-    /// Creates a truncation of all results to `limit` characters. [`Truncation::default`] truncates only results of
-    /// tools with a limit of their own.
+    /// Creates settings to truncate all results to `limit` characters.
+    ///
+    /// [`Truncation::default`] truncates only results of tools with a limit of their own.
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
 
-    /// Returns the limit of a tool: its own, else the general one.
+    /// Returns the limit for a tool: `own` if set, otherwise the general limit.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }
 
-    /// Truncates the output of a call.
+    /// Truncates the output of a call to the general limit.
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
@@ -100,7 +102,7 @@ impl Truncation {
         mut output: ToolOutput,
     ) -> ToolOutput {
         let lengths: Vec<usize> = output.content().iter().filter_map(text_of).map(str::len).collect();
-        // A text has at least as many bytes as characters, and bytes need no counting.
+        // A text has at least as many bytes as characters, and the number of bytes is known without counting.
         if lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1) <= limit {
             return output;
         }
@@ -141,7 +143,8 @@ impl Truncation {
         error.with_message(message)
     }
 
-    /// Stores the full text and returns the note about its place.
+    /// Stores the full text in the sink and returns the note about its location. Without a sink, the note is
+    /// empty.
     async fn note(
         &self,
         tool: &str,
@@ -159,13 +162,13 @@ impl Truncation {
 }
 
 setters! { Truncation {
-    /// Sets the part of a text that is kept.
+    /// Sets the part of a long text to keep.
     with_strategy(strategy: TruncationStrategy) = strategy;
-    /// Sets the sink of the full texts. The model reads their places.
+    /// Sets the sink for the full texts. The truncated result tells the model where the full text is stored.
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
 } }
 
-/// Returns the text of a content, which counts.
+/// Returns the text of `content`, or `None` if this kind of content does not count towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -34,7 +34,7 @@ fn every_violation_is_reported_with_its_path() {
     );
 }
 
-/// Each keyword alone: its schema says nothing else that a message could describe.
+/// Tests each keyword alone, without other keywords for a message to describe.
 #[test]
 fn every_keyword_has_a_message() {
     for (schema, value, expected) in [
