@@ -6,8 +6,8 @@ use crate::name::MAX_NAME_LENGTH;
 /// A pattern for tool names. `*` matches any number of characters, including none, and `?` matches exactly
 /// one character.
 ///
-/// Glob crates do not fit, because they match paths: their `*` stops at `/`, and braces and brackets have a
-/// special meaning.
+/// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
+/// brackets have a special meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamePattern(Box<str>);
 
@@ -119,7 +119,7 @@ mod tests {
 
         #[test]
         fn a_pattern_is_accepted_exactly_if_a_legal_name_matches(pattern in "[a*?/ é]{0,6}|[?a*]{120,140}") {
-            // The shortest name that could match: `*` becomes nothing and `?` a letter. For `*` alone, it is
+            // The shortest name that could match: `*` becomes nothing and `?` a letter. A lone `*` becomes
             // one letter, because names are not empty.
             let shortest = pattern.replace('*', "").replace('?', "a");
             let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };

@@ -71,7 +71,7 @@ struct Entry {
     tool: Arc<dyn Tool>,
     /// The reason for disabling the tool; `None` if the tool is enabled.
     disabled: Option<Arc<str>>,
-    /// The overridden tool, until `restore` puts it back; `None` without an override.
+    /// The original tool, while `tool` overrides it. `restore` brings the original back.
     original: Option<Arc<dyn Tool>>,
 }
 
@@ -95,7 +95,7 @@ impl ToolRegistry {
     /// Creates a registry from tools, for instance from the array built by [`tools!`](crate::tools).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every illegal or duplicate name.
+    /// Returns a [`BuildError`] listing every illegal or duplicate name.
     pub fn from_tools<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Result<Self, BuildError> {
         let mut registry = Self::new();
         for tool in tools {
@@ -116,8 +116,7 @@ impl ToolRegistry {
     /// Adds all tools of a [`Toolset`].
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every illegal or already taken name. The registry is then
-    /// unchanged.
+    /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
         let mut added = Self::new();
         toolset.tools().into_iter().for_each(|tool| added.insert_or_record(tool));
@@ -130,8 +129,7 @@ impl ToolRegistry {
     /// tools again, for instance with [`replace_namespace`](Self::replace_namespace).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every illegal or already taken name. The registry is then
-    /// unchanged.
+    /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
     pub fn register_provider(&mut self, provider: impl ToolProvider) -> Result<(), BuildError> {
         self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
@@ -190,7 +188,7 @@ impl ToolRegistry {
     /// name, the registry keeps the earlier tool.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every recorded problem.
+    /// Returns a [`BuildError`] listing every recorded problem.
     pub fn check(&self) -> Result<(), BuildError> {
         BuildError::unless_empty(self.problems.clone())
     }
@@ -225,8 +223,8 @@ impl ToolRegistry {
 
     /// Returns the callable tools, sorted by name.
     ///
-    /// This method skips [disabled](Self::disabled) tools. So do all other methods, unless their
-    /// documentation says otherwise.
+    /// This method skips [disabled](Self::disabled) tools. All other methods skip disabled tools as well,
+    /// unless the documentation of a method says otherwise.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.cache.sorted(self).iter()
     }
@@ -274,7 +272,7 @@ impl ToolRegistry {
     /// Calls the tool `name` with `arguments`, a JSON string, and waits for the output.
     ///
     /// The time limit of the tool applies, or else the limit of the registry. For calls made by a model, use
-    /// a [`Dispatcher`](crate::Dispatcher): it runs batches of calls and supports cancellation.
+    /// a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and supports cancellation.
     ///
     /// # Errors
     /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics

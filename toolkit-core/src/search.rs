@@ -1,7 +1,7 @@
 //! Tool search: ranking of tools for a query, and the two tools for finding and calling deferred tools.
 //!
-//! A deferred tool is left out of requests; the model finds it with a search. The registry builds the index
-//! and publishes the search tools. This module does not depend on the registry.
+//! A deferred tool is left out of requests, and the model finds the tool with a search. The registry builds
+//! the index and publishes the search tools. This module does not depend on the registry.
 
 mod catalog;
 mod deferred;

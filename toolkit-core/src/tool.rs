@@ -85,7 +85,7 @@ definition_setters! { DynamicTool }
 /// A tool for the model to call: a definition and a function.
 ///
 /// A `#[tool]` function becomes a [`FunctionTool`], and `FunctionTool` implements this trait. Implement the
-/// trait by hand for tools with a schema from elsewhere. Everything else the dispatcher needs to know about a
+/// trait by hand to build the schema in another way. Everything else the dispatcher needs to know about a
 /// tool is data in the [`ToolDefinition`].
 ///
 /// ```

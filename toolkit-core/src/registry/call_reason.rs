@@ -49,8 +49,8 @@ impl ToolRegistry {
         if asks { split_call_reason(arguments) } else { None }
     }
 
-    /// Returns a problem for each tool with a parameter of its own called `call_reason`, if the model is
-    /// asked for the reason.
+    /// Returns a problem for each tool with a declared parameter `call_reason`, if the model is asked for the
+    /// reason of calls of this tool.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// # Changing tools
 impl ToolRegistry {
-    /// Removes a tool and returns it. The tool it [overrides](Self::override_tool), if any, is removed as
-    /// well.
+    /// Removes a tool and returns the removed tool. If the tool [overrides](Self::override_tool) another
+    /// tool, the original is removed as well.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names if no tool has this name.
@@ -20,7 +20,7 @@ impl ToolRegistry {
         Ok(tool)
     }
 
-    /// Replaces the tool with the same name as `tool`, and returns the replaced tool.
+    /// Registers `tool` in place of the tool of the same name, and returns the replaced tool.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names if no tool has this name.

@@ -18,7 +18,7 @@ impl ToolRegistry {
     /// [`tools!`](crate::tools).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every illegal or duplicate name.
+    /// Returns a [`BuildError`] listing every illegal or duplicate name.
     pub fn discover() -> Result<Self, BuildError> {
         let mut found: Vec<FunctionTool> =
             inventory::iter::<Registration>().map(|found| (found.0)()).collect();

@@ -103,7 +103,7 @@ impl ToolFilter {
     /// Passes only tools with a name matching one of these patterns. Another call adds more patterns.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] for the first pattern with no matching legal name.
+    /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
     pub fn include<T: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = T>,
@@ -115,7 +115,7 @@ impl ToolFilter {
     /// Excludes tools with a name matching one of these patterns.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] for the first pattern with no matching legal name.
+    /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
     pub fn exclude<T: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = T>,

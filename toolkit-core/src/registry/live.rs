@@ -80,7 +80,7 @@ impl LiveRegistry {
     /// Creates a live registry from a complete registry.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every [recorded problem](ToolRegistry::check), every missing
+    /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing
     /// [state](ToolRegistry::with_state), and every reserved name.
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
@@ -92,8 +92,8 @@ impl LiveRegistry {
 
     /// Returns a view of this registry. The view follows later changes of the registry.
     ///
-    /// A later change can make it impossible to show a tool in the view, for instance because the new name is
-    /// taken. The view leaves such a tool out, and [`check`](Self::check) reports the tool.
+    /// A later change can make a tool impossible to show, for instance because another tool takes the new
+    /// name. The view then leaves the tool out, and [`check`](Self::check) reports the tool.
     ///
     /// # Errors
     /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
@@ -127,8 +127,8 @@ impl LiveRegistry {
         self.published().registry
     }
 
-    /// Returns the version of the registry, a number increased by each change. Equal versions mean equal
-    /// tools.
+    /// Returns the version of the registry, a number increased by each change of the tools. Equal versions
+    /// mean equal tools.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.root.published.load().version
@@ -137,7 +137,7 @@ impl LiveRegistry {
     /// Checks for tools left out of a view.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every tool left out, with the reason.
+    /// Returns a [`BuildError`] listing every tool left out, with the reason.
     pub fn check(&self) -> Result<(), BuildError> {
         self.snapshot().check()
     }
@@ -195,8 +195,8 @@ impl LiveRegistry {
         self.root.lock().push(Arc::new(check));
     }
 
-    /// Subscribes to the changes from now on. See [`watch`](Self::watch) for a snapshot and the changes after
-    /// it.
+    /// Returns a stream of the changes from now on. See [`watch`](Self::watch) for a stream together with a
+    /// matching snapshot.
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
         let receiver = self.root.events.subscribe();
@@ -212,7 +212,8 @@ impl LiveRegistry {
         RegistryEvents::new(receiver, Some(view))
     }
 
-    /// Returns the current registry and a stream of all changes after it. No change is missing or repeated.
+    /// Returns a snapshot of the registry together with a stream of all later changes. No change is missing,
+    /// and none is repeated.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
         let _no_change_meanwhile = self.root.lock();

@@ -25,7 +25,7 @@ impl ToolRegistry {
     /// Adds the tools of another registry and the rules for disabling tools.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every tool name found in both registries. The registry is then
+    /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
     /// unchanged.
     pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
         self.merge_with(other, Collision::Refuse)
@@ -34,11 +34,11 @@ impl ToolRegistry {
     /// Adds the tools of another registry, with a setting for name collisions.
     ///
     /// Disabled tools, namespaces and tags stay disabled. If both registries have a rule for the same thing,
-    /// state of the same type or a time limit, the registry keeps its own.
+    /// state of the same type or a time limit, the setting of `self` is kept.
     ///
     /// # Errors
-    /// With [`Collision::Refuse`], returns a [`BuildError`] that lists every tool name found in both
-    /// registries. The registry is then unchanged.
+    /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
+    /// The registry is then unchanged.
     pub fn merge_with(&mut self, other: Self, collision: Collision) -> Result<(), BuildError> {
         let mut merged = self.clone();
         merged.absorb(other, collision);
@@ -75,7 +75,7 @@ impl ToolRegistry {
         };
     }
 
-    /// Inserts a tool if its name is legal and not yet taken.
+    /// Inserts a tool with a legal name not yet taken.
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;

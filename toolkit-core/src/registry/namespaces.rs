@@ -16,8 +16,7 @@ impl ToolRegistry {
     /// See [`ToolName::update_namespace`].
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every illegal or duplicate new name. The registry is then
-    /// unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
     pub fn update_namespace(
         &mut self,
         namespace: &str,
@@ -30,7 +29,7 @@ impl ToolRegistry {
     /// Changes the separator between the namespace and the method name in all tool names.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every duplicate new name. The registry is then unchanged.
+    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
         self.rename_all(|name| match name.namespace() {
             Some(namespace) => name.requalify(Some(namespace), separator),
@@ -75,8 +74,8 @@ impl ToolRegistry {
     /// Replaces the tools of a namespace, for instance when a server announces changed tools.
     ///
     /// Tools missing from `tools` are removed, tools of the same name are replaced, and new tools are added.
-    /// Under an [override](Self::override_tool), the original is replaced and the override stays. Rules for
-    /// disabling tools, namespaces and tags stay.
+    /// If a tool is [overridden](Self::override_tool), only the original is replaced, and the override stays.
+    /// Rules for disabling tools, namespaces and tags stay as well.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -91,8 +90,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every illegal or duplicate new name. The registry is then
-    /// unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
     pub fn replace_namespace<T: Tool + 'static>(
         &mut self,
         namespace: &str,
@@ -107,7 +105,7 @@ impl ToolRegistry {
             entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)
         });
         for (name, entry) in &mut changed.tools {
-            // The override stays: only the original changes, and `restore` brings it back later.
+            // The override stays and only the original changes. `restore` will bring back the new original.
             if let Some(original) = &mut entry.original
                 && let Some(new) = coming.tools.remove(name)
             {
@@ -123,7 +121,7 @@ impl ToolRegistry {
     /// names were changed.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every duplicate new name. The registry is then unchanged.
+    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
         let namespaces: BTreeSet<&str> =
             self.all_definitions().filter_map(|definition| definition.name.namespace()).collect();

@@ -63,7 +63,7 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A rendering in any format, for collections of different formats.
+/// A rendering with the type of the format erased.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }
@@ -107,7 +107,7 @@ impl RenderCache {
         })
     }
 
-    /// Returns the tool name for `spelling`, if `spelling` belongs to any known naming rule.
+    /// Returns the tool name behind `spelling`, a spelling by any known naming rule.
     pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
         for rule in NameRule::COMMON {
             self.names(registry, rule);

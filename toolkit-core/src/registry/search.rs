@@ -1,4 +1,4 @@
-//! Tool search over a registry: for programs, and for models to find deferred tools.
+//! Tool search over the tools of a registry, by programs and by models.
 
 use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolError, ToolFault};
@@ -112,7 +112,8 @@ impl ToolRegistry {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// Resolves a call of a name without an exact match, and returns the tool and the arguments for the tool.
+    /// Resolves a call if no callable tool is named exactly `name`. Returns the tool and the arguments for
+    /// the tool.
     ///
     /// For `call_deferred`, these are the target tool and the arguments of the target.
     ///

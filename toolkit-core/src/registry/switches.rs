@@ -17,8 +17,8 @@ pub(super) struct Switches {
 }
 
 impl Switches {
-    /// Returns the reason if a tool is disabled. A rule for the tool takes precedence over a rule for the
-    /// tool's namespace, and a namespace rule over a rule for tags.
+    /// Returns the reason for disabling a tool; `None` if the tool is enabled. A rule for the tool takes
+    /// precedence over a rule for the tool's namespace, and a namespace rule over a rule for tags.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
             Some(rule) => rule.as_ref(),
@@ -26,7 +26,7 @@ impl Switches {
         }
     }
 
-    /// Returns the reason if the tool's namespace or tags are disabled. A rule for the tool itself is
+    /// Returns the reason for disabling the tool's namespace or tags, if any. A rule for the tool itself is
     /// ignored.
     pub(super) fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         let by_namespace = definition.name.namespace().and_then(|namespace| self.namespaces.get(namespace));

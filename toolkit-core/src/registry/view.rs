@@ -168,10 +168,10 @@ impl RegistryView {
     pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
         let mut shown = registry.subset(|_| false);
         // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for
-        // its new name.
+        // the new name.
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
-            // Unchanged tools keep their rendered definitions.
+            // Unchanged tools keep the rendered definitions of the earlier registry.
             shown.cache = earlier.registry.cache.renewed();
         }
         let mut tools = BTreeMap::new();
@@ -224,7 +224,7 @@ impl ToolRegistry {
     /// disabled tools.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every missing tool, every illegal or duplicate new name, and every
+    /// Returns a [`BuildError`] listing every missing tool, every illegal or duplicate new name, and every
     /// error of a step.
     pub fn viewed(&self, view: &RegistryView) -> Result<Self, BuildError> {
         let shown = Arc::unwrap_or_clone(view.project(self, None).registry);

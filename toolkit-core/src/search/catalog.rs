@@ -69,8 +69,8 @@ fn not_deferred(target: &str) -> ToolError {
 fn first_sentence(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
     let ends = line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, mark)| at + mark.len());
-    // A dot within a word, as in `example.com`, does not end a sentence. After a Chinese full stop there is
-    // no space.
+    // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
+    // after it.
     let is_end = |end: &usize| {
         let (before, after) = line.split_at(*end);
         !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace)

@@ -52,7 +52,7 @@ struct Entry {
 /// The indexed words of one tool.
 struct Words {
     plain_name: String,
-    /// The distinct words with their counts, sorted by word.
+    /// The distinct words with the counts in each field, sorted by word.
     terms: Box<[Term]>,
     lengths: [u32; FIELDS],
 }
@@ -63,7 +63,7 @@ struct Term {
 }
 
 impl Index {
-    /// Indexes `tools`, which must be sorted by name. Unchanged tools keep the words of the `earlier` index.
+    /// Builds the index of `tools`, sorted by name. Unchanged tools keep the words of the `earlier` index.
     pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
         let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
         let entry = |tool: &Arc<dyn Tool>| {
@@ -80,7 +80,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of `tool` if the index holds the same `Arc`.
+    /// Returns the words of `tool` if the index contains the same `Arc`.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
@@ -120,7 +120,7 @@ impl Index {
         found.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
     }
 
-    /// Returns the tools containing words of `query` together with their scores, best first.
+    /// Returns the tools containing words of `query`, with the scores, best first.
     ///
     /// Common words are ignored, unless a tool has the word in its name or all matching words of the query
     /// are common.

@@ -17,13 +17,13 @@ settings! {
     /// ```
     #[derive(Debug, Clone, PartialEq)]
     pub struct SearchOptions {
-        /// The weights of the fields of a tool definition.
+        /// The weights of words, by the field of the tool definition.
         weights: SearchWeights, with_weights(SearchWeights);
         /// The minimum score of a match, as a fraction of the best score; 0.3 by default.
         min_score_ratio: f64 = 0.3, with_min_score_ratio(f64);
-        /// The fraction of all tools from which on a word counts as common; 0.5 by default. Common words of a
-        /// query are ignored, unless they occur in a tool's name. A word in fewer than three tools is never
-        /// common.
+        /// The minimum fraction of tools with a word for the word to count as common; 0.5 by default. Common
+        /// words of a query are ignored, unless a tool has the word in the name. A word in fewer than three
+        /// tools is never common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
         /// The maximum number of deferred tools listed in the descriptions of `discover_tools` and
         /// `call_deferred`; 50 by default. The list costs tokens in every request.
@@ -31,7 +31,8 @@ settings! {
     }
 }
 
-/// The weights of the fields of a tool definition in a search. A field with weight zero is ignored.
+/// The weights of words in a tool search, by the field of the tool definition. A field with weight zero is
+/// ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchWeights {
     /// The weight of words in the name; 3 by default.

@@ -1,4 +1,4 @@
-//! The two search tools: `discover_tools` finds deferred tools, `call_deferred` calls them.
+//! The two search tools: `discover_tools` for finding deferred tools, and `call_deferred` for calling them.
 
 use super::catalog::Catalog;
 use super::deferred::{DeferredCall, TARGET};
@@ -161,7 +161,7 @@ fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a Tool
     let run = async move {
         let call = DeferredCall::read(arguments)?;
         let tool = catalog.deferred(&call.target)?;
-        // The call reason has been removed from the arguments before.
+        // The call reason has already been removed from the arguments.
         let arguments = call.arguments_for(&**tool, false);
         tool.call(&arguments, context).await
     };

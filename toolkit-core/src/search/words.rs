@@ -35,7 +35,7 @@ pub(super) fn word_key(word: &str) -> u64 {
     fnv1a(word, 0)
 }
 
-/// A word during splitting.
+/// The word collected so far.
 #[derive(Default)]
 struct Word {
     text: String,
@@ -62,8 +62,8 @@ impl Word {
         (self.ends_small, self.ends_capital) = (false, false);
     }
 
-    /// Passes `c` and the following character to `take` as one word. A single character without a neighbour
-    /// is a word of one character.
+    /// Passes `c` and the next character to `take` as one word. Without a next character, passes `c` alone,
+    /// unless `c` is already part of the previous pair.
     fn pair(&mut self, c: char, next: Option<char>, take: &mut dyn FnMut(&str)) {
         let has_been_taken = mem::replace(&mut self.in_pairs, next.is_some());
         if next.is_some() || !has_been_taken {

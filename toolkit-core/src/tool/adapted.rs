@@ -58,31 +58,32 @@ impl AdaptedTool {
     /// See [`ArgumentTransform`] for the possible changes.
     ///
     /// The published schema shows the transformed arguments. Before the wrapped tool reads the arguments of a
-    /// call, they are renamed back to the tool's names, and the values supplied by the program are added.
-    /// Everything else stays as the model wrote it. Error messages use the names known to the model and do
-    /// not show supplied values. The model cannot set a hidden argument.
+    /// call, the arguments are renamed back to the tool's names, and the values supplied by the program are
+    /// added. Everything else stays as the model wrote it. Error messages use the names known to the model
+    /// and do not show supplied values. The model cannot set a hidden argument.
     ///
     /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model
     /// wrote them. The [lane](ToolMetadata::lane) of the wrapped tool still applies: calls with the same lane
-    /// value run one after another, whether they call the wrapped tool or an adapted tool.
+    /// value run one after another, including calls of the wrapped tool and of other adaptations.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every unknown argument with the nearest names, every name already
+    /// Returns a [`BuildError`] listing every unknown argument with the nearest names, every name already
     /// taken, every value refused by the schema, and every required argument hidden without a value.
     pub fn with_arguments(
         self,
         changes: impl IntoIterator<Item = ArgumentTransform>,
     ) -> Result<Self, BuildError> {
         let changes = changes.into_iter().collect();
-        // A second call of this method refers to the argument names given by the first call.
+        // If this method was called before, the new transforms refer to the argument names of the earlier
+        // call.
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         view.definition.parameters = schema;
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         arguments.adapt_aliases(&mut view.definition.aliases);
         if arguments.differ() {
-            // A custom tool takes its free text from the argument `input`. Without that name, the tool must
-            // be a function.
+            // A custom tool takes the free text from the argument `input`. If this argument is renamed or
+            // hidden, the tool must be a function.
             view.definition.kind = ToolKind::Function;
         }
         let examples = &mut view.definition.metadata.input_examples;

@@ -70,7 +70,7 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets a function to compute the value of the argument when the model omits it.
+    /// Sets a function for computing the value of an argument omitted by the model.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -80,8 +80,7 @@ impl ArgumentTransform {
         self
     }
 
-    /// Sets the value of the argument for when the model omits it. The schema shows this value as the
-    /// `default`.
+    /// Sets the value of an argument omitted by the model. The schema shows this value as the `default`.
     #[must_use]
     pub fn with_default(mut self, value: impl Into<Value>) -> Self {
         self.supply = Some(Supply::Fixed(value.into()));

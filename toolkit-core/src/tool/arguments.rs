@@ -59,17 +59,17 @@ enum Meaning<'a> {
     Changed(&'a ArgumentTransform),
     /// An argument of the tool without a transform.
     Own,
-    /// An argument of the tool that the model does not see under this name.
+    /// An argument of the tool, given under a name hidden from the model.
     NotShown,
     /// Not an argument of the tool.
     Nothing,
 }
 
 impl Arguments {
-    /// Checks the transforms and applies them to the schema.
+    /// Checks the transforms, and applies the transforms to the schema of the tool.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] that lists every impossible transform.
+    /// Returns a [`BuildError`] listing every impossible transform.
     pub(super) fn new(
         definition: &ToolDefinition,
         mut transforms: Vec<ArgumentTransform>,
@@ -175,7 +175,8 @@ impl Arguments {
         self.names.iter().filter_map(|name| self.changes.shown_as(name))
     }
 
-    /// Returns a name derived from `name` and unknown to the tool, so that the tool refuses the argument.
+    /// Returns a name derived from `name` and unknown to the tool. The tool then refuses the argument as
+    /// unknown.
     fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
         let mut other = format!("{name}_");
         while self.names.contains(&other) || tool.definition().parameter_named(&other).is_some() {
@@ -262,7 +263,7 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
     if let Some(Supply::Fixed(value)) = supply
         && !takes(root, argument, value)
     {
-        // The message must not show the value, because it may be a secret.
+        // The message must not show the value: values supplied by the program may be secrets.
         let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
         let expected = expected.and_then(|schema| describe(SchemaRef::new(root, schema)));
         let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));

@@ -12,7 +12,8 @@ pub(crate) const CALL_REASON: &str = "call_reason";
 /// Returns whether the model is asked for the call reason. The tool's own setting decides, or else
 /// `by_default`.
 ///
-/// The call reason is a member of the arguments object, so tools with other arguments cannot ask for it.
+/// The call reason is a member of the arguments object. The model cannot be asked if the arguments are not an
+/// object.
 pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
     definition.metadata.call_reason.unwrap_or(by_default)
         && definition.kind == ToolKind::Function
@@ -62,11 +63,11 @@ pub(crate) struct SplitArguments {
     pub(crate) call_reason: Option<String>,
 }
 
-/// Separates the call reason from the other arguments. These stay as the model wrote them.
+/// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
 ///
 /// Returns `None` if there is no call reason, or if `text` is not a JSON object.
 pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
-    // Parse the text only if it contains the name, or an escape sequence that may hide the name.
+    // Parse the text only if the text contains the name, or an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The name under which the model calls the tool.
+    /// The name of the tool, as called by the model.
     pub name: ToolName,
     /// The description for the model: the purpose of the tool, and when to use the tool.
     pub description: String,
@@ -28,7 +28,7 @@ pub struct ToolDefinition {
     pub parameters: Value,
     /// The kind of the tool: a function, or a custom tool with free text as input.
     pub kind: ToolKind,
-    /// The settings that the model does not see.
+    /// The settings hidden from the model.
     pub metadata: ToolMetadata,
     pub(super) output: OutputSchema,
     /// The aliases of parameters: each alias with the name of the parameter.
@@ -102,8 +102,8 @@ impl ToolDefinition {
     /// Adds an alias for a parameter: another name accepted in the arguments.
     ///
     /// Lanes, permissions, caches and duplicate detection treat the alias like the parameter's name. The tool
-    /// itself must accept the alias in its arguments. Tools made from functions and closures add and accept
-    /// the aliases of their parameters on their own.
+    /// itself must accept arguments under the alias. Tools made from functions and closures add and accept
+    /// the aliases of parameters automatically.
     #[must_use]
     pub fn with_alias(mut self, alias: impl Into<String>, parameter: impl Into<String>) -> Self {
         self.aliases.insert(alias.into(), parameter.into());

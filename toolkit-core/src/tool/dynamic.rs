@@ -181,7 +181,7 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns an error with every fault of a schema. `which` is put before each message; it is empty for the
+/// Returns an error with every fault of a schema. `which` is put before each message and is empty for the
 /// schema of the arguments.
 fn wrong_schema(
     name: &ToolName,

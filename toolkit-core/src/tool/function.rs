@@ -184,7 +184,7 @@ setters! {
         with_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
         /// Sets the types of state required by the function.
         with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
-        /// Sets the arguments struct, by a function for the struct's schema and decoding data.
+        /// Sets the function for building the schema and the decoding data of the arguments struct.
         with_struct_args(struct_args: fn() -> (Value, ObjectInfo)) = Some(struct_args);
     }
 }

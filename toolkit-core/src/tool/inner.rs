@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub(super) struct ToolInner {
     pub(super) definition: ToolDefinition,
     pub(super) params: Vec<Param<'static>>,
-    /// The schema for checking arguments, if it differs from the published schema. Only this schema has
-    /// aliases.
+    /// The schema for checking arguments, if different from the published schema. Only the schema for
+    /// checking has aliases.
     checked: Option<Value>,
     /// For each parameter, whether the schema has constraints not ensured by decoding, such as `maximum`.
     has_constraints: Vec<bool>,

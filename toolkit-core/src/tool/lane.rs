@@ -6,12 +6,12 @@ use serde_json::Value;
 /// The lane argument of an adapted tool, possibly renamed, hidden or with a default.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LaneArgument {
-    /// The lane parameter of the wrapped tool. If the adapted tool has another lane in its metadata, the
+    /// The lane parameter of the wrapped tool. If the metadata of the adapted tool names another lane, the
     /// other fields are ignored.
     pub(super) lane: String,
     /// The argument's name for the model; `None` if the argument is hidden.
     pub(super) shown_as: Option<String>,
-    /// The value of the argument if the model omits it.
+    /// The value of an argument omitted by the model.
     pub(super) default: Option<Value>,
     /// Whether `null` is a value of the argument. If not, `null` counts as absent, provided there is a
     /// default.
@@ -42,7 +42,7 @@ impl ToolDefinition {
     /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in `arguments`; `None` if the
     /// tool has no lane.
     ///
-    /// The string `"5"` and the number 5 are the same lane, because coercion makes them the same argument.
+    /// The string `"5"` and the number 5 are the same lane, because coercion makes both the same argument.
     pub(crate) fn lane_value(&self, arguments: &Value) -> Option<String> {
         let lane = self.metadata.lane.as_deref()?;
         let value = match self.lane.as_deref().filter(|argument| argument.lane == lane) {

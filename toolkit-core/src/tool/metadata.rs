@@ -1,4 +1,4 @@
-//! Tool metadata: the settings of a tool that the model does not see.
+//! Tool metadata: the settings of a tool hidden from the model.
 
 use crate::error::Location;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 settings! {
-    /// The settings of a tool that the model does not see.
+    /// The settings of a tool hidden from the model.
     ///
     /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` have three states: yes,
     /// no, and unknown (`None`).
@@ -62,8 +62,8 @@ settings! {
         open_world: Option<bool>, with_open_world(bool) => Some(open_world);
         /// The location for running the tool. The dispatcher does not enforce this setting.
         locality: Locality, with_locality(Locality);
-        /// Whether the tool is deferred: with tool search on, left out of requests until the model finds the
-        /// tool.
+        /// Whether the tool is deferred. With tool search on, a deferred tool is left out of the definitions,
+        /// and the model finds the tool with a search.
         defer: bool, with_defer(bool);
         /// Additional words for finding the tool with tool search.
         search_hint: String, with_search_hint(impl Into<String>) => search_hint.into();
@@ -216,8 +216,8 @@ pub enum ToolSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum UnknownArguments {
-    /// A call with unknown arguments is refused, and the error suggests the nearest names. The schema has
-    /// `additionalProperties: false`.
+    /// A call with unknown arguments is refused, and the error suggests the nearest names. The published
+    /// schema has `additionalProperties: false`.
     #[default]
     Refuse,
     /// Unknown arguments are ignored, and the schema allows them.

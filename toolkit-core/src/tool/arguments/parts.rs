@@ -19,8 +19,8 @@ pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     names
 }
 
-/// Returns the unconditional schemas of the argument `name`. Every value of the argument must match all of
-/// them.
+/// Returns the unconditional schemas of the argument `name`. Every value of the argument must match all these
+/// schemas.
 pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     let mut demands = Vec::new();
     each_part(root, root, &mut |part, always| {

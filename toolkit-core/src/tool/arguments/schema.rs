@@ -33,7 +33,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns whether the program supplies a value for the argument when the model omits it.
+    /// Returns whether the program supplies a value for an argument omitted by the model.
     fn is_given(&self, name: &str) -> bool {
         self.changes.of(name).is_some_and(|change| change.supply.is_some())
     }
@@ -107,7 +107,8 @@ impl View<'_> {
                 ("if" | "then" | "else", _) if undecided => continue,
                 ("not", condition) if self.is_undecided(&condition) => continue,
                 ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
-                // `propertyNames` uses the tool's own names, so it does not fit renamed arguments.
+                // `propertyNames` refers to the tool's own names, so the keyword does not fit renamed
+                // arguments.
                 ("propertyNames", _) if self.changes.0.iter().any(ArgumentTransform::is_renamed) => continue,
                 ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
                 ("maxProperties", most) => {
@@ -138,8 +139,8 @@ impl View<'_> {
 
     /// Replaces a `$ref` by the target schema if the target mentions a transformed argument.
     ///
-    /// The definition itself is not changed, because other objects may share it. Also returns the number of
-    /// references left to follow.
+    /// The definition itself is not changed, because other objects may share the definition. The method also
+    /// returns the number of references left to follow.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {

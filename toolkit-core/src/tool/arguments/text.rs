@@ -40,7 +40,7 @@ impl Arguments {
             for (name, value) in members {
                 match self.meaning(tool, name) {
                     Meaning::Changed(change) => {
-                        // If the tool does not accept `null`, it counts as absent.
+                        // If the tool does not accept `null`, the value `null` counts as absent.
                         if value.get() == "null" && change.supply.is_some() && !change.takes_null {
                             rewriting.skip(value.get());
                             continue;
