@@ -50,7 +50,7 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// cheap.
     type Rendered: Clone + Send + Sync + 'static;
 
-    /// The rendered form of one tool. The registry keeps the fragments and offers them to
+    /// The rendered form of one tool. The registry keeps the fragments and offers each fragment to
     /// [`render`](Self::render) again after a change.
     type Fragment: Send + Sync + 'static;
 

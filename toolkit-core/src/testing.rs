@@ -158,7 +158,7 @@ impl ToolChanges {
 }
 
 impl ToolChange {
-    /// Returns whether callers of the recorded tool can call the changed tool.
+    /// Returns whether code written for the recorded tool still works with the changed tool.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         match &self.kind {

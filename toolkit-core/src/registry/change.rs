@@ -84,8 +84,8 @@ impl ToolRegistry {
         overridden.map(|entry| entry.name().as_str())
     }
 
-    /// Returns a registry with only the tools passing the filter. All other tools are neither listed nor
-    /// callable, and errors do not mention them.
+    /// Returns a registry with only the tools passing the filter. The other tools are neither listed nor
+    /// callable, and errors do not mention the other tools.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
@@ -102,8 +102,8 @@ impl ToolRegistry {
         self.subset(|definition| filter.matches(definition))
     }
 
-    /// Returns a registry with only the tools accepted by `keep`. Rules for disabling other tools are
-    /// dropped.
+    /// Returns a registry with only the tools accepted by `keep`. Rules for other tools are dropped, and
+    /// rules for namespaces and tags stay.
     pub(super) fn subset(&self, keep: impl Fn(&ToolDefinition) -> bool) -> Self {
         let mut subset = self.clone();
         subset.tools.retain(|_, entry| keep(entry.tool.definition()));

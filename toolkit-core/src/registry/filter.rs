@@ -81,13 +81,14 @@ impl ToolFilter {
         Self::default()
     }
 
-    /// Passes only tools with matching tags. Each call adds a condition, and a tool must meet all of them.
+    /// Passes only tools with matching tags. Each call adds a condition, and a tool must meet all conditions.
     pub fn with_tags(mut self, tags: TagMatch) -> Self {
         self.tags.push(tags);
         self
     }
 
-    /// Excludes tools with matching tags. Each call adds a condition, and a tool must meet none of them.
+    /// Excludes tools with matching tags. Each call adds a condition, and a tool must meet none of the
+    /// conditions.
     pub fn without_tags(mut self, tags: TagMatch) -> Self {
         self.without_tags.push(tags);
         self

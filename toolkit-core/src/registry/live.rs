@@ -151,7 +151,8 @@ impl LiveRegistry {
     /// deadlocks.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if `edit` fails, if a check refuses a tool, or if state is missing.
+    /// Returns a [`BuildError`] if `edit` fails, if a check refuses a tool, or if the changed registry has
+    /// recorded problems, missing state or reserved names.
     pub fn change<T>(
         &self,
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,

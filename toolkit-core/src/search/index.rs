@@ -122,8 +122,7 @@ impl Index {
 
     /// Returns the tools containing words of `query`, with the scores, best first.
     ///
-    /// Common words are ignored, unless a tool has the word in its name or all matching words of the query
-    /// are common.
+    /// Common words are ignored, unless a tool has the word in the name or the query matches no other word.
     fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
         let mut wanted = Vec::new();
         each_word(query, &mut |word| wanted.push(word_key(word)));
@@ -191,7 +190,7 @@ struct Wanted {
     word: u64,
     /// The number of tools containing the word.
     tools: usize,
-    /// Whether any tool has the word in its name.
+    /// Whether the word is part of any tool's name.
     is_name: bool,
     weight: f64,
 }

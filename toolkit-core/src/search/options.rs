@@ -22,8 +22,8 @@ settings! {
         /// The minimum score of a match, as a fraction of the best score; 0.3 by default.
         min_score_ratio: f64 = 0.3, with_min_score_ratio(f64);
         /// The minimum fraction of tools with a word for the word to count as common; 0.5 by default. Common
-        /// words of a query are ignored, unless a tool has the word in the name. A word in fewer than three
-        /// tools is never common.
+        /// words of a query are ignored, unless a tool has the word in the name or the query matches no other
+        /// word. A word in fewer than three tools is never common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
         /// The maximum number of deferred tools listed in the descriptions of `discover_tools` and
         /// `call_deferred`; 50 by default. The list costs tokens in every request.

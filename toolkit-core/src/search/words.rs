@@ -93,13 +93,13 @@ fn singular(word: &mut String) {
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30FF}' // Hiragana, Katakana
-        | '\u{31F0}'..='\u{31FF}' // Katakana, small
+        | '\u{31F0}'..='\u{31FF}' // Katakana phonetic extensions
         | '\u{3400}'..='\u{4DBF}' // Han
         | '\u{4E00}'..='\u{9FFF}'
         | '\u{AC00}'..='\u{D7AF}' // Hangul
-        | '\u{F900}'..='\u{FAFF}' // Han, for compatibility
-        | '\u{FF66}'..='\u{FF9F}' // Katakana, half as wide
-        | '\u{20000}'..='\u{323AF}' // Han, beyond the first plane
+        | '\u{F900}'..='\u{FAFF}' // Han compatibility ideographs
+        | '\u{FF66}'..='\u{FF9F}' // Halfwidth Katakana
+        | '\u{20000}'..='\u{323AF}' // Han in the supplementary planes
     )
 }
 

@@ -43,8 +43,8 @@ pub struct ArgumentTransform {
     pub(super) supply: Option<Supply>,
     pub(super) required: bool,
     pub(super) hidden: bool,
-    /// Whether the tool accepts `null` for the argument. `with_arguments` sets this field, because the tool
-    /// is not known before.
+    /// Whether the tool accepts `null` for the argument. `with_arguments` sets this field when the tool is
+    /// known.
     pub(super) takes_null: bool,
 }
 
@@ -154,7 +154,7 @@ setters! {
 
 impl fmt::Debug for ArgumentTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The values supplied by the program may be secrets, so they are left out.
+        // The values supplied by the program are left out, because they may be secrets.
         f.debug_struct("ArgumentTransform")
             .field("argument", &self.argument)
             .field("name", &self.name)

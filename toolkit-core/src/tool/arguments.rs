@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The checked transforms of a tool's arguments.
 pub(super) struct Arguments {
     changes: Changes,
-    /// The tool's own names of all arguments.
+    /// The names of all arguments, as the tool declares them.
     names: BTreeSet<String>,
     unknown: Unknown,
 }
@@ -43,7 +43,7 @@ impl Changes {
     }
 }
 
-/// The treatment of a call with the tool's own name for a renamed or hidden argument.
+/// The treatment of a renamed or hidden argument when the model uses the tool's own name for the argument.
 #[derive(Clone, Copy)]
 enum Unknown {
     /// The tool refuses unknown names, so the argument is passed on under an unknown name. The tool's error

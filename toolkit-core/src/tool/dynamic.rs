@@ -16,8 +16,8 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// A tool with a schema known only at run time, for instance from a remote server, a file or a user.
 ///
 /// The schema is checked when the tool is created. A JSON Schema validator then checks the arguments of each
-/// call, and a refusal lists every violation. The draft is 2020-12 unless `$schema` names another draft.
-/// References to remote documents are not fetched.
+/// call, and a refusal lists every violation, up to 64. The draft is 2020-12 unless `$schema` names another
+/// draft. References to remote documents are not fetched.
 ///
 /// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
 /// describes one. Invalid JSON and duplicate argument names are refused before the handler runs. If the

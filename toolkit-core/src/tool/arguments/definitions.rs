@@ -86,7 +86,7 @@ pub(super) fn forget_unused(root: &mut Map<String, Value>) {
                             }
                         }
                         (Some("#"), ..) => {}
-                        // The reference names an anchor or another document. Its target is unknown, so all
+                        // The reference names an anchor or another document. The target is unknown, so all
                         // definitions are kept.
                         _ => return,
                     }
