@@ -1,4 +1,4 @@
-//! Panic containment: a panic in the code of a tool or of the program must not cost a call its result.
+//! Panic containment: a panic in a tool or in the program's code becomes the error result of the call.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -10,7 +10,7 @@ use std::task::Poll;
 pub(crate) struct PanicText(pub(crate) String);
 
 impl PanicText {
-    /// Takes the message out of the payload, and discards the payload.
+    /// Extracts the message from a panic payload and drops the payload.
     #[cold]
     pub(crate) fn of(payload: Box<dyn Any + Send>) -> Self {
         let text = payload.downcast_ref::<&str>().copied();
@@ -21,13 +21,13 @@ impl PanicText {
     }
 }
 
-/// Runs foreign code and catches its panic. The panic hook has reported it.
+/// Runs `work` and returns a panic of `work` as an error. The panic hook has already reported the panic.
 #[inline]
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, PanicText> {
     catch_unwind(AssertUnwindSafe(work)).map_err(PanicText::of)
 }
 
-/// Awaits a foreign future and catches its panics.
+/// Awaits `future` and returns a panic during polling as an error.
 pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, PanicText> {
     let mut future = pin!(future);
     poll_fn(|cx| match guarded(|| future.as_mut().poll(cx)) {
@@ -38,7 +38,8 @@ pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, Pa
     .await
 }
 
-/// Drops a foreign value, which may panic. The payload of that panic is leaked, as its drop may panic, too.
+/// Drops `value` and catches a panic of the destructor. The payload of such a panic is leaked, because
+/// dropping the payload may panic as well.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(payload);

@@ -1,6 +1,8 @@
-//! Macros that write repeated code.
+//! Internal macros for builder methods, settings structs and `Debug` implementations.
 
-/// Writes builder methods, each for the field of its parameter's name, possibly in a part of the type.
+/// Generates builder methods. Each method sets the field named like the method's parameter.
+///
+/// In the second form, this field belongs to the struct in the field `$part` of the type.
 macro_rules! setters {
     ($ty:ty { $($(#[$meta:meta])* $method:ident($field:ident: $argument:ty) = $value:expr;)* }) => {
         impl $ty {
@@ -20,9 +22,10 @@ macro_rules! setters {
     };
 }
 
-/// Writes a struct of settings: each field with its documentation, its default and its builder method.
+/// Generates a settings struct with a `Default` implementation and builder methods.
 ///
-/// A field without `= …` has the default of its type; a method without `=> …` takes the field's value.
+/// Each line declares a field, an optional default (`= …`) and an optional builder method. Without a default,
+/// the field's type provides the default. A method without `=> …` stores the argument unchanged.
 macro_rules! settings {
     (
         $(#[$meta:meta])*
@@ -56,7 +59,8 @@ macro_rules! settings {
     (@first $first:expr, $($rest:expr,)*) => { $first };
 }
 
-/// Implements `Debug` for a type with parts that have no `Debug` or may be secret: it shows the listed values alone.
+/// Implements `Debug` for a type and shows only the listed values. All other fields are left out, because
+/// they lack `Debug` or may hold secrets.
 macro_rules! impl_debug {
     ($type:ident, |$this:ident| $($field:ident: $value:expr),* $(,)?) => {
         impl std::fmt::Debug for $type {

@@ -1,19 +1,21 @@
-//! Patterns of tool names: one language for permissions, limits, caches and filters.
+//! Patterns for tool names, used by permissions, limits, caches and filters.
 
 use crate::error::{BuildError, BuildProblem};
 use crate::name::MAX_NAME_LENGTH;
 
-/// A pattern of tool names: `*` matches any text, also none, and `?` any single character.
+/// A pattern for tool names. `*` matches any number of characters, including none, and `?` matches exactly
+/// one character.
 ///
-/// Glob crates are made for paths: there `*` stops at `/`, and braces and brackets have a meaning.
+/// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
+/// brackets have a special meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamePattern(Box<str>);
 
 impl NamePattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// No legal name can match the pattern.
+    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
     pub(crate) fn new(pattern: impl Into<String>) -> Result<Self, BuildError> {
         let pattern = pattern.into();
         let illegal = pattern.chars().find(|c| !c.is_ascii_alphanumeric() && !"_.-*?".contains(*c));
@@ -30,22 +32,23 @@ impl NamePattern {
         Err(BuildProblem::InvalidPattern { pattern, message }.into())
     }
 
-    /// Reads patterns, up to the first error.
+    /// Parses all patterns and stops at the first error.
     pub(crate) fn all<T: Into<String>>(
         patterns: impl IntoIterator<Item = T>,
     ) -> Result<Vec<Self>, BuildError> {
         patterns.into_iter().map(Self::new).collect()
     }
 
-    /// Returns whether the pattern is the name of one tool.
+    /// Returns `true` if the pattern has no wildcards and thus names exactly one tool.
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
 
-    /// Returns whether a name matches, in time bounded by the product of both lengths.
+    /// Returns whether `name` matches the pattern. The time is bounded by the product of both lengths.
     pub(crate) fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut text) = (self.0.chars(), name.chars());
-        // The rests after the last `*`: on a mismatch the `*` takes one more character.
+        // The rest of the pattern and of the name after the last `*`. On a mismatch, this `*` takes one more
+        // character.
         let mut star = None;
         loop {
             let (mut after, mut left) = (pattern.clone(), text.clone());
@@ -70,7 +73,7 @@ impl NamePattern {
     }
 }
 
-/// A setting of some tools, by name pattern. The first matching pattern applies.
+/// Settings for tools, selected by name pattern. The first matching pattern applies.
 #[derive(Debug, Clone)]
 pub(crate) struct PerTool<T>(Vec<(NamePattern, T)>);
 
@@ -81,16 +84,16 @@ impl<T> Default for PerTool<T> {
 }
 
 impl<T> PerTool<T> {
-    /// Adds the setting of the tools that match.
+    /// Adds `setting` for all tools with a name matching `pattern`.
     ///
     /// # Errors
-    /// No legal name can match the pattern.
+    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
     pub(crate) fn add(&mut self, pattern: impl Into<String>, setting: T) -> Result<(), BuildError> {
         self.0.push((NamePattern::new(pattern)?, setting));
         Ok(())
     }
 
-    /// Returns the setting of a tool.
+    /// Returns the setting of the tool called `name`, if a pattern matches.
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
     }
@@ -116,7 +119,8 @@ mod tests {
 
         #[test]
         fn a_pattern_is_accepted_exactly_if_a_legal_name_matches(pattern in "[a*?/ é]{0,6}|[?a*]{120,140}") {
-            // The shortest candidate: nothing for `*`, a letter for `?`; a lone `*` needs a letter.
+            // The shortest name that could match: `*` becomes nothing and `?` a letter. A lone `*` becomes
+            // one letter, because names are not empty.
             let shortest = pattern.replace('*', "").replace('?', "a");
             let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };
             let expected = crate::name::ToolName::new(candidate).is_ok();

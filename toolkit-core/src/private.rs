@@ -1,4 +1,5 @@
-//! Everything named by generated code. Not public interface: it may change in any release.
+//! Items used by macro-generated code. This module is not part of the public API and may change in any
+//! release.
 
 #![allow(missing_docs)]
 
@@ -20,14 +21,14 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// Names for the derive of `JsonSchema` in modules without a prelude.
+/// Names needed by the derive of `JsonSchema` in modules without the standard prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;
     pub use core::option::Option::Some;
 }
 
-/// The traits of method resolution, imported without names to shadow none of the user.
+/// Traits for method resolution in generated code, imported as `_` to avoid conflicts with the user's names.
 pub mod prelude {
     pub use crate::args::{DefaultValueBySerialize as _, PlainParamType as _};
     pub use crate::output::probes::{

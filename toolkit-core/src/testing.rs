@@ -1,7 +1,8 @@
-//! Snapshots of a program's tools, for its own tests.
+//! Snapshot tests for a program's tool definitions.
 //!
-//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test with a record of the
-//! definitions shows every change in a review. `toolkit::testing` keeps the record in a file.
+//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test compares the
+//! current definitions with a recorded snapshot, so every change is visible in code review.
+//! `toolkit::testing` keeps the record in a file.
 
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The published parts of a tool.
+/// The recorded parts of one tool definition.
 #[derive(Serialize, Deserialize)]
 struct Record {
     name: String,
@@ -32,14 +33,14 @@ impl From<&ToolDefinition> for Record {
     }
 }
 
-/// Returns a record of all tools, disabled ones too: indented JSON, sorted by name.
+/// Returns a record of all tools, including disabled tools, as indented JSON sorted by tool name.
 #[must_use]
 pub fn record(registry: &ToolRegistry) -> String {
     let records: Value = records(registry).values().map(|record| json!(record)).collect();
     format!("{records:#}\n")
 }
 
-/// Returns the changes since a [record](record()) was made.
+/// Compares the registry with an earlier [record](record()) and returns the changes.
 ///
 /// ```
 /// use toolkit::{testing, ToolRegistry};
@@ -55,7 +56,7 @@ pub fn record(registry: &ToolRegistry) -> String {
 /// ```
 ///
 /// # Errors
-/// `recorded` is not a record.
+/// Returns an error if `recorded` is not the JSON text of a record.
 pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, serde_json::Error> {
     let recorded: Vec<Record> = serde_json::from_str(recorded)?;
     let mut now = records(registry);
@@ -86,7 +87,7 @@ fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
     if !diff.is_empty() {
         changes.push(ToolChangeKind::Parameters { diff });
     }
-    // Without a schema, any value may be returned.
+    // Without an output schema, a tool may return any value.
     let [old, new] = [earlier.returns, now.returns].map(|schema| schema.unwrap_or(Value::Bool(true)));
     let diff = SchemaDiff::of_results(&old, &new);
     if !diff.is_empty() {
@@ -95,21 +96,21 @@ fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
     changes
 }
 
-/// The changes since a record. `Display` writes a line for each.
+/// The changes of all tools since a record was made. `Display` writes the changes as a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolChanges(Vec<ToolChange>);
 
-/// One change of a tool since its record.
+/// One change of one tool since a record was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChange {
-    /// The tool's name.
+    /// The name of the changed tool.
     pub tool: String,
     /// The kind of change.
     pub kind: ToolChangeKind,
 }
 
-/// The kind of a tool's change.
+/// The kind of a [`ToolChange`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolChangeKind {
@@ -126,30 +127,30 @@ pub enum ToolChangeKind {
     },
     /// The parameters changed.
     Parameters {
-        /// The changes of the schema.
+        /// The differences between the recorded and the current schema.
         diff: SchemaDiff,
     },
-    /// The result's schema changed.
+    /// The output schema changed.
     Returns {
-        /// The changes of the schema.
+        /// The differences between the recorded and the current schema.
         diff: SchemaDiff,
     },
 }
 
 impl ToolChanges {
-    /// Returns the changes, in the order of the record; new tools come last.
+    /// Returns the changes in the order of the record, followed by the new tools.
     #[must_use]
     pub fn changes(&self) -> &[ToolChange] {
         &self.0
     }
 
-    /// Returns whether nothing has changed.
+    /// Returns `true` if nothing has changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the compatibility of the worst change.
+    /// Returns the compatibility of the least compatible change.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.0.iter().map(ToolChange::compatibility).max().unwrap_or_default()
@@ -157,7 +158,7 @@ impl ToolChanges {
 }
 
 impl ToolChange {
-    /// Returns whether callers of the recorded tool are affected.
+    /// Returns whether code written for the recorded tool still works with the changed tool.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         match &self.kind {

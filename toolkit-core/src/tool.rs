@@ -1,4 +1,4 @@
-//! Tools: definitions, the kinds of tools, and how one call runs.
+//! Tools: the [`Tool`] trait, tool definitions, the kinds of tools, and the execution of one call.
 
 mod adapted;
 mod argument;
@@ -40,25 +40,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Writes the setters that tools of several kinds share, over their `definition_mut`, and `Debug`.
+/// Generates `with_name`, `with_description`, `with_timeout` and `Debug` for tool types with a
+/// `definition_mut` method.
 macro_rules! definition_setters {
     ($($ty:ident)*) => {$(
         impl $ty {
-            /// Sets the name.
+            /// Sets the name of the tool.
             #[must_use]
             pub fn with_name(mut self, name: ToolName) -> Self {
                 self.definition_mut().name = name;
                 self
             }
 
-            /// Sets the description.
+            /// Sets the description of the tool for the model.
             #[must_use]
             pub fn with_description(mut self, description: impl Into<String>) -> Self {
                 self.definition_mut().description = description.into();
                 self
             }
 
-            /// Sets the time limit of a call, which precedes those of dispatcher and registry.
+            /// Sets the time limit of each call. This limit takes precedence over the limits of the
+            /// dispatcher and the registry, except for the dispatcher's hard limit.
             #[must_use]
             pub fn with_timeout(mut self, limit: Duration) -> Self {
                 self.definition_mut().metadata.timeout = Some(limit);
@@ -80,10 +82,11 @@ definition_setters! { FunctionTool ClosureTool AdaptedTool }
 #[cfg(feature = "jsonschema")]
 definition_setters! { DynamicTool }
 
-/// A tool that a model can call: a definition and a function.
+/// A tool for the model to call: a definition and a function.
 ///
-/// `#[tool]` functions become a [`FunctionTool`], which implements it. Implement it by hand for tools that
-/// build their schema in another way. What a dispatcher needs to know about a tool is data of its definition.
+/// A `#[tool]` function becomes a [`FunctionTool`], and `FunctionTool` implements this trait. Implement the
+/// trait by hand to build the schema in another way. Everything else the dispatcher needs to know about a
+/// tool is data in the [`ToolDefinition`].
 ///
 /// ```
 /// use toolkit::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
@@ -113,9 +116,9 @@ pub trait Tool: Send + Sync {
     /// Returns the definition of the tool.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Starts one call. `arguments` is the unchecked JSON text that the model wrote.
+    /// Starts one call with `arguments`, the unchecked JSON text written by the model.
     ///
-    /// Timeouts and cancellation drop the future.
+    /// A timeout or a cancellation drops the returned future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
 }
 

@@ -1,4 +1,4 @@
-//! The reason of a call: asked of the model, split off the arguments.
+//! Call reasons: asking the model for the reason of each call, and removing the reason from the arguments.
 
 use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolFault};
@@ -8,11 +8,13 @@ use crate::tool::{
 };
 
 impl ToolRegistry {
-    /// Asks the model for the reason of each call, in an extra argument `call_reason`.
+    /// Sets whether the model is asked for the reason of each call, in an extra argument `call_reason`.
     ///
-    /// The argument is published with every tool that does not [opt out](crate::ToolMetadata::call_reason), and removed
-    /// before the tool sees its arguments; [`ToolResult::call_reason`](crate::ToolResult::call_reason) holds it. Models choose
-    /// tools better when asked ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
+    /// Every tool is published with the extra argument, unless the tool [opts
+    /// out](crate::ToolMetadata::call_reason). The argument is removed before the tool reads the arguments,
+    /// and the dispatcher stores the reason in [`ToolResult::call_reason`](crate::ToolResult::call_reason).
+    /// Models choose tools better when asked for a reason ([arXiv
+    /// 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -35,7 +37,8 @@ impl ToolRegistry {
         self
     }
 
-    /// Splits the reason off the arguments; `None` if there is none to split off.
+    /// Separates the call reason from the other arguments. Returns `None` if there is no call reason, or if
+    /// the model is not asked for the reason of calls of this tool.
     #[inline]
     pub(crate) fn split_call_reason(
         &self,
@@ -46,7 +49,8 @@ impl ToolRegistry {
         if asks { split_call_reason(arguments) } else { None }
     }
 
-    /// Returns a problem for each tool with a parameter of the reason's name.
+    /// Returns a problem for each tool with a declared parameter `call_reason`, if the model is asked for the
+    /// reason of calls of this tool.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 /// # Changing tools
 impl ToolRegistry {
-    /// Removes a tool, with the one it [overrides](Self::override_tool).
+    /// Removes a tool and returns the removed tool. If the tool [overrides](Self::override_tool) another
+    /// tool, the original is removed as well.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn unregister(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let tool = self.require_tool(name)?.clone();
         self.tools.remove(name);
@@ -19,10 +20,10 @@ impl ToolRegistry {
         Ok(tool)
     }
 
-    /// Replaces the tool of the same name and returns the earlier one.
+    /// Registers `tool` in place of the tool of the same name, and returns the replaced tool.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn replace(&mut self, tool: impl Tool + 'static) -> Result<Arc<dyn Tool>, BuildError> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
         let earlier = self.require_tool(tool.definition().name.as_str())?.clone();
@@ -30,9 +31,10 @@ impl ToolRegistry {
         Ok(earlier)
     }
 
-    /// Overrides a tool until it is [restored](Self::restore).
+    /// Overrides a tool with another tool until the original is [restored](Self::restore).
     ///
-    /// The new tool takes the name. A second override keeps the first original.
+    /// The new tool is called under the original's name. After several overrides of one name, `restore`
+    /// brings back the first original.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -50,7 +52,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn override_tool(&mut self, name: &str, tool: impl Tool + 'static) -> Result<(), BuildError> {
         let earlier = self.require_tool(name)?.clone();
         let own_name = &earlier.definition().name;
@@ -63,10 +65,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Restores an [overridden](Self::override_tool) tool and returns its replacement.
+    /// Restores the original of an [overridden](Self::override_tool) tool, and returns the overriding tool.
     ///
     /// # Errors
-    /// [`BuildError`] if there is no such tool, or it is not overridden.
+    /// Returns a [`BuildError`] if no tool has this name, or if the tool is not overridden.
     pub fn restore(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let replaced = self.require_tool(name)?.clone();
         let Some(original) = self.tools.get_mut(name).and_then(|entry| entry.original.take()) else {
@@ -82,8 +84,8 @@ impl ToolRegistry {
         overridden.map(|entry| entry.name().as_str())
     }
 
-    /// Returns a registry with only the tools passing a filter. The others are neither listed nor callable, and no
-    /// error names them.
+    /// Returns a registry with only the tools passing the filter. The other tools are neither listed nor
+    /// callable, and errors do not mention the other tools.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
@@ -100,7 +102,8 @@ impl ToolRegistry {
         self.subset(|definition| filter.matches(definition))
     }
 
-    /// Returns a registry with only the tools to `keep`, and the rules for them.
+    /// Returns a registry with only the tools accepted by `keep`. Rules for other tools are dropped, and
+    /// rules for namespaces and tags stay.
     pub(super) fn subset(&self, keep: impl Fn(&ToolDefinition) -> bool) -> Self {
         let mut subset = self.clone();
         subset.tools.retain(|_, entry| keep(entry.tool.definition()));
@@ -109,7 +112,8 @@ impl ToolRegistry {
         subset
     }
 
-    /// Inserts a tool, in place of the one of its name. An override stays one.
+    /// Inserts a tool, replacing the tool of the same name. If that tool overrides an original, the original
+    /// is kept for `restore`.
     pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut Entry {
         let definition = tool.definition();
         let disabled = self.switches.reason(definition).cloned();

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 /// # Enabling and disabling
 ///
-/// A disabled tool is not listed, and a call of it fails with the reason. A rule for the tool itself goes before one
-/// for its namespace, and that before one for its tags. Rules also apply to tools registered or replaced later.
+/// A disabled tool is not listed, and a call of the tool fails with the reason. Tools are disabled by rules.
+/// A rule for a tool takes precedence over a rule for the tool's namespace, and a namespace rule over a rule
+/// for tags. Rules also apply to tools registered or replaced later.
 ///
 /// ```
 /// use toolkit::{ClosureTool, ToolRegistry};
@@ -30,10 +31,10 @@ use std::sync::Arc;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 impl ToolRegistry {
-    /// Disables a tool; the model reads the reason, unless it is empty.
+    /// Disables a tool. The error of a call tells the model the reason, unless `reason` is empty.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn disable(&mut self, name: &str, reason: &str) -> Result<(), BuildError> {
         self.require_tool(name)?;
         self.switches.tools.insert(name.into(), Some(reason.into()));
@@ -41,10 +42,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Enables a tool, also against rules for its namespace or tags.
+    /// Enables a tool, even if a rule disables the tool's namespace or tags.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool and no rule for the name.
+    /// Returns a [`BuildError`] with the nearest names if there is no such tool and no rule for the name.
     pub fn enable(&mut self, name: &str) -> Result<(), BuildError> {
         if self.switches.tools.remove(name).is_none() {
             self.require_tool(name)?;
@@ -57,10 +58,11 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools of a namespace; the model reads the reason, unless it is empty.
+    /// Disables all tools of a namespace. The error of a call tells the model the reason, unless `reason` is
+    /// empty.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such namespace.
+    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
     pub fn disable_namespace(&mut self, namespace: &str, reason: &str) -> Result<(), BuildError> {
         let namespace = self.require_namespace(namespace)?;
         self.switches.namespaces.insert(namespace.into(), reason.into());
@@ -68,10 +70,11 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the rule of [`disable_namespace`](Self::disable_namespace). Tools disabled by name stay disabled.
+    /// Removes the rule added by [`disable_namespace`](Self::disable_namespace). Tools disabled by other
+    /// rules stay disabled.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such namespace.
+    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
     pub fn enable_namespace(&mut self, namespace: &str) -> Result<(), BuildError> {
         let namespace = self.require_namespace(namespace)?;
         self.switches.namespaces.remove(namespace.as_str());
@@ -79,10 +82,11 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools with these tags; the model reads the reason, unless it is empty.
+    /// Disables all tools with these tags. The error of a call tells the model the reason, unless `reason` is
+    /// empty.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names for every custom tag that no tool has.
+    /// Returns a [`BuildError`] with the nearest names for every custom tag not found on any tool.
     pub fn disable_tags(&mut self, tags: TagMatch, reason: &str) -> Result<(), BuildError> {
         let known: BTreeSet<&str> = self
             .all_definitions()
@@ -98,7 +102,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the rule of [`disable_tags`](Self::disable_tags) with the same tags. Returns whether there was one.
+    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns whether
+    /// there was such a rule.
     pub fn enable_tags(&mut self, tags: &TagMatch) -> bool {
         let before = self.switches.tags.len();
         self.switches.tags.retain(|(known, _)| known != tags);
@@ -106,7 +111,8 @@ impl ToolRegistry {
         self.switches.tags.len() < before
     }
 
-    /// Returns the reason of a disabled tool, possibly empty; `None` if there is no disabled tool of this name.
+    /// Returns the reason for disabling a tool, possibly empty. Returns `None` if no disabled tool has this
+    /// name.
     #[must_use]
     pub fn disabled_reason(&self, name: &str) -> Option<&str> {
         self.tools.get(name)?.disabled.as_deref()
@@ -117,7 +123,7 @@ impl ToolRegistry {
         self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
     }
 
-    /// Returns the tool of this name, disabled or not.
+    /// Returns the tool called `name`, disabled or not.
     #[must_use]
     pub fn get_any(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).map(|entry| &entry.tool)
@@ -127,19 +133,19 @@ impl ToolRegistry {
         self.tools.contains_key(name.as_str())
     }
 
-    /// Returns all tools, disabled ones too, sorted by name.
+    /// Returns all tools, including disabled tools, sorted by name.
     pub(super) fn entries(&self) -> Vec<&Entry> {
         let mut entries: Vec<&Entry> = self.tools.values().collect();
         entries.sort_by(|a, b| a.name().cmp(b.name()));
         entries
     }
 
-    /// Returns the definitions of all tools, disabled ones too, in no particular order.
+    /// Returns the definitions of all tools, including disabled tools, in no particular order.
     pub(crate) fn all_definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.tools.values().map(|entry| entry.tool.definition())
     }
 
-    /// Returns the tool of this name, disabled or not, or an error with the nearest names.
+    /// Returns the tool called `name`, disabled or not, or an error with the nearest names.
     pub(super) fn require_tool(&self, name: &str) -> Result<&Arc<dyn Tool>, BuildProblem> {
         self.get_any(name).ok_or_else(|| {
             let tools = self.tools.keys().map(|name| &**name);
@@ -148,7 +154,8 @@ impl ToolRegistry {
         })
     }
 
-    /// Returns the normalised namespace, or an error with the nearest names.
+    /// Returns the normalised namespace, or an error with the nearest names if neither a tool nor a rule has
+    /// this namespace.
     pub(super) fn require_namespace(&self, namespace: &str) -> Result<String, BuildProblem> {
         let wanted = normalize(namespace);
         let of_tools = self.all_definitions().filter_map(|definition| definition.name.namespace());
@@ -160,7 +167,7 @@ impl ToolRegistry {
         Err(BuildProblem::unknown("namespace", namespace, known))
     }
 
-    /// Disables and enables tools after a change of the rules.
+    /// Disables and enables tools according to the current rules.
     pub(super) fn apply_switches(&mut self) {
         for entry in self.tools.values_mut() {
             let reason = self.switches.reason(entry.tool.definition());

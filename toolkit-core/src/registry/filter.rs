@@ -6,7 +6,7 @@ use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
-/// A set of tags to match: any or all of them.
+/// A condition on the tags of a tool: any or all tags of a set.
 ///
 /// ```
 /// use toolkit::{ToolMetadata, ToolTag};
@@ -25,12 +25,12 @@ pub struct TagMatch {
 }
 
 impl TagMatch {
-    /// Matches tools with at least one of these tags.
+    /// Creates a condition for tools with at least one of these tags.
     pub fn any<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: false }
     }
 
-    /// Matches tools with all of these tags; an empty set matches every tool.
+    /// Creates a condition for tools with all of these tags. With an empty set, every tool matches.
     pub fn all<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: true }
     }
@@ -41,16 +41,17 @@ impl TagMatch {
         if self.all { self.tags.is_subset(tags) } else { !self.tags.is_disjoint(tags) }
     }
 
-    /// Returns the tags to match.
+    /// Returns the tags of the condition.
     pub fn tags(&self) -> impl Iterator<Item = &ToolTag> {
         self.tags.iter()
     }
 }
 
-/// A filter of tools: a tool passes if it meets every condition.
+/// A filter of tools. A tool passes if the tool meets every condition of the filter.
 ///
-/// A pattern is matched against the qualified name, the method name and the [normalised](normalize) method name. `*`
-/// matches any text, also none, and `?` any single character. Other characters must be legal in names.
+/// A name pattern is compared with the qualified name, the method name and the [normalised](normalize) method
+/// name. `*` matches any number of characters, including none, and `?` matches exactly one. All other
+/// characters of a pattern must be legal in names.
 ///
 /// ```
 /// use serde_json::json;
@@ -80,29 +81,30 @@ impl ToolFilter {
         Self::default()
     }
 
-    /// Passes only tools with these tags.
+    /// Passes only tools with matching tags. Each call adds a condition, and a tool must meet all conditions.
     pub fn with_tags(mut self, tags: TagMatch) -> Self {
         self.tags.push(tags);
         self
     }
 
-    /// Excludes tools with these tags.
+    /// Excludes tools with matching tags. Each call adds a condition, and a tool must meet none of the
+    /// conditions.
     pub fn without_tags(mut self, tags: TagMatch) -> Self {
         self.without_tags.push(tags);
         self
     }
 
-    /// Passes only tools of these namespaces and of those added before.
+    /// Passes only tools in one of these namespaces. Another call adds more namespaces.
     pub fn in_namespaces<T: AsRef<str>>(mut self, namespaces: impl IntoIterator<Item = T>) -> Self {
         let namespaces = namespaces.into_iter().map(|namespace| normalize(namespace.as_ref()));
         self.namespaces.get_or_insert_default().extend(namespaces);
         self
     }
 
-    /// Passes only tools with a name matching one of these patterns, or of those added before.
+    /// Passes only tools with a name matching one of these patterns. Another call adds more patterns.
     ///
     /// # Errors
-    /// [`BuildError`] for the first pattern that no legal name can match.
+    /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
     pub fn include<T: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = T>,
@@ -114,7 +116,7 @@ impl ToolFilter {
     /// Excludes tools with a name matching one of these patterns.
     ///
     /// # Errors
-    /// [`BuildError`] for the first pattern that no legal name can match.
+    /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
     pub fn exclude<T: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = T>,
@@ -123,7 +125,7 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns whether a tool passes.
+    /// Returns whether a tool with this definition passes the filter.
     #[must_use]
     pub fn matches(&self, definition: &ToolDefinition) -> bool {
         let ToolDefinition { name, metadata, .. } = definition;

@@ -18,11 +18,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// A shared registry with atomic changes, or a [view](Self::viewed) of one. Clones share the registry.
+/// A shared registry with atomic changes, or a [view](Self::viewed) of such a registry. Clones share the
+/// registry.
 ///
-/// Readers take a [snapshot](Self::snapshot) and never wait. A change edits a copy, which is checked and published
-/// as a whole or not at all; snapshots in use, such as that of a running batch, stay as they are. Changes wait for
-/// each other; several at once are cheaper in one [`change`](Self::change).
+/// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy of the
+/// registry. The copy is then checked and published, or discarded after an error. Snapshots in use, such as
+/// the snapshot of a running batch, are not affected. Changes run one after another. Several edits in a
+/// single `change` are cheaper than several changes.
 ///
 /// ```
 /// use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
@@ -50,7 +52,7 @@ pub struct LiveRegistry {
 
 struct Root {
     published: ArcSwap<Published>,
-    /// Locked during a change.
+    /// The checks of new tools. The lock is held during a change, so changes run one after another.
     checks: Mutex<Vec<Arc<Check>>>,
     events: broadcast::Sender<RegistryEvent>,
 }
@@ -68,18 +70,18 @@ struct View {
     latest: ArcSwap<Latest>,
 }
 
-/// The registry last seen, and its projection.
+/// The registry last seen by the view, and the result of applying the view.
 struct Latest {
     of: Arc<ToolRegistry>,
     projection: Projection,
 }
 
 impl LiveRegistry {
-    /// Creates a live registry with these tools.
+    /// Creates a live registry from a complete registry.
     ///
     /// # Errors
-    /// [`BuildError`] with every [collision](ToolRegistry::check) and every missing
-    /// [state](ToolRegistry::with_state).
+    /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing
+    /// [state](ToolRegistry::with_state), and every reserved name.
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
@@ -88,13 +90,13 @@ impl LiveRegistry {
         Ok(Self { root: Arc::new(Root { published, checks: Mutex::default(), events }), view: None })
     }
 
-    /// Returns a view of this registry; it follows each change.
+    /// Returns a view of this registry. The view follows later changes of the registry.
     ///
-    /// A tool that a later change makes impossible to show, for instance because its name is taken, is left out until
-    /// that changes; [`check`](Self::check) reports it.
+    /// A later change can make a tool impossible to show, for instance because another tool takes the new
+    /// name. The view then leaves the tool out, and [`check`](Self::check) reports the tool.
     ///
     /// # Errors
-    /// [`BuildError`] as of [`ToolRegistry::viewed`].
+    /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
     pub fn viewed(&self, view: RegistryView) -> Result<Self, BuildError> {
         let of = self.snapshot();
         let projection = view.project(&of, None);
@@ -119,13 +121,14 @@ impl LiveRegistry {
         Published { registry: shown, version }
     }
 
-    /// Returns the registry as it is now. Later changes do not reach it.
+    /// Returns the current registry. Later changes do not affect the returned registry.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
         self.published().registry
     }
 
-    /// Returns the number of changes so far; equal numbers mean equal tools.
+    /// Returns the version of the registry, a number increased by each change of the tools. Equal versions
+    /// mean equal tools.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.root.published.load().version
@@ -134,18 +137,22 @@ impl LiveRegistry {
     /// Checks for tools left out of a view.
     ///
     /// # Errors
-    /// [`BuildError`] with every tool left out, and why.
+    /// Returns a [`BuildError`] listing every tool left out, with the reason.
     pub fn check(&self) -> Result<(), BuildError> {
         self.snapshot().check()
     }
 
-    /// Changes the registry: `edit` gets a copy, published if nothing fails. Returns the value of `edit`.
+    /// Changes the registry with the function `edit` and returns the value of `edit`.
     ///
-    /// If `edit` fails or panics, nothing has changed. Through a view, `edit` gets the registry behind it. A nested
-    /// change inside of `edit` or of a [check](Self::add_check) deadlocks.
+    /// `edit` gets a copy of the registry. The copy is published if `edit` and all checks succeed.
+    ///
+    /// If `edit` or a check fails or panics, the registry stays unchanged. On a view, `edit` gets the
+    /// registry behind the view. Calling `change` inside of `edit` or of a [check](Self::add_check)
+    /// deadlocks.
     ///
     /// # Errors
-    /// [`BuildError`] of `edit`, of a check that refuses a tool, or about missing state.
+    /// Returns a [`BuildError`] if `edit` fails, if a check refuses a tool, or if the changed registry has
+    /// recorded problems, missing state or reserved names.
     pub fn change<T>(
         &self,
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,
@@ -167,9 +174,9 @@ impl LiveRegistry {
         Ok(value)
     }
 
-    /// Adds a check of every tool registered, merged or replaced from now on.
+    /// Adds a check for every tool registered, merged or replaced from now on.
     ///
-    /// The check gets the definition, and the registry with the tool in it.
+    /// The check receives the definition of the tool and the changed registry, including the tool.
     ///
     /// ```
     /// use toolkit::{LiveRegistry, ToolRegistry};
@@ -189,7 +196,8 @@ impl LiveRegistry {
         self.root.lock().push(Arc::new(check));
     }
 
-    /// Subscribes to the changes from now on.
+    /// Returns a stream of the changes from now on. See [`watch`](Self::watch) for a stream together with a
+    /// matching snapshot.
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
         let receiver = self.root.events.subscribe();
@@ -205,7 +213,8 @@ impl LiveRegistry {
         RegistryEvents::new(receiver, Some(view))
     }
 
-    /// Returns the registry as it is now with the changes from there on: none missing, none repeated.
+    /// Returns a snapshot of the registry together with a stream of all later changes. No change is missing,
+    /// and none is repeated.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
         let _no_change_meanwhile = self.root.lock();
@@ -214,7 +223,8 @@ impl LiveRegistry {
 }
 
 impl Root {
-    /// Locks out other changes. A panic cannot leave a registry half changed, so poisoning is ignored.
+    /// Locks the registry against other changes. A panic cannot leave a registry half changed, so poisoning
+    /// is ignored.
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Check>>> {
         self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }

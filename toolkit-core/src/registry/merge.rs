@@ -8,35 +8,37 @@ use crate::tool::{Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// The rule for tools of the same name in a merge.
+/// The handling of two tools with the same name in a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {
     /// The merge fails.
     #[default]
     Refuse,
-    /// The earlier tool stays.
+    /// The registry keeps the tool registered first.
     Keep,
-    /// The new tool replaces it.
+    /// The new tool replaces the tool registered first.
     Replace,
 }
 
 impl ToolRegistry {
-    /// Merges another registry: its tools and their rules.
+    /// Adds the tools of another registry and the rules for disabling tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that both have; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
+    /// unchanged.
     pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
         self.merge_with(other, Collision::Refuse)
     }
 
-    /// Merges another registry with a rule for collisions.
+    /// Adds the tools of another registry, with a setting for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled. Where both registries have a rule, a state or a time limit,
-    /// this one's is kept.
+    /// Disabled tools, namespaces and tags stay disabled. If both registries have a rule for the same thing,
+    /// state of the same type or a time limit, the setting of `self` is kept.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that both have, under [`Collision::Refuse`]; the registry is then unchanged.
+    /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
+    /// The registry is then unchanged.
     pub fn merge_with(&mut self, other: Self, collision: Collision) -> Result<(), BuildError> {
         let mut merged = self.clone();
         merged.absorb(other, collision);
@@ -45,7 +47,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Merges another registry and records refused tools.
+    /// Adds everything from another registry and records a problem for each refused tool.
     fn absorb(&mut self, other: Self, collision: Collision) {
         let mut entries: Vec<Entry> = other.tools.into_values().collect();
         entries.sort_by(|a, b| a.name().cmp(b.name()));
@@ -73,7 +75,7 @@ impl ToolRegistry {
         };
     }
 
-    /// Inserts a tool with a legal, free name.
+    /// Inserts a tool with a legal name not yet taken.
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
@@ -87,7 +89,7 @@ impl ToolRegistry {
         Ok(self.insert(tool))
     }
 
-    /// Inserts a tool, or records the problem.
+    /// Inserts a tool, or records the problem for [`check`](Self::check).
     pub(super) fn insert_or_record(&mut self, tool: Arc<dyn Tool>) {
         if let Err(problem) = self.try_insert(tool) {
             self.problems.push(problem);
@@ -95,15 +97,15 @@ impl ToolRegistry {
     }
 }
 
-/// Merges another registry. Collisions are recorded: [`ToolRegistry::check`] returns them, and
-/// [`Dispatcher::new`](crate::Dispatcher::new) refuses the registry.
+/// Adds the tools of another registry. Name collisions are recorded: [`ToolRegistry::check`] returns the
+/// recorded problems, and [`Dispatcher::new`](crate::Dispatcher::new) refuses the registry.
 impl AddAssign for ToolRegistry {
     fn add_assign(&mut self, other: Self) {
         self.absorb(other, Collision::Refuse);
     }
 }
 
-/// Adds one tool; a collision is recorded as for registries.
+/// Adds one tool. A name collision is recorded for [`ToolRegistry::check`].
 impl<T: Tool + 'static> AddAssign<T> for ToolRegistry {
     fn add_assign(&mut self, tool: T) {
         self.insert_or_record(Arc::new(tool));

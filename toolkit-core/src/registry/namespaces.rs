@@ -1,4 +1,4 @@
-//! Namespaces of a registry: moving, replacing and splitting them off.
+//! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
 
 use super::{Collision, Entry, ToolRegistry};
 use crate::error::BuildError;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 ///
 /// Renamed tools stay disabled or overridden as before.
 impl ToolRegistry {
-    /// Moves every tool into a namespace; tools already in one only with `force`.
+    /// Moves every tool into a namespace. A tool already in a namespace is moved only if `force` is `true`.
     ///
     /// See [`ToolName::update_namespace`].
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
     pub fn update_namespace(
         &mut self,
         namespace: &str,
@@ -26,10 +26,10 @@ impl ToolRegistry {
         self.rename_all(|name| name.update_namespace(namespace, force, separator))
     }
 
-    /// Changes the separator in all names with a namespace.
+    /// Changes the separator between the namespace and the method name in all tool names.
     ///
     /// # Errors
-    /// [`BuildError`] with every duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
         self.rename_all(|name| match name.namespace() {
             Some(namespace) => name.requalify(Some(namespace), separator),
@@ -37,9 +37,10 @@ impl ToolRegistry {
         })
     }
 
-    /// Splits the tools of a namespace off into a new registry with the same state and time limit.
+    /// Moves the tools of a namespace into a new registry with the same state and time limit.
     ///
-    /// Names stay as they are; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
+    /// The tools keep the names with the namespace. Call [`reduce_namespaces`](Self::reduce_namespaces) on
+    /// the new registry to remove the namespace.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -58,7 +59,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if no tool is in the namespace.
+    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
     pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
         let namespace = self.require_namespace(namespace)?;
         let inside = |definition: &ToolDefinition| definition.name.namespace() == Some(&namespace);
@@ -72,8 +73,9 @@ impl ToolRegistry {
 
     /// Replaces the tools of a namespace, for instance when a server announces changed tools.
     ///
-    /// Missing tools are removed, known ones replaced (behind an [override](Self::override_tool), if there is one), and
-    /// new ones added. Rules for tools, the namespace or tags stay.
+    /// Tools missing from `tools` are removed, tools of the same name are replaced, and new tools are added.
+    /// If a tool is [overridden](Self::override_tool), only the original is replaced, and the override stays.
+    /// Rules for disabling tools, namespaces and tags stay as well.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -88,7 +90,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
     pub fn replace_namespace<T: Tool + 'static>(
         &mut self,
         namespace: &str,
@@ -103,7 +105,7 @@ impl ToolRegistry {
             entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)
         });
         for (name, entry) in &mut changed.tools {
-            // The override stays; `restore` brings the new tool.
+            // The override stays and only the original changes. `restore` will bring back the new original.
             if let Some(original) = &mut entry.original
                 && let Some(new) = coming.tools.remove(name)
             {
@@ -115,10 +117,11 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the namespace from all names if there is only one. Returns whether it did.
+    /// Removes the namespace from all names if all namespaced tools share one namespace. Returns whether the
+    /// names were changed.
     ///
     /// # Errors
-    /// [`BuildError`] with every duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
         let namespaces: BTreeSet<&str> =
             self.all_definitions().filter_map(|definition| definition.name.namespace()).collect();
@@ -160,13 +163,13 @@ impl ToolRegistry {
     }
 }
 
-/// Returns the tool's name in a namespace; separators in its method name stay.
+/// Returns `name` moved into `namespace`. Separators in the method name stay.
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns the tool under a name, possibly its own.
+/// Returns the tool renamed to `name`, or the tool itself if the tool already has this name.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

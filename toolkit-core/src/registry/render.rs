@@ -16,16 +16,16 @@ pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
     names: Locked<Vec<(NameRule, WireNames)>>,
     rendered: Locked<Renderings>,
-    /// The renderings of the registry before it changed.
+    /// The renderings from before the last change of the registry.
     earlier: Renderings,
     index: OnceLock<Arc<Index>>,
-    /// The index of the registry before it changed.
+    /// The search index from before the last change of the registry.
     earlier_index: Option<Arc<Index>>,
     catalog: OnceLock<Arc<Catalog>>,
     search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
-/// A value behind a lock. Work is done outside of the lock, so poisoning is ignored.
+/// A value behind a lock. No work is done while the lock is held, so poisoning is ignored.
 #[derive(Default)]
 struct Locked<T>(Mutex<T>);
 
@@ -41,20 +41,20 @@ impl<T: Clone> Clone for Locked<T> {
     }
 }
 
-/// Rendered definitions of one format: the list, and the tools with their fragments, sorted by name.
+/// The rendered definitions in one format: the list, and the tools with the fragments, sorted by name.
 struct Rendering<F: ToolFormat> {
     key: Key<F>,
     list: F::Rendered,
     tools: Vec<Arc<dyn Tool>>,
-    /// In the order of `tools`.
+    /// The fragments of `tools`, in the same order.
     fragments: Vec<Arc<F::Fragment>>,
 }
 
-/// A format, and whether the registry asks for the reason of each call.
+/// The key of a rendering: a format, and whether the registry asks for the reason of each call.
 type Key<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
-    /// Returns the fragment of this very tool.
+    /// Returns the fragment of `tool` if the rendering contains the same `Arc`.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
         let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;
@@ -63,7 +63,7 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A rendering of any format.
+/// A rendering with the type of the format erased.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }
@@ -74,7 +74,7 @@ impl<F: ToolFormat> AnyRendering for Rendering<F> {
     }
 }
 
-/// A few renderings of different keys, compared one by one.
+/// Renderings with different keys. There are only a few, so a look-up compares the keys one by one.
 #[derive(Clone, Default)]
 struct Renderings(Vec<Arc<dyn AnyRendering>>);
 
@@ -92,7 +92,7 @@ impl Renderings {
 }
 
 impl RenderCache {
-    /// Returns the cache for the registry after a change; unchanged tools keep their fragments.
+    /// Returns a new cache for the changed registry. Unchanged tools keep the rendered fragments.
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
         self.rendered.lock().0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
@@ -107,7 +107,7 @@ impl RenderCache {
         })
     }
 
-    /// Returns the tool name behind a spelling of any known rule.
+    /// Returns the tool name behind `spelling`, a spelling by any known naming rule.
     pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
         for rule in NameRule::COMMON {
             self.names(registry, rule);
@@ -120,14 +120,14 @@ impl RenderCache {
         if let Some((_, names)) = known {
             return names;
         }
-        // Disabled tools too: disabling a tool must not change the spelling of another.
+        // Disabled tools are included: disabling a tool must not change the spelling of another tool.
         let names = registry.all_definitions().map(|definition| definition.name.as_str());
         let names = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
         self.names.lock().push((rule, names.clone()));
         names
     }
 
-    /// Returns the search index. Only tools new since the last change are indexed.
+    /// Returns the search index. Only tools added or changed since the earlier index are indexed again.
     pub(super) fn index(&self, registry: &ToolRegistry) -> &Arc<Index> {
         self.index.get_or_init(|| Arc::new(Index::new(self.sorted(registry), self.earlier_index.as_deref())))
     }
@@ -148,7 +148,8 @@ impl RenderCache {
         self.search_tools.get_or_init(|| search_tools(self.catalog(registry, options)))
     }
 
-    /// Returns the tools published to the model, sorted by name.
+    /// Returns the tools published to the model, sorted by name. Deferred tools are left out with tool search
+    /// on, unless `list_deferred` is `true`.
     fn published(&self, registry: &ToolRegistry, list_deferred: bool) -> Cow<'_, [Arc<dyn Tool>]> {
         let tools = self.sorted(registry);
         if list_deferred || registry.search.is_none() {

@@ -14,7 +14,7 @@ pub enum RegistrySource {
 }
 
 impl RegistrySource {
-    /// Returns the tools as they are now.
+    /// Returns the current tools: the fixed registry, or a snapshot of the live registry.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
         match self {

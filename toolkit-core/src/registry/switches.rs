@@ -1,4 +1,4 @@
-//! Rules to disable tools, with their reasons.
+//! Rules for disabling tools, with the reasons.
 
 use super::filter::TagMatch;
 use crate::name::ToolName;
@@ -6,18 +6,19 @@ use crate::tool::ToolDefinition;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The rules for tools, namespaces and tags, each with the reason.
+/// The rules for disabling tools, namespaces and tags, each with the reason.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
-    /// `None` exempts a tool from the broader rules.
+    /// The rules by tool name. `None` keeps a tool enabled, even if a rule disables the tool's namespace or
+    /// tags.
     pub(super) tools: BTreeMap<Box<str>, Option<Arc<str>>>,
     pub(super) namespaces: BTreeMap<Box<str>, Arc<str>>,
     pub(super) tags: Vec<(TagMatch, Arc<str>)>,
 }
 
 impl Switches {
-    /// Returns why a tool is disabled. The rule for the tool goes before one for its namespace, and that before one for
-    /// its tags.
+    /// Returns the reason for disabling a tool; `None` if the tool is enabled. A rule for the tool takes
+    /// precedence over a rule for the tool's namespace, and a namespace rule over a rule for tags.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
             Some(rule) => rule.as_ref(),
@@ -25,7 +26,8 @@ impl Switches {
         }
     }
 
-    /// Returns why a tool without a rule of its own is disabled.
+    /// Returns the reason for disabling the tool's namespace or tags, if any. A rule for the tool itself is
+    /// ignored.
     pub(super) fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         let by_namespace = definition.name.namespace().and_then(|namespace| self.namespaces.get(namespace));
         by_namespace.or_else(|| {
@@ -34,7 +36,8 @@ impl Switches {
         })
     }
 
-    /// Copies the rules of a renamed tool. A tool that leaves a disabled namespace stays disabled.
+    /// Copies the rule for a renamed tool from `earlier`. A tool moved out of a disabled namespace stays
+    /// disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
         let of_namespace = || earlier.namespaces.get(old.name.namespace()?).cloned().map(Some);
         let is_moved = old.name.namespace() != name.namespace();
@@ -44,7 +47,7 @@ impl Switches {
         }
     }
 
-    /// Adds the rules of another registry; existing rules stay.
+    /// Adds the rules of another registry. For the same tool, namespace or tags, the existing rule stays.
     pub(super) fn extend(&mut self, other: Self) {
         for (name, rule) in other.tools {
             self.tools.entry(name).or_insert(rule);

@@ -1,4 +1,4 @@
-//! Views of a registry: a selection of tools, with other names, metadata and arguments.
+//! Views of a registry: selections of tools, with other names, metadata and arguments.
 
 use super::namespaces::inside;
 use super::switches::Switches;
@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// A view of a registry: a selection of its tools, with other names, metadata and arguments.
+/// A view of a registry: a selection of the tools, with other names, metadata and arguments.
 ///
-/// The steps are applied in order, each to the tools as the steps before left them. Tools are shared, not copied.
+/// Each builder method adds a step. The steps are applied in order, and each step sees the tools as changed
+/// by the steps before. Tools are shared, not copied.
 ///
 /// ```
 /// use toolkit::{ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
@@ -45,11 +46,11 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    /// Adapts one tool, or all.
+    /// Adapts the tool with this name or, without a name, every tool.
     Adapt(Option<String>, Arc<Adapt>),
 }
 
-/// Returns the tool and whether it has changed.
+/// A function to adapt a tool. The `bool` is whether the tool has changed.
 type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
 
 fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {
@@ -60,7 +61,7 @@ fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(Adap
 }
 
 impl RegistryView {
-    /// Creates a view of all tools as they are.
+    /// Creates a view without steps: all tools, unchanged.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -77,21 +78,21 @@ impl RegistryView {
         self.step(Step::Filter(filter))
     }
 
-    /// Moves every tool into a [normalised](crate::name::normalize) namespace.
+    /// Moves every tool into a namespace. The namespace is [normalised](crate::name::normalize) first.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>, separator: Separator) -> Self {
         let namespace = namespace.into();
         self.rename_all(move |name| inside(name, &namespace, separator))
     }
 
-    /// Renames one tool. A missing tool is an error.
+    /// Renames the tool `name` to `to`. Applying the view fails if there is no such tool.
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         let to = to.into();
         self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| renamed(tool, ToolName::new(&to)))))
     }
 
-    /// Renames every tool with a function of its name.
+    /// Renames every tool. `rename` returns the new name for a name.
     #[must_use]
     pub fn rename_all(
         self,
@@ -104,7 +105,7 @@ impl RegistryView {
         self.step(Step::Adapt(None, Arc::new(change)))
     }
 
-    /// Changes the metadata of every tool.
+    /// Changes the metadata of every tool with the function `change`.
     #[must_use]
     pub fn map_metadata(
         self,
@@ -116,8 +117,8 @@ impl RegistryView {
         })
     }
 
-    /// Changes one tool, for instance its description or [arguments](AdaptedTool::with_arguments). A missing tool is an
-    /// error.
+    /// Changes the tool `name`, for instance the description or the [arguments](AdaptedTool::with_arguments).
+    /// Applying the view fails if there is no such tool.
     #[must_use]
     pub fn adapt(
         self,
@@ -127,7 +128,7 @@ impl RegistryView {
         self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
-    /// Changes every tool.
+    /// Changes every tool with the function `change`.
     #[must_use]
     pub fn adapt_all(
         self,
@@ -136,7 +137,8 @@ impl RegistryView {
         self.step(Step::Adapt(None, Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
-    /// Returns the tool after all steps; `None` if it is filtered out. `visit` gets its name before each step.
+    /// Returns `tool` after all steps; `None` if a filter drops the tool. Before each step, `visit` is called
+    /// with the step's index and the tool's current name.
     fn of_tool(
         &self,
         tool: &Arc<dyn Tool>,
@@ -161,13 +163,15 @@ impl RegistryView {
         Ok(Some(if changed { Arc::new(adapted) } else { tool.clone() }))
     }
 
-    /// Returns the registry after all steps. Tools that cannot be shown are left out and recorded as problems.
+    /// Returns the registry after all steps. A tool is left out if a step fails or the new name is taken, and
+    /// the problem is recorded.
     pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
         let mut shown = registry.subset(|_| false);
-        // Rules for namespaces and tags refer to the original names; their effect is copied for each tool.
+        // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for
+        // the new name.
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
-            // Unchanged tools keep their rendered definitions.
+            // Unchanged tools keep the rendered definitions of the earlier registry.
             shown.cache = earlier.registry.cache.renewed();
         }
         let mut tools = BTreeMap::new();
@@ -208,18 +212,20 @@ impl RegistryView {
     }
 }
 
-/// A registry as a view shows it.
+/// The result of applying a view to a registry.
 pub(super) struct Projection {
     pub(super) registry: Arc<ToolRegistry>,
-    /// Each original tool with its projection, by original name.
+    /// The original tool and the adapted tool, by original name.
     tools: BTreeMap<ToolName, [Arc<dyn Tool>; 2]>,
 }
 
 impl ToolRegistry {
-    /// Returns the registry through a [view](RegistryView), with the same state, time limit and disabled tools.
+    /// Applies a [view](RegistryView) and returns the new registry, with the same state, time limit and
+    /// disabled tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every missing tool, every illegal or duplicate new name, and every error of a step.
+    /// Returns a [`BuildError`] listing every missing tool, every illegal or duplicate new name, and every
+    /// error of a step.
     pub fn viewed(&self, view: &RegistryView) -> Result<Self, BuildError> {
         let shown = Arc::unwrap_or_clone(view.project(self, None).registry);
         shown.check().map(|()| shown)

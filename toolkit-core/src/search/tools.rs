@@ -1,4 +1,4 @@
-//! The two search tools: `discover_tools` finds deferred tools, `call_deferred` calls them.
+//! The two search tools: `discover_tools` for finding deferred tools, and `call_deferred` for calling them.
 
 use super::catalog::Catalog;
 use super::deferred::{DeferredCall, TARGET};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// The default of `top_k`.
+/// The default number of matches returned by `discover_tools`.
 const TOP_K: i64 = 10;
 
 /// One of the two search tools.
@@ -99,7 +99,7 @@ fn top_k() -> i64 {
     TOP_K
 }
 
-/// A match as the model reads it.
+/// A match in the JSON output for the model.
 #[derive(Serialize)]
 struct Found<'a> {
     name: &'a str,
@@ -108,12 +108,14 @@ struct Found<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
     deferred: bool,
-    /// Present if the model lacks it, or asked for this tool by name.
+    /// The parameter schema. Present if the tool is deferred, or if the model searched for the exact name of
+    /// the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Value>,
 }
 
-/// Reads the query and the number of wanted tools. Constraints are checked here, for better messages.
+/// Decodes the query and the number of wanted tools. The constraints are checked by hand, for better
+/// messages.
 fn read_query(arguments: &str) -> Result<(String, usize), ToolError> {
     static SHAPE: LazyLock<(Value, ObjectInfo)> = LazyLock::new(struct_args::<Discover>);
     let (schema, info) = &*SHAPE;
@@ -131,7 +133,7 @@ fn read_query(arguments: &str) -> Result<(String, usize), ToolError> {
     }
 }
 
-/// `discover_tools`: finds tools by name or by purpose.
+/// Runs `discover_tools`: finds tools by name or by purpose.
 fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, ToolError> {
     let (query, top_k) = read_query(arguments)?;
     let Catalog { index, options, names, call_reason } = catalog;
@@ -153,12 +155,13 @@ fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, Tool
     ToolOutput::json(&found).map_err(ToolError::invalid_output)
 }
 
-/// `call_deferred`: calls a deferred tool. Registry and dispatcher resolve its target and never run it.
+/// Runs `call_deferred`: calls a deferred tool. The registry and the dispatcher never run this function: they
+/// resolve the target and call the target directly.
 fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
     let run = async move {
         let call = DeferredCall::read(arguments)?;
         let tool = catalog.deferred(&call.target)?;
-        // The reason of the call was split off before.
+        // The call reason has already been removed from the arguments.
         let arguments = call.arguments_for(&**tool, false);
         tool.call(&arguments, context).await
     };

@@ -1,4 +1,4 @@
-//! Transformed arguments: between the names of the model and those of the tool.
+//! Transformed arguments: translation between the argument names known to the model and the tool's own names.
 
 mod definitions;
 mod errors;
@@ -15,60 +15,61 @@ use parts::{accepts, argument_names, demands, is_required};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The transforms of a tool's arguments.
+/// The checked transforms of a tool's arguments.
 pub(super) struct Arguments {
     changes: Changes,
-    /// All arguments, by the tool's names.
+    /// The names of all arguments, as the tool declares them.
     names: BTreeSet<String>,
     unknown: Unknown,
 }
 
-/// The transforms, each of one argument.
+/// A list of transforms, at most one for each argument.
 struct Changes(Vec<ArgumentTransform>);
 
 impl Changes {
-    /// Returns the transform of an argument.
+    /// Returns the transform of the tool's argument `argument`.
     fn of(&self, argument: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.argument == argument)
     }
 
-    /// Returns the transform of the argument with this name for the model.
+    /// Returns the transform of the argument known to the model as `name`.
     fn shown(&self, name: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.shown_as() == Some(name))
     }
 
-    /// Returns the model's name of an argument; `None` if it is hidden.
+    /// Returns the model's name for the tool's argument `argument`; `None` if the argument is hidden.
     fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
         self.of(argument).map_or(Some(argument), ArgumentTransform::shown_as)
     }
 }
 
-/// The treatment of an argument under a name that the tool has and the model does not see.
+/// The treatment of a renamed or hidden argument when the model uses the tool's own name for the argument.
 #[derive(Clone, Copy)]
 enum Unknown {
-    /// The tool refuses unknown names: it gets one, so that all violations are reported together.
+    /// The tool refuses unknown names, so the argument is passed on under an unknown name. The tool's error
+    /// then lists all violations together.
     LeftToTool,
     Refused,
     Ignored,
 }
 
-/// The meaning of a name that the model uses.
+/// The meaning of an argument name used by the model.
 enum Meaning<'a> {
-    /// A transformed argument under its name for the model.
+    /// A transformed argument, given under the name shown to the model.
     Changed(&'a ArgumentTransform),
-    /// An unchanged argument of the tool.
+    /// An argument of the tool without a transform.
     Own,
-    /// An argument of the tool that the model does not see under this name.
+    /// An argument of the tool, given under a name hidden from the model.
     NotShown,
-    /// No argument.
+    /// Not an argument of the tool.
     Nothing,
 }
 
 impl Arguments {
-    /// Checks the transforms and applies them to the schema.
+    /// Checks the transforms, and applies the transforms to the schema of the tool.
     ///
     /// # Errors
-    /// [`BuildError`] with every impossible transform.
+    /// Returns a [`BuildError`] listing every impossible transform.
     pub(super) fn new(
         definition: &ToolDefinition,
         mut transforms: Vec<ArgumentTransform>,
@@ -117,12 +118,12 @@ impl Arguments {
         Ok((Self { changes, names, unknown }, schema))
     }
 
-    /// Returns whether the model sees other names than the tool has.
+    /// Returns whether any argument is renamed or hidden.
     pub(super) fn differ(&self) -> bool {
         self.changes.0.iter().any(ArgumentTransform::is_renamed)
     }
 
-    /// Renames the members of arguments for the model and drops the hidden ones.
+    /// Converts `arguments` from the tool's names to the names for the model and drops hidden arguments.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
         let shown = members.into_iter();
@@ -130,7 +131,7 @@ impl Arguments {
         Value::Object(shown.collect())
     }
 
-    /// Returns the lane argument as the model gives it. `definition` is the one before the changes.
+    /// Returns the lane argument after the transforms. `definition` is the definition before the transforms.
     pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
         let argument = definition.lane_argument()?;
         let Some(change) = argument.shown_as.as_deref().and_then(|name| self.changes.of(name)) else {
@@ -144,7 +145,8 @@ impl Arguments {
         Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, takes_null, ..argument })
     }
 
-    /// Keeps the aliases that the model may still use.
+    /// Removes the aliases of renamed or hidden arguments, and the aliases now used as names of other
+    /// arguments.
     pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
         aliases.retain(|alias, argument| {
             !self.names.contains(alias)
@@ -162,18 +164,19 @@ impl Arguments {
         match own.map(|own| self.changes.of(own)) {
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
-            // An alias of the tool.
+            // `name` is an alias declared by the tool.
             Some(Some(change)) if !change.is_renamed() => Meaning::Changed(change),
             Some(Some(_)) => Meaning::NotShown,
         }
     }
 
-    /// Returns the names that the model may use.
+    /// Returns the argument names known to the model.
     fn shown(&self) -> impl Iterator<Item = &str> {
         self.names.iter().filter_map(|name| self.changes.shown_as(name))
     }
 
-    /// Returns a name unknown to the tool, in the place of one that the model does not see.
+    /// Returns a name derived from `name` and unknown to the tool. The tool then refuses the argument as
+    /// unknown.
     fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
         let mut other = format!("{name}_");
         while self.names.contains(&other) || tool.definition().parameter_named(&other).is_some() {
@@ -184,18 +187,18 @@ impl Arguments {
 }
 
 impl ArgumentTransform {
-    /// Returns the model's name of the argument; `None` if it is hidden.
+    /// Returns the model's name for the argument; `None` if the argument is hidden.
     fn shown_as(&self) -> Option<&str> {
         let shown = self.name.as_ref().unwrap_or(&self.argument);
         (!self.hidden).then_some(shown)
     }
 
-    /// Returns whether the model knows the argument by another name, or not at all.
+    /// Returns whether the argument is renamed or hidden.
     fn is_renamed(&self) -> bool {
         self.shown_as() != Some(self.argument.as_str())
     }
 
-    /// Returns the value of a fixed argument.
+    /// Returns the fixed value of a hidden argument.
     fn only_value(&self) -> Option<&Value> {
         match (self.hidden, &self.supply) {
             (true, Some(Supply::Fixed(value))) => Some(value),
@@ -203,7 +206,7 @@ impl ArgumentTransform {
         }
     }
 
-    /// Returns the schema of the argument for the model.
+    /// Converts `property`, the tool's schema of the argument, to the schema for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,
@@ -227,7 +230,7 @@ fn takes(root: &Value, argument: &str, value: &Value) -> bool {
     demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
 }
 
-/// Returns the faults of one transform.
+/// Returns one message for each fault of `transform`.
 fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
     let ToolDefinition { parameters: root, metadata, .. } = definition;
     let ArgumentTransform { argument, name, description, supply, required, hidden, .. } = transform;
@@ -260,7 +263,7 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
     if let Some(Supply::Fixed(value)) = supply
         && !takes(root, argument, value)
     {
-        // The value may be a secret.
+        // The message must not show the value: values supplied by the program may be secrets.
         let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
         let expected = expected.and_then(|schema| describe(SchemaRef::new(root, schema)));
         let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));

@@ -1,4 +1,4 @@
-//! The call reason: the model's rationale, as an argument that no tool sees.
+//! The call reason: the model's rationale for a call, in an extra argument removed before the tool runs.
 
 use super::rewriting::Rewriting;
 use super::{ToolDefinition, ToolKind};
@@ -6,19 +6,21 @@ use crate::args::with_object;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// The name of the argument.
+/// The name of the extra argument.
 pub(crate) const CALL_REASON: &str = "call_reason";
 
-/// Returns whether the model is asked for the call reason: by the tool's setting, else `by_default`.
+/// Returns whether the model is asked for the call reason. The tool's own setting decides, or else
+/// `by_default`.
 ///
-/// Arguments that are not an object have no place for it.
+/// The call reason is a member of the arguments object. The model cannot be asked if the arguments are not an
+/// object.
 pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
     definition.metadata.call_reason.unwrap_or(by_default)
         && definition.kind == ToolKind::Function
         && (properties(definition).is_some() || definition.parameters.get("type") == Some(&"object".into()))
 }
 
-/// Returns whether the tool has a parameter of its own under the name.
+/// Returns whether the tool itself declares a parameter called `call_reason`.
 pub(crate) fn has_call_reason_parameter(definition: &ToolDefinition) -> bool {
     properties(definition).is_some_and(|properties| properties.contains_key(CALL_REASON))
 }
@@ -28,8 +30,8 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition as the model sees it: with the argument `call_reason` if the tool asks for it, or
-    /// `by_default` where the tool says nothing.
+    /// Returns the definition for the model, with the argument `call_reason` if the model is asked for the
+    /// call reason. The tool's own setting decides, or else `by_default`.
     #[must_use]
     pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
         if !asks_for_call_reason(self, by_default) || has_call_reason_parameter(self) {
@@ -52,18 +54,20 @@ impl ToolDefinition {
     }
 }
 
-/// Arguments split from the call reason.
+/// The arguments of a call and the call reason, separated.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SplitArguments {
     pub(crate) arguments: String,
-    /// `None` for `null`. A reason that is not a string stays as JSON text.
+    /// The call reason; `None` if the model wrote `null`. A value of another type than string is kept as JSON
+    /// text.
     pub(crate) call_reason: Option<String>,
 }
 
-/// Splits the call reason off; the other arguments stay as the model wrote them. `None` if there is no call reason,
-/// or the text is not an object.
+/// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
+///
+/// Returns `None` if there is no call reason, or if `text` is not a JSON object.
 pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
-    // The text is parsed only if it holds the name, or an escape that may spell it.
+    // Parse the text only if the text contains the name, or an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Closures as tools, with arguments of one type.
+//! Closures as tools, with a struct of arguments as the closure's parameter.
 
 use super::definition::OutputSchema;
 use super::inner::ToolInner;
@@ -11,15 +11,17 @@ use crate::output::IntoToolOutput;
 use schemars::JsonSchema;
 use std::sync::Arc;
 
-/// Decodes the arguments and calls the closure.
+/// A function to decode the arguments and call the closure.
 type Call = dyn Fn(&str, &ToolContext, &ToolInner) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {
-    /// Creates a tool from a closure with one parameter: the fields of its struct are the tool's parameters.
+    /// Creates a tool from a closure with one struct parameter. The fields of the struct become the tool's
+    /// parameters.
     ///
-    /// The closure returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it. As with
-    /// `#[tool]`, all violations are reported at once, near misses are coerced, and unknown names are refused
-    /// unless the struct takes them (with `#[serde(flatten)]` into a map).
+    /// The closure returns a value of a type with [`IntoToolOutput`](crate::IntoToolOutput), or a future of
+    /// such a value. As with `#[tool]`, an error lists all violations of the arguments, and near misses such
+    /// as `"5"` for 5 are coerced. Unknown arguments are refused, unless the struct collects them in a map
+    /// with `#[serde(flatten)]`.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -28,7 +30,7 @@ impl ClosureTool {
     /// struct Add { a: i64, b: i64 }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let offset = 100; // closures may hold what they need
+    /// let offset = 100; // closures may capture values
     /// let add = ClosureTool::new("add", "Adds.", move |Add { a, b }: Add| async move { a + b + offset })?;
     /// let output = ToolRegistry::from_tools([add])?.call("add", r#"{"a": 1, "b": "2"}"#).await?;
     /// assert_eq!(output.to_text(), "103");
@@ -37,7 +39,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or `Args` is not serialized as an object.
+    /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
     #[track_caller]
     pub fn new<Args, F, Return, Kind>(
         name: &str,
@@ -64,7 +66,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal.
+    /// Returns a [`BuildError`] if the name is illegal.
     #[track_caller]
     pub fn without_arguments<F, Return, Kind>(
         name: &str,
@@ -81,7 +83,7 @@ impl ClosureTool {
         Self::new(name, description, move |NoArguments {}| closure())
     }
 
-    /// Creates a tool from a closure that also takes the [`ToolContext`].
+    /// Creates a tool from a closure with two parameters: the arguments struct and the [`ToolContext`].
     ///
     /// ```
     /// use toolkit::{ClosureTool, Tool, ToolContext};
@@ -97,7 +99,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or `Args` is not serialized as an object.
+    /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
     #[track_caller]
     pub fn with_context<Args, F, Return, Kind>(
         name: &str,
@@ -150,8 +152,8 @@ impl ClosureTool {
         Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 
-    /// Sets the type of the closure's output; its schema becomes the
-    /// [output schema](ToolDefinition::output_schema).
+    /// Sets the [output schema](ToolDefinition::output_schema) to the schema of `T`, the type of the
+    /// closure's output.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Json, Tool};
@@ -189,9 +191,10 @@ pub(super) fn legal_name(name: &str, defined_at: Option<Location>) -> Result<Too
     ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at })
 }
 
-/// The return value of a closure that becomes a tool: an [`IntoToolOutput`] value, or a future of it.
+/// The return value of a tool closure: a value of a type with [`IntoToolOutput`], or a future of such a
+/// value.
 ///
-/// `Kind` is [`Returned`] or [`Awaited`]; the compiler infers it.
+/// `Kind` is [`Returned`] for a value and [`Awaited`] for a future. The compiler infers `Kind`.
 #[diagnostic::on_unimplemented(
     message = "a closure that returns `{Self}` cannot be a tool",
     label = "this has no form for the model",
@@ -202,15 +205,15 @@ pub trait ClosureReturn<Kind> {
     /// Whether the closure is asynchronous.
     const IS_ASYNC: bool;
 
-    /// Starts the call.
+    /// Converts the return value to the future of the call.
     fn into_call(self) -> ToolFuture<'static>;
 }
 
-/// Marks a closure that returns its value.
+/// The [`ClosureReturn`] kind of a closure with a plain return value.
 #[derive(Debug, Clone, Copy)]
 pub struct Returned;
 
-/// Marks a closure that returns a future of its value.
+/// The [`ClosureReturn`] kind of a closure with a future as the return value.
 #[derive(Debug, Clone, Copy)]
 pub struct Awaited;
 

@@ -13,14 +13,15 @@ use std::sync::Arc;
 
 type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
-/// A tool with a schema known only at run time: of a remote server, a file, a user.
+/// A tool with a schema known only at run time, for instance from a remote server, a file or a user.
 ///
-/// The schema is checked when the tool is created. A call is accepted exactly if a JSON Schema validator accepts its
-/// arguments; a refusal lists every violation. The draft is 2020-12 unless `$schema` names another; nothing is fetched.
+/// The schema is checked when the tool is created. A JSON Schema validator then checks the arguments of each
+/// call, and a refusal lists every violation, up to 64. The draft is 2020-12 unless `$schema` names another
+/// draft. References to remote documents are not fetched.
 ///
-/// The handler receives the arguments as JSON: an object, or an array or a single value if the schema describes one. Invalid
-/// JSON and duplicate names never reach it. An empty text and `null` are the empty object where the schema describes an
-/// object.
+/// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
+/// describes one. Invalid JSON and duplicate argument names are refused before the handler runs. If the
+/// schema describes an object, empty text and `null` count as the empty object.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -50,10 +51,11 @@ pub struct DynamicTool {
 impl DynamicTool {
     /// Creates a tool from a JSON Schema and a handler.
     ///
-    /// The handler returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it.
+    /// The handler returns a value of a type with [`IntoToolOutput`](crate::IntoToolOutput), or a future of
+    /// such a value.
     ///
     /// # Errors
-    /// [`BuildError`] with an illegal name or every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -69,7 +71,7 @@ impl DynamicTool {
         Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
-    /// Creates a tool with a handler that also takes the [`ToolContext`].
+    /// Creates a tool from a JSON Schema and a handler with access to the [`ToolContext`].
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -84,7 +86,7 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with an illegal name or every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
     #[track_caller]
     pub fn new_with<F, Return, Kind>(
         name: &str,
@@ -119,10 +121,11 @@ impl DynamicTool {
         Ok(Self { definition: Arc::new(definition), args: Arc::new(args), handler })
     }
 
-    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against it.
+    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against this
+    /// schema.
     ///
     /// # Errors
-    /// [`BuildError`] with every fault of the schema.
+    /// Returns a [`BuildError`] with every fault of the schema.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = self.definition_mut();
@@ -138,14 +141,20 @@ impl DynamicTool {
         Ok(self)
     }
 
-    /// Sets whether near misses are coerced by the rules of `#[tool]` functions: `"5"` to 5, a list in a string, `null`
-    /// for an absence. The validator checks the result. The default is off.
+    /// Sets whether arguments of a wrong but convertible type are coerced, as for `#[tool]` functions. The
+    /// default is off.
+    ///
+    /// For example, `"5"` becomes 5, a list written as a string becomes the list, and `null` counts as
+    /// absent. The validator checks the coerced arguments.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
         self.with_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
-    /// Changes the metadata. The schema decides about unknown arguments.
+    /// Changes the metadata with the function `change`.
+    ///
+    /// The schema alone decides about unknown arguments, so the setting [`unknown`](ToolMetadata::unknown)
+    /// has no effect.
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let metadata = &mut self.definition_mut().metadata;
@@ -172,7 +181,8 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns every fault of a schema; `which` names the schema, if it is not that of the arguments.
+/// Returns an error with every fault of a schema. `which` is put before each message and is empty for the
+/// schema of the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,

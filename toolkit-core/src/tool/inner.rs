@@ -1,4 +1,4 @@
-//! The parts shared by the tools of functions and closures.
+//! The data shared by function tools and closure tools.
 
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
 use crate::args::{self, Decode, DecodeOptions, ObjectInfo, Param};
@@ -8,21 +8,22 @@ use crate::schema::__private::strip_aliases;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The definition of a tool, and how its arguments are decoded.
+/// The definition of a tool, and the data for decoding the tool's arguments.
 #[derive(Debug, Clone)]
 pub(super) struct ToolInner {
     pub(super) definition: ToolDefinition,
     pub(super) params: Vec<Param<'static>>,
-    /// The schema for checks, if it says more than the published one.
+    /// The schema for checking arguments, if different from the published schema. Only the schema for
+    /// checking has aliases.
     checked: Option<Value>,
-    /// For each parameter, whether its schema has constraints that decoding does not ensure.
+    /// For each parameter, whether the schema has constraints not ensured by decoding, such as `maximum`.
     has_constraints: Vec<bool>,
-    /// The type with the arguments as fields, in the place of `params`.
+    /// The data of the arguments struct, for a tool with a struct instead of `params`.
     info: Option<ObjectInfo>,
 }
 
 impl ToolInner {
-    /// Creates the parts of a tool with one parameter each.
+    /// Creates the data of a tool with a separate function parameter for each argument.
     pub(super) fn of_params(
         mut definition: ToolDefinition,
         params: Vec<Param<'static>>,
@@ -35,7 +36,7 @@ impl ToolInner {
         Self::new(definition, params, has_constraints, None)
     }
 
-    /// Creates the parts of a tool with the fields of one type as parameters.
+    /// Creates the data of a tool with one struct for all arguments.
     pub(super) fn of_struct(definition: ToolDefinition, info: ObjectInfo) -> Self {
         Self::new(definition, Vec::new(), Vec::new(), Some(info))
     }
@@ -53,7 +54,7 @@ impl ToolInner {
         inner
     }
 
-    /// Makes the schemas forbid unknown arguments or not, as the metadata says.
+    /// Makes the schemas forbid or allow unknown arguments, according to the metadata.
     fn close(&mut self) {
         let closed = self.definition.metadata.unknown == UnknownArguments::Refuse;
         for schema in std::iter::once(&mut self.definition.parameters).chain(&mut self.checked) {
@@ -64,7 +65,7 @@ impl ToolInner {
         }
     }
 
-    /// Returns the options of one call's decoding.
+    /// Returns the options for decoding the arguments of one call.
     #[inline]
     pub(super) fn options<'a>(&'a self, context: &'a ToolContext) -> DecodeOptions<'a> {
         let ToolDefinition { parameters, metadata, .. } = &self.definition;
@@ -77,7 +78,7 @@ impl ToolInner {
         }
     }
 
-    /// Decodes the arguments as the fields of one type; `None` for a tool with single parameters.
+    /// Decodes the arguments into one struct; `None` for a tool with separate parameters.
     pub(super) fn decode_struct<T: Decode>(
         &self,
         arguments: &str,
@@ -94,7 +95,7 @@ macro_rules! inner_setters {
                 &mut Arc::make_mut(&mut self.inner).definition
             }
 
-            /// Changes the metadata.
+            /// Changes the metadata with the function `change`.
             ///
             /// ```
             /// use toolkit::{ClosureTool, Tool};
@@ -112,7 +113,8 @@ macro_rules! inner_setters {
                 self
             }
 
-            /// Sets the [output schema](ToolDefinition::output_schema), unchecked.
+            /// Sets the [output schema](ToolDefinition::output_schema). Neither the schema nor the tool's
+            /// output is checked.
             #[must_use]
             pub fn with_output_schema(mut self, schema: Value) -> Self {
                 self.definition_mut().output = super::definition::OutputSchema::known(schema);

@@ -1,4 +1,4 @@
-//! Running one call: panic guard, time limit, cancellation.
+//! The run of one call: panic guard, time limit, cancellation.
 
 use super::{Tool, ToolFuture};
 use crate::context::{Limit, ToolContext};
@@ -11,10 +11,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::sleep_until;
 
-/// Starts one call. Whatever the tool does, there is an outcome: now, or from the future.
+/// Starts one call. Returns the outcome if the call ends at once, or else the running call as the error.
 ///
-/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns. Later attempts need
-/// [`ToolContext::begin`] before.
+/// A panic, a timeout or a cancellation becomes an error outcome.
+///
+/// The time limit starts now. A synchronous tool cannot be stopped before it returns. Before another attempt
+/// of the same call, the caller must call [`ToolContext::begin`].
 #[inline]
 pub(crate) fn start<'a>(
     tool: &'a dyn Tool,
@@ -43,21 +45,22 @@ pub(crate) fn start<'a>(
     }
 }
 
-/// The future of the error that stops a call.
+/// A future of the error for a cancelled call or a call past the time limit.
 type Stop<'a> = Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>;
 
-/// A started call that has not ended.
+/// The future of a started call, with panic guard, time limit and cancellation.
 pub(crate) struct Running<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
-    /// Whether the context's time limit is that of this call.
+    /// Whether the time limit in `context` was set by this call.
     is_limited: bool,
-    /// Created when the tool first waits: most calls end without it.
+    /// The future for stopping the call. Created when the tool first waits, because most calls end without
+    /// waiting.
     stop: Option<Stop<'a>>,
 }
 
 impl<'a> Running<'a> {
-    /// Watches over a started call. The limit counts from here.
+    /// Wraps the future of a started call. The time limit `limit` starts now.
     pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
         let limit = limit.and_then(Limit::from_now);
         let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
@@ -74,7 +77,7 @@ impl Future for Running<'_> {
             Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
                 let limit = || context.limit().filter(|_| *is_limited);
                 let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
-                // A runtime without a timer panics here.
+                // In a runtime without a timer, polling panics.
                 match guarded(|| stop.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => return Poll::Pending,
                     Ok(Poll::Ready(error)) => error,
@@ -89,7 +92,7 @@ impl Future for Running<'_> {
     }
 }
 
-/// Waits for the cancellation or the end of the time limit.
+/// Waits for the cancellation or the end of the time limit, and returns the error of the call.
 async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     let name = context.known_name();
     let mut cancelled = pin!(context.cancelled());
@@ -110,7 +113,7 @@ async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
 }
 
 impl PanicText {
-    /// Returns the error of the call that panicked.
+    /// Converts the message of a panic to the error of the call.
     #[cold]
     pub(crate) fn of_call(self, context: &ToolContext) -> ToolError {
         ToolError::panicked(context.known_name(), &self.0)

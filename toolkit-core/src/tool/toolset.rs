@@ -3,7 +3,7 @@
 use super::{FunctionTool, Tool};
 use std::sync::Arc;
 
-/// A value with methods as tools. `#[toolset]` on an `impl` block implements it.
+/// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
 pub trait Toolset: Send + Sync + 'static {
     /// Returns the common description of the tools: the documentation of the `impl` block.
     fn description(&self) -> &'static str;
@@ -13,7 +13,7 @@ pub trait Toolset: Send + Sync + 'static {
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
 }
 
-/// Shares generated tools, for generated code.
+/// Converts tools to shared trait objects, for generated code.
 #[doc(hidden)]
 #[must_use]
 pub fn shared(tools: Vec<FunctionTool>) -> Vec<Arc<dyn Tool>> {

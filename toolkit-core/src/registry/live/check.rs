@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckOutcome {
-    /// The tool may be used.
+    /// The tool is registered.
     Accept,
     /// The tool is registered but disabled, for this reason.
     Disable(String),
@@ -19,8 +19,10 @@ pub enum CheckOutcome {
 
 pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync;
 
-/// Runs all checks on every tool new in `after`. Any refusal fails the change; otherwise the first
-/// check that disables a tool gives the reason.
+/// Runs all checks on every new or replaced tool in `after`.
+///
+/// If a check refuses a tool, the whole change fails. If several checks disable a tool, the reason of the
+/// first check is used.
 pub(super) fn run_checks(
     checks: &[Arc<Check>],
     before: &ToolRegistry,

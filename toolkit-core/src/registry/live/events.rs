@@ -13,22 +13,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::sync::broadcast::Receiver;
 
-/// The number of events kept for slow listeners.
+/// The number of events buffered for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;
 
 /// One change of a [live registry](super::LiveRegistry).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistryEvent {
-    /// The [version](super::LiveRegistry::version) of the registry with the change; changes made together share it.
+    /// The [version](super::LiveRegistry::version) of the registry after the change. Changes published
+    /// together have the same version.
     pub version: u64,
-    /// The name of the tool.
+    /// The name of the changed tool.
     pub tool: ToolName,
-    /// The change.
+    /// The kind of change.
     pub change: RegistryChange,
 }
 
-/// A change of one tool.
+/// The kind of change of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryChange {
@@ -36,25 +37,26 @@ pub enum RegistryChange {
     Registered,
     /// The tool was removed.
     Unregistered,
-    /// Another tool took the name.
+    /// Another tool with the same name replaced the tool.
     Replaced {
-        /// Whether calls written for the earlier tool still work.
+        /// Whether calls written for the replaced tool still work.
         parameters: Compatibility,
     },
-    /// Another tool took the name until the earlier one is restored.
+    /// Another tool overrides the tool until the original is restored.
     Overridden,
-    /// The overridden tool is back.
+    /// The original of an overridden tool was restored.
     Restored,
-    /// The tool can be called again.
+    /// The tool was enabled again.
     Enabled,
-    /// The tool was disabled, or its reason changed.
+    /// The tool was disabled, or the reason for disabling the tool changed.
     Disabled {
         /// The reason; empty if none was given.
         reason: String,
     },
 }
 
-/// Returns the differences between two states of a registry, sorted by name.
+/// Returns the changes between two states of a registry: removed tools first, then all others, each sorted by
+/// name.
 pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryEvent> {
     let mut changes = Vec::new();
     let event = |tool: &ToolName, change| RegistryEvent { version, tool: tool.clone(), change };
@@ -87,16 +89,17 @@ pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry)
     changes
 }
 
-/// The changes of a [live registry](super::LiveRegistry) since the subscription.
+/// The stream of the changes of a [live registry](super::LiveRegistry) since the subscription.
 ///
-/// The stream ends when all clones of the registry are dropped. After [missed](Lagged) changes a
-/// [snapshot](super::LiveRegistry::snapshot) shows the current tools.
+/// The stream ends when all clones of the registry are dropped. A slow listener can [miss](Lagged) changes. A
+/// [snapshot](super::LiveRegistry::snapshot) then shows the current tools.
 pub struct RegistryEvents {
     events: EventReceiver<RegistryEvent>,
     view: Option<ViewChanges>,
 }
 
-/// The changes of a view, compared anew after each change of the registry behind it.
+/// The changes of a view. After each change of the registry, the view's tools are compared with the last
+/// known tools.
 pub(super) struct ViewChanges {
     /// Returns the view's tools and version; `None` after the view was dropped.
     pub(super) now: Box<dyn Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync>,
@@ -109,7 +112,8 @@ impl RegistryEvents {
         Self { events: EventReceiver::new(receiver), view }
     }
 
-    /// Waits for the next change, or the number of missed ones; `None` after the last.
+    /// Waits for the next change. Returns the number of missed changes as an error, and `None` after the last
+    /// change.
     pub async fn next(&mut self) -> Option<Result<RegistryEvent, Lagged>> {
         poll_fn(|cx| self.poll(cx)).await
     }

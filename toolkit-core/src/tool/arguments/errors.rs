@@ -1,4 +1,4 @@
-//! Errors about arguments, in the model's names.
+//! Translation of errors about arguments into the names known to the model.
 
 use super::super::{ArgumentTransform, Tool};
 use super::Arguments;
@@ -6,7 +6,10 @@ use crate::args::unknown;
 use crate::error::{ToolError, Violation, ViolationKind};
 
 impl Arguments {
-    /// Translates an error into the model's names. Violations of hidden values become details for the program.
+    /// Translates the violations of an error into the argument names known to the model.
+    ///
+    /// The model cannot see hidden arguments, so violations of hidden arguments become details for the
+    /// program.
     #[cold]
     pub(super) fn translated(&self, tool: &dyn Tool, arguments: &str, error: ToolError) -> ToolError {
         if error.violations().is_empty() {
@@ -39,7 +42,8 @@ impl Arguments {
         translated.with_details(details)
     }
 
-    /// Returns the transformed argument that a path leads into, and the rest of the path.
+    /// Returns the transform of the argument at the start of `path`, and the rest of `path` after the
+    /// argument name.
     fn changed_at<'a>(&self, path: &'a str) -> Option<(&ArgumentTransform, &'a str)> {
         let leads_into = |name: &&String| {
             let rest = path.strip_prefix(name.as_str());

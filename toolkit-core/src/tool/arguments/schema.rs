@@ -6,10 +6,10 @@ use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, accepts, each_part, strings, target};
 use serde_json::{Map, Value};
 
-/// Returns the schema for the model.
+/// Returns the schema of the transformed arguments, for the model.
 ///
 /// # Errors
-/// The argument whose value matches no variant of the schema, and why.
+/// Returns an argument name and a message if the argument's fixed value fits no variant of the schema.
 pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
@@ -33,12 +33,12 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Whether the tool has the argument even if the model omits it.
+    /// Returns whether the program supplies a value for an argument omitted by the model.
     fn is_given(&self, name: &str) -> bool {
         self.changes.of(name).is_some_and(|change| change.supply.is_some())
     }
 
-    /// Returns whether a schema describes an argument that `wanted` selects.
+    /// Returns whether `schema` mentions an argument with a transform accepted by `wanted`.
     fn speaks_of(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> bool {
         let wanted = |name: &str| self.changes.of(name).is_some_and(&wanted);
         let mut found = false;
@@ -52,12 +52,13 @@ impl View<'_> {
         found
     }
 
-    /// Returns whether a condition no longer depends on the model alone.
+    /// Returns whether `condition` mentions a hidden argument or an argument with a supplied value.
     fn is_undecided(&self, condition: &Value) -> bool {
         self.speaks_of(condition, |change| change.hidden || change.supply.is_some())
     }
 
-    /// Transforms one schema of the arguments' object.
+    /// Transforms one schema of the arguments object. `references` is the number of references left to
+    /// follow.
     fn part(
         &self,
         schema: Map<String, Value>,
@@ -81,7 +82,7 @@ impl View<'_> {
                         match self.changes.shown_as(&name) {
                             Some(name) => drop(parts.insert(name.to_owned(), consequence)),
                             None if !self.is_given(&name) => {}
-                            // The argument is always present, and so are the consequences.
+                            // The argument is always present, so the consequence always applies.
                             None if consequence.is_array() => {
                                 required.extend(strings(Some(&consequence)).map(str::to_owned));
                             }
@@ -106,7 +107,8 @@ impl View<'_> {
                 ("if" | "then" | "else", _) if undecided => continue,
                 ("not", condition) if self.is_undecided(&condition) => continue,
                 ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
-                // It uses the tool's own names.
+                // `propertyNames` refers to the tool's own names, so the keyword does not fit renamed
+                // arguments.
                 ("propertyNames", _) if self.changes.0.iter().any(ArgumentTransform::is_renamed) => continue,
                 ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
                 ("maxProperties", most) => {
@@ -135,7 +137,10 @@ impl View<'_> {
         }
     }
 
-    /// Inlines a reference to a schema that describes a transformed argument: other objects may share the definition.
+    /// Replaces a `$ref` by the target schema if the target mentions a transformed argument.
+    ///
+    /// The definition itself is not changed, because other objects may share the definition. The method also
+    /// returns the number of references left to follow.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {
@@ -169,7 +174,10 @@ impl View<'_> {
         names.filter_map(|name| self.changes.shown_as(name)).collect()
     }
 
-    /// Returns the remaining variants. Where the discriminator is hidden, several may match.
+    /// Transforms the variants of `anyOf` or `oneOf`. Variants ruled out by a fixed value are dropped.
+    ///
+    /// If a variant mentions a hidden argument or a supplied value, several variants may match, so `oneOf`
+    /// becomes `anyOf`.
     fn branches(
         &self,
         keyword: &str,
@@ -195,7 +203,7 @@ impl View<'_> {
         Ok((keyword, left.into()))
     }
 
-    /// Returns whether the fixed value of a hidden argument rules a variant out.
+    /// Returns whether the fixed value of a hidden argument rules out the variant `branch`.
     fn rules_out(&self, change: &ArgumentTransform, branch: &Value) -> bool {
         let Some(value) = change.only_value() else { return false };
         let mut refused = *branch == Value::Bool(false);
@@ -206,7 +214,8 @@ impl View<'_> {
         refused
     }
 
-    /// Returns a number of members without those that the model does not give.
+    /// Returns `bound`, a limit on the number of members, reduced by the number of transforms accepted by
+    /// `is_ours`.
     fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
         let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {

@@ -1,4 +1,4 @@
-//! Rewriting the text of arguments from the model's names to the tool's.
+//! Translation of the arguments' JSON text from the model's names to the tool's names.
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
@@ -9,7 +9,7 @@ use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 
 impl Arguments {
-    /// Starts a call of the tool with the arguments as the model wrote them.
+    /// Translates `arguments`, as written by the model, and starts a call of `tool`.
     pub(in super::super) fn call<'a>(
         &'a self,
         tool: &'a dyn Tool,
@@ -26,12 +26,12 @@ impl Arguments {
         })
     }
 
-    /// Returns the arguments by the tool's names, with the values that the model does not give. Everything else
+    /// Renames the arguments to the tool's names and adds the values supplied by the program. Everything else
     /// stays as the model wrote it.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, or have unknown names that the tool would accept, or the computation of a
-    /// value failed.
+    /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name the tool
+    /// would accept, or if the computation of a value fails.
     fn rewrite(&self, tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<String, ToolError> {
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
@@ -40,7 +40,7 @@ impl Arguments {
             for (name, value) in members {
                 match self.meaning(tool, name) {
                     Meaning::Changed(change) => {
-                        // Where the tool does not accept it, `null` is an absence.
+                        // If the tool does not accept `null`, the value `null` counts as absent.
                         if value.get() == "null" && change.supply.is_some() && !change.takes_null {
                             rewriting.skip(value.get());
                             continue;
@@ -76,7 +76,8 @@ impl Arguments {
         })?
     }
 
-    /// Returns the members that stand in for the model's, each with the model's name.
+    /// Returns each name unknown to the tool in the rewritten arguments, paired with the name written by the
+    /// model.
     pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
         let names = with_object(arguments, |_, members| {
             let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {
