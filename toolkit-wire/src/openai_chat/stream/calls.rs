@@ -16,8 +16,8 @@ pub(super) struct Calls {
     /// The call of the last piece.
     last: Option<usize>,
     highest_index: u64,
-    /// The older `function_call`. Some servers send it and `tool_calls` for the same call, so it is used only
-    /// at the end, if there are no other calls.
+    /// The older `function_call`. Some servers send it together with `tool_calls` for the same call, so it is
+    /// used only at the end, unless another call has the same name and arguments.
     legacy: Option<Partial>,
 }
 
@@ -67,7 +67,7 @@ impl Calls {
     }
 
     fn add(&mut self, number: usize, piece: &Piece<'_>, events: &mut Vec<StreamEvent>) {
-        // The model has continued with another call, so the arguments of the earlier one are complete.
+        // Once the model continues with another call, no further arguments arrive for the earlier one.
         if let Some(last) = self.last.replace(number).filter(|last| *last != number)
             && self.calls.get(last).is_some_and(Partial::is_complete)
         {
