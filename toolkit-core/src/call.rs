@@ -1,4 +1,4 @@
-//! Tool calls of the model, and the configuration of its choices.
+//! Tool calls of the model, and the tool choice of a request.
 
 mod choice;
 mod extras;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct CallId(Arc<str>);
 
 impl CallId {
-    /// Returns the id as text.
+    /// Returns the id as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -59,15 +59,15 @@ impl fmt::Display for CallId {
     }
 }
 
-/// The arguments of a call as the model wrote them: the text of a JSON object, if all is well.
+/// The arguments of a call as the model wrote them: a string that should contain a JSON object.
 ///
-/// The text is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
+/// The string is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawArguments(String);
 
 impl RawArguments {
-    /// Returns the text.
+    /// Returns the arguments as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -98,16 +98,16 @@ impl fmt::Display for RawArguments {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolCall {
-    /// The provider's id; the result carries it back.
+    /// The provider's id of the call. The result has the same id.
     pub id: CallId,
-    /// The tool's name as the model wrote it.
+    /// The tool name as the model wrote it.
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
     /// The position in the model's message, if the provider states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// Further fields of the provider, to be sent back with the call.
+    /// Provider-specific fields, which are sent back with the call.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
@@ -128,6 +128,6 @@ impl ToolCall {
 setters! { ToolCall {
     /// Sets the position in the model's message.
     with_index(index: usize) = Some(index);
-    /// Sets the fields to be sent back to the provider with the call.
+    /// Sets the provider-specific fields, which are sent back with the call.
     with_extras(extras: ProviderExtras) = extras;
 } }

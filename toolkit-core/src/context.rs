@@ -34,16 +34,16 @@ pub struct ToolContext {
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// Boxed, because contexts are moved often.
+    /// Boxed, because contexts are often moved.
     rare: Option<Box<RareParts>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// The parts of a context that most calls have none of.
+/// The parts of a context that most calls lack.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareParts {
-    /// The model's spelling of the tool's name, if it differs; messages use it.
+    /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
     pub(crate) called_as: Option<Box<str>>,
     pub(crate) call_reason: Option<String>,
     pub(crate) run: Option<Arc<RunContext>>,
@@ -52,12 +52,12 @@ pub(crate) struct RareParts {
 }
 
 impl ToolContext {
-    /// Creates the context of a call without an id that cannot be cancelled.
+    /// Creates the context of a call that has no id and cannot be cancelled.
     pub fn new(tool_name: ToolName) -> Self {
         Self::of_call(tool_name, None, None, None, None)
     }
 
-    /// Creates the context of a call in one piece: each builder method would move it.
+    /// Creates a context from all its parts, because each builder method would move it.
     #[inline]
     pub(crate) fn of_call(
         tool_name: ToolName,
@@ -70,13 +70,13 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Sets the run that the call belongs to.
+    /// Sets the run to which the call belongs.
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value that the tool finds by its type, replacing one of the same type.
+    /// Adds a value for the tool, found by its type. It replaces a value of the same type.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -84,7 +84,7 @@ impl ToolContext {
         self
     }
 
-    /// Sets the model's rationale for the call.
+    /// Sets the model's reason for the call.
     pub fn with_call_reason(mut self, call_reason: Option<String>) -> Self {
         if call_reason.is_some() {
             self.rare_mut().call_reason = call_reason;
@@ -96,13 +96,13 @@ impl ToolContext {
         self.rare.get_or_insert_default()
     }
 
-    /// Returns the emitter of the call's events, if there are listeners.
+    /// Returns the emitter for events of the call, if there are listeners.
     #[inline]
     pub(crate) fn emitter(&self) -> Option<&EventEmitter> {
         self.rare.as_ref()?.emitter.as_ref()
     }
 
-    /// Returns the tool's name as the model spells it.
+    /// Returns the tool name in the model's spelling.
     pub(crate) fn known_name(&self) -> &str {
         self.rare
             .as_ref()
@@ -110,13 +110,13 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// Returns the program's state of a type; `None` if the program lends none.
+    /// Returns the program's state of type `T`. `None` if the program provides no such state.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
     }
 
-    /// Returns the program's state of a type as an `Arc`, to keep or pass on.
+    /// Returns the program's state of type `T` as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.state.as_deref()?.shared::<T>().cloned()
@@ -128,20 +128,20 @@ impl ToolContext {
         &self.tool_name
     }
 
-    /// Returns the provider's id of the call; `None` for a call that the program made itself.
+    /// Returns the provider's id of the call. `None` for a call made by the program.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
     }
 
-    /// Returns the model's rationale for the call, if the registry
-    /// [asks for it](crate::ToolRegistry::with_call_reason) and the model gave one.
+    /// Returns the model's reason for the call, if the registry [asks for
+    /// it](crate::ToolRegistry::with_call_reason) and the model gave one.
     #[must_use]
     pub fn call_reason(&self) -> Option<&str> {
         self.rare.as_ref()?.call_reason.as_deref()
     }
 
-    /// Returns the run that the call belongs to, if the dispatcher [has one](crate::Dispatcher::with_run).
+    /// Returns the run to which the call belongs, if the dispatcher [has one](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.rare.as_ref()?.run.as_deref()
@@ -152,7 +152,7 @@ impl ToolContext {
         self.rare.as_ref()?.run.as_ref()
     }
 
-    /// Takes over the actions of a nested call.
+    /// Adds the actions of a nested call to those of this call.
     pub(crate) fn adopt(&self, actions: &ToolActions) {
         if !actions.is_empty() {
             self.draft.merge(actions);
@@ -171,17 +171,17 @@ impl ToolContext {
         self.run()?.invocation_id()
     }
 
-    /// Returns the extension of a type: the call's own, else the run's.
+    /// Returns the extension of type `T` of the call, otherwise of the run.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
         own.or_else(|| self.run()?.extension())
     }
 
-    /// Reports the call's progress: the finished fraction, from 0 to 1, and a message for people.
+    /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.
     ///
     /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
-    /// receive it. Without listeners the call costs next to nothing.
+    /// receive it. Without listeners, this costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         let run = self.run().filter(|run| run.has_listener());
         if run.is_none() && self.emitter().is_none() {
@@ -198,13 +198,13 @@ impl ToolContext {
         }
     }
 
-    /// Ends the call and returns its actions; a failed call has none.
+    /// Ends the call and returns its actions. A failed call has no actions.
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
         let actions = self.draft.close();
         if has_succeeded { actions } else { ToolActions::default() }
     }
 
-    /// Returns whether the call was cancelled. A tool that loops should check now and then.
+    /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
@@ -214,7 +214,7 @@ impl ToolContext {
         self.cancellation.is_some()
     }
 
-    /// Waits until the call is cancelled; for ever if it cannot be.
+    /// Waits until the call is cancelled. Waits forever if the call cannot be cancelled.
     pub async fn cancelled(&self) {
         match &self.cancellation {
             Some(token) => token.cancelled().await,
@@ -222,7 +222,7 @@ impl ToolContext {
         }
     }
 
-    /// Returns the token that cancels the call; a token that is never cancelled if the call has none.
+    /// Returns the token that cancels the call, or a token that is never cancelled if the call has none.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()
@@ -234,6 +234,6 @@ setters! { ToolContext {
     with_call_id(call_id: CallId) = Some(call_id);
     /// Sets the token that cancels the call.
     with_cancellation(cancellation: CancellationToken) = Some(cancellation);
-    /// Sets the state that the program lends to its tools.
+    /// Sets the program's state for its tools.
     with_state(state: Arc<State>) = Some(state);
 } }

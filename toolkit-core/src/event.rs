@@ -1,4 +1,4 @@
-//! The events of calls: streams and listeners, a log, statistics.
+//! Events of calls: streams, listeners, a log, and statistics.
 
 mod bus;
 mod emitter;
@@ -48,7 +48,7 @@ use std::time::{Duration, SystemTime};
 pub struct ToolEvent {
     /// The time of the event.
     pub time: SystemTime,
-    /// The call; its events share it.
+    /// The call. All events of a call share this value.
     pub call: Arc<EventCall>,
     /// The kind of event.
     pub kind: ToolEventKind,
@@ -64,22 +64,22 @@ pub struct EventCall {
     pub position: usize,
     /// The provider's id of the call.
     pub call_id: CallId,
-    /// The name of the tool; for an unknown tool, the name that the model called.
+    /// The name of the tool. For an unknown tool, the name from the call.
     pub tool: String,
-    /// The [id of the run](crate::RunContext::with_invocation_id), if it has one.
+    /// The [id of the run](crate::RunContext::with_invocation_id), if the run has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invocation_id: Option<String>,
     /// The name of the [agent](crate::RunContext::with_agent_name), if the run has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// The model's rationale for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason) and
-    /// the model gave one.
+    /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
+    /// and the model gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_reason: Option<String>,
-    /// The size of the tool's arguments, in bytes.
+    /// The size of the arguments in bytes.
     pub arguments_bytes: usize,
-    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents). In JSON, the first
-    /// event of a call and the entry of a log have them.
+    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents). In JSON,
+    /// only the first event of a call and the entries of a log contain them.
     #[serde(skip)]
     pub arguments: Option<Arc<str>>,
 }
@@ -91,7 +91,8 @@ pub struct EventCall {
 pub enum ToolEventKind {
     /// `tool.call`: the call is queued. It may have to wait before it runs.
     Called,
-    /// `tool.start`: the tool runs. A call answered without its tool has no such event, a retried one several.
+    /// `tool.start`: the tool runs. A call answered without its tool has no such event; a retried call has
+    /// several.
     #[non_exhaustive]
     Started {
         /// The number of the attempt, counted from 1.
@@ -102,7 +103,7 @@ pub enum ToolEventKind {
     Progress {
         /// The finished fraction, from 0 to 1.
         fraction: f64,
-        /// The current step, for people.
+        /// The current step, for users.
         #[serde(serialize_with = "text")]
         message: Arc<str>,
     },
@@ -118,11 +119,11 @@ pub enum ToolEventKind {
     ApprovalDecided {
         /// Whether the call may run.
         approved: bool,
-        /// The time until the decision.
+        /// The time from the request to the decision.
         #[serde(rename = "waited_ms", serialize_with = "milliseconds")]
         waited: Duration,
     },
-    /// `tool.retry`: an attempt has failed and is retried after a pause.
+    /// `tool.retry`: an attempt has failed, and another follows after a pause.
     #[non_exhaustive]
     Retried {
         /// The number of the failed attempt, counted from 1.
@@ -145,24 +146,24 @@ pub struct CallEnd {
     /// The status; [`CallStatus::Success`] without an error.
     #[serde(skip)]
     pub status: CallStatus,
-    /// The error that the model reads in the place of an output.
+    /// The error of a failed call.
     #[serde(flatten, serialize_with = "kind_and_message")]
     pub error: Option<ToolError>,
-    /// The tool's running time, all attempts together; zero if it did not run.
+    /// The time for which the tool ran, over all attempts. Zero if it did not run.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     pub duration: Duration,
-    /// The time since the call was queued, including all waits.
+    /// The time since the call was queued, including all waiting.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// The parameters with coerced values, such as `"5"` to 5.
+    /// The parameters with coerced values, for example `"5"` to 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coerced: Vec<String>,
-    /// The size of the result, in bytes: text, and media as they are sent.
+    /// The size of the result in bytes, including media in their encoded form.
     pub output_bytes: usize,
-    /// The text for the model, if the call succeeded and the dispatcher
-    /// [includes contents](crate::Dispatcher::with_event_contents).
+    /// The output for the model, if the call succeeded and the dispatcher [includes
+    /// contents](crate::Dispatcher::with_event_contents).
     #[serde(serialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<str>>,
 }
@@ -175,7 +176,7 @@ pub enum CallStatus {
     Success,
     /// The call failed: unknown tool, invalid arguments, failure, panic.
     Error,
-    /// A policy or a person denied the call.
+    /// A permission rule or an approver denied the call.
     Denied,
     /// The tool exceeded its time limit.
     TimedOut,
@@ -209,7 +210,8 @@ impl CallStatus {
 
 impl ToolEvent {
     /// Returns the name of the event: `tool.call`, `tool.start`, `tool.progress`, `tool.approval_requested`,
-    /// `tool.approval_decided`, `tool.retry`, or the name of its [status](CallStatus::event_name).
+    /// `tool.approval_decided`, `tool.retry`, or the name that belongs to the
+    /// [status](CallStatus::event_name).
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.kind {
@@ -223,7 +225,7 @@ impl ToolEvent {
         }
     }
 
-    /// Returns the end of the call, if this is its last event.
+    /// Returns the end of the call, if this is the last event.
     #[must_use]
     pub fn end(&self) -> Option<&CallEnd> {
         match &self.kind {
@@ -253,7 +255,7 @@ fn flat<S: Serializer>(
     struct Flat<'a, K> {
         #[serde(rename = "type")]
         name: &'a str,
-        /// Since the start of 1970.
+        /// Milliseconds since the start of 1970.
         timestamp_ms: u64,
         #[serde(flatten)]
         call: &'a EventCall,
@@ -276,7 +278,7 @@ fn text<'a, S: Serializer>(text: impl Into<Option<&'a Arc<str>>>, serializer: S)
     text.into().map(|text| &**text).serialize(serializer)
 }
 
-/// Writes the kind of an error and its message for the model.
+/// Writes the kind and the message of an error.
 fn kind_and_message<'a, S: Serializer>(
     error: impl Into<Option<&'a ToolError>>,
     serializer: S,

@@ -37,12 +37,12 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy between calls and tools.
 ///
-/// A middleware sees each call of a known tool, after the call's turn in its lane has come and before it takes a
-/// permit. It may wait without holding up calls outside of the lane. It calls [`Next::run`] to continue, any
-/// number of times, or answers itself. Cancelling the call drops it, and a panic becomes the error of its call.
-/// Time limits apply to the tool alone.
+/// Middleware sees each call of a known tool, after its turn in the lane has begun and before it takes a
+/// permit. While it waits, calls outside of the lane continue. It calls [`Next::run`] to continue, any number
+/// of times, or returns an outcome itself. Cancelling the call drops the future. A panic becomes the error of
+/// the call. Time limits apply to the tool alone.
 ///
-/// Closures of the same form are middleware. Their parameters need types:
+/// Closures with the same signature are middleware. The types of their parameters must be written out:
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -69,7 +69,7 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
     note = "a closure is one if it is `|request: ToolRequest, next: Next| async move {{ … }}` and gives back a `Result<ToolOutput, ToolError>`"
 )]
 pub trait Middleware: Send + Sync + 'static {
-    /// Answers one call. An `async fn` implements it.
+    /// Handles one call. Implementations can be an `async fn`.
     ///
     /// # Errors
     /// The error that the model reads in the place of an output.
@@ -79,7 +79,7 @@ pub trait Middleware: Send + Sync + 'static {
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Erases the type, to choose middleware at run time or keep several in a list.
+    /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
     where
@@ -99,7 +99,7 @@ where
     }
 }
 
-/// A [`Middleware`] of any type, created by [`Middleware::boxed`]. Clones share it.
+/// A boxed [`Middleware`], created by [`Middleware::boxed`]. Clones share it.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -133,18 +133,18 @@ impl<M: Middleware> DynMiddleware for M {
     }
 }
 
-/// The rest of a call's path to its tool. A middleware that takes it several times clones it.
+/// The remaining middleware of a call, followed by its tool. Clone it to run the tool several times.
 #[derive(Clone)]
 pub struct Next {
     /// The middleware of the dispatcher, outermost first.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    /// The end of the path: it runs the tool.
+    /// The end of the path, which runs the tool.
     tool: BoxMiddleware,
 }
 
 impl Next {
-    /// Returns the path through all middleware to the tool.
+    /// Creates the path through all middleware to the tool.
     pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
         Self { stack, at: 0, tool: BoxMiddleware(tool) }
     }
@@ -160,11 +160,11 @@ impl Next {
     }
 }
 
-/// The outcome that identical calls share, once one of them has run.
+/// The outcome shared by identical calls, set once the first of them has run.
 type SharedOutcome = Arc<OnceCell<(Outcome, Instant)>>;
 
-/// Returns the shared outcome, and whether this call ran for it. A cancellation is not the outcome of the others: one
-/// of them runs.
+/// Returns the shared outcome, and whether this call ran to produce it. If the running call is cancelled, one
+/// of the waiting calls runs instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let mut has_run = false;
     let run = async {

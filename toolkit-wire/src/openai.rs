@@ -1,4 +1,5 @@
-//! The definitions, `tool_choice` and `parallel_tool_calls` of both APIs of OpenAI, which differ in their nesting.
+//! Definitions, `tool_choice` and `parallel_tool_calls` for both OpenAI APIs, which nest the fields
+//! differently.
 
 use crate::WireError;
 use crate::codec::ChoiceCodec;
@@ -13,16 +14,16 @@ use toolkit_core::tool::{ToolDefinition, ToolKind};
 const CHOICE: &str = "tool_choice";
 const PARALLEL: &str = "parallel_tool_calls";
 
-/// Where the fields of a tool stand.
+/// The nesting of a tool's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
     Nested,
-    /// `{type: function, name}`, as in Responses. The nested form is read as well.
+    /// `{type: function, name}`, as in Responses. The nested form is accepted when reading.
     Flat,
 }
 
-/// One of the two APIs.
+/// The differences between the two APIs.
 pub(super) trait OpenAi {
     const FORM: Form;
 }
@@ -46,13 +47,13 @@ impl<C: OpenAi> ChoiceCodec for C {
     }
 }
 
-/// Returns whether the type of a tool is another than the two that call the program: the service runs it.
+/// Returns whether the service runs the tool itself: its type is neither `function` nor `custom`.
 pub(super) fn is_hosted(tool: &Value) -> bool {
     tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
 }
 
 impl Form {
-    /// Encodes a tool: its type, and its fields.
+    /// Encodes a tool. Returns its type and its fields.
     pub(super) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
         let definition = draft.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };
@@ -78,7 +79,7 @@ impl Form {
         (kind, fields)
     }
 
-    /// Parses a tool that the service does not run, and returns its fields with their path.
+    /// Parses a tool of the program. Returns its fields with their path.
     pub(super) fn parse_tool<'a>(
         self,
         tool: &'a Value,
@@ -135,7 +136,7 @@ impl Form {
 
     fn parse_choice(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
         match (choice, text(choice, "type")) {
-            // The default of a request that has tools.
+            // This is the default for a request with tools.
             (Value::Null, _) => Ok(ToolChoice::Auto),
             (Value::String(mode), _) => match mode.as_str() {
                 "auto" => Ok(ToolChoice::Auto),
@@ -152,7 +153,7 @@ impl Form {
         }
     }
 
-    /// Returns the value with the mode and the tools of a choice, and its path.
+    /// Returns the object with the mode and the tools of a choice, and the path of this object.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {
@@ -162,7 +163,7 @@ impl Form {
         }
     }
 
-    /// Returns the names of the tools of free text in a choice that was read.
+    /// Returns the names of the custom tools in a choice.
     fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
         let tools = list(self.allowed(choice).0, "tools").iter().chain(std::iter::once(choice));
         let custom = tools.filter(|tool| text(tool, "type") == "custom");
@@ -185,7 +186,7 @@ impl Form {
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }
 
-    /// Returns the name of a tool; a custom one has `custom` in the place of `function`.
+    /// Returns the name of a tool in a choice. A custom tool has the field `custom` instead of `function`.
     fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
         let (named, path) = match self {

@@ -13,13 +13,13 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Starts a limit now; `None` if the clock does not reach its end.
+    /// Starts a limit now. Returns `None` if its end is beyond the range of the clock.
     pub(crate) fn from_now(length: Duration) -> Option<Self> {
         Some(Self { length, end: time::Instant::now().checked_add(length)? })
     }
 }
 
-/// The time limit of a call; set at its start, if it has one.
+/// The time limit of a call, set when the call starts.
 #[derive(Debug, Default)]
 pub(super) struct Deadline(Mutex<Option<Limit>>);
 
@@ -36,7 +36,7 @@ impl Clone for Deadline {
 }
 
 impl ToolContext {
-    /// Begins an attempt of the call and discards the writes of earlier ones.
+    /// Begins an attempt of the call and discards the writes of earlier attempts.
     #[inline]
     pub(crate) fn begin(&self) {
         self.draft.begin();
@@ -59,7 +59,7 @@ impl ToolContext {
         self.limit().map(|limit| limit.end.into_std())
     }
 
-    /// Returns the time left until the deadline; zero after it.
+    /// Returns the time until the deadline, or zero after the deadline.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
         let Limit { end, .. } = self.limit()?;

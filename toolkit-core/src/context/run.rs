@@ -16,18 +16,18 @@ use std::sync::Arc;
 pub struct Progress {
     /// The name of the tool.
     pub tool_name: ToolName,
-    /// The provider's id of the call; `None` for a call that the program made itself.
+    /// The provider's id of the call. `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
-    /// The current step, for people.
+    /// The current step, for users.
     pub message: String,
 }
 
 /// The run of an agent: its name and id, session, extensions and progress listener.
 ///
-/// A [`Dispatcher`](crate::Dispatcher::with_run) passes it to the [`ToolContext`](crate::ToolContext) of each
-/// call. Clones share the values under `temp:` and the counts of an
+/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of
+/// each call. Clones share the `temp:` values and the counts of an
 /// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
@@ -58,7 +58,7 @@ impl RunContext {
         Self::default()
     }
 
-    /// Adds a value that tools find by its type, replacing one of the same type.
+    /// Adds a value for tools, found by its type. It replaces a value of the same type.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
         self
@@ -88,7 +88,7 @@ impl RunContext {
         self.extensions.get()
     }
 
-    /// Returns the value under a key of the session, or of this run for `temp:`.
+    /// Returns the value of a key in the session. Keys with the prefix `temp:` belong to this run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match Scope::of(key) {
@@ -97,9 +97,9 @@ impl RunContext {
         }
     }
 
-    /// Applies changes to the session, and to this run for `temp:`.
+    /// Applies changes to the session. Changes of `temp:` keys are applied to this run.
     ///
-    /// Dispatchers do it for the calls that succeeded. Without a session only `temp:` values are kept.
+    /// Dispatchers call this for successful calls. Without a session, only `temp:` values are kept.
     pub fn apply(&self, delta: &SessionDelta) {
         if let Some(session) = &self.session {
             session.apply(delta);
@@ -107,7 +107,7 @@ impl RunContext {
         self.temp.apply(delta, Scope::Temp);
     }
 
-    /// Returns the counts of failed attempts in a row.
+    /// Returns the counts of consecutive failed attempts.
     pub(crate) fn attempts(&self) -> &Attempts {
         &self.attempts
     }
@@ -116,7 +116,7 @@ impl RunContext {
         self.listener.is_some()
     }
 
-    /// Passes a report to the listener. Its panic does not fail the call.
+    /// Passes a report to the listener. A panic in the listener does not fail the call.
     pub(super) fn notify(&self, progress: Progress) {
         if let Some(listener) = &self.listener {
             let _ = guarded(|| listener(progress));
@@ -129,10 +129,10 @@ setters! { RunContext {
     with_agent_name(agent_name: impl Into<Arc<str>>) = Some(agent_name.into());
     /// Sets the id of the run.
     with_invocation_id(invocation_id: impl Into<Arc<str>>) = Some(invocation_id.into());
-    /// Sets the session that the calls read and change.
+    /// Sets the session for the calls.
     with_session(session: Session) = Some(session);
-    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
-    /// ignored.
+    /// Sets the listener for progress reports. Tools call it directly, so it should return quickly. A panic
+    /// in the listener is ignored.
     on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
 } }
 

@@ -1,4 +1,4 @@
-//! Sessions: values under keys, scoped to a session, a user or the application.
+//! Sessions: values by key, scoped to a session, a user, or the application.
 
 use super::actions::SessionDelta;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Values under keys. Clones share them.
+/// A map of values by key. Clones share the values.
 ///
 /// ```
 /// use toolkit::context::SessionMap;
@@ -25,27 +25,27 @@ impl SessionMap {
         Self::default()
     }
 
-    /// Returns the value under a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// Sets the value under a key.
+    /// Sets the value of a key.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.change(|values| {
             values.insert(key.into(), value.into());
         });
     }
 
-    /// Removes the value under a key.
+    /// Removes a key.
     pub fn remove(&self, key: &str) {
         self.change(|values| {
             values.remove(key);
         });
     }
 
-    /// Returns a copy of all values, for programs that store them elsewhere.
+    /// Returns a copy of all values, for example to store them.
     #[must_use]
     pub fn snapshot(&self) -> BTreeMap<String, Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -55,7 +55,8 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes with keys of the scope, under the keys without its prefix.
+    /// Applies the changes whose keys are in the scope `own`. The prefix of the scope is removed from the
+    /// keys.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
         let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
         let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
@@ -82,16 +83,17 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionMap {
 
 impl fmt::Debug for SessionMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values may be secrets.
+        // Only the keys are shown, because values may be secrets.
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
         f.debug_set().entries(values.keys()).finish()
     }
 }
 
-/// The session of a conversation. Clones share it.
+/// The session of a conversation. Clones share the values.
 ///
-/// The prefix of a key selects its scope: `app:` the application, `user:` all sessions of the user, `temp:` one
-/// run of the agent, no prefix the session. The maps hold their keys without the prefix.
+/// The prefix of a key selects the scope of its value: `app:` for the application, `user:` for all sessions
+/// of the user, `temp:` for one run of the agent, and no prefix for this session. The maps contain the keys
+/// without their prefix.
 ///
 /// ```
 /// use toolkit::Session;
@@ -123,32 +125,32 @@ impl Session {
         &self.id
     }
 
-    /// Returns the values under keys without a prefix.
+    /// Returns the values whose keys have no prefix.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
         &self.own
     }
 
-    /// Returns the values under `user:`.
+    /// Returns the `user:` values.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
         &self.user
     }
 
-    /// Returns the values under `app:`.
+    /// Returns the `app:` values.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
         &self.app
     }
 
-    /// Returns the value under a key; `None` for `temp:` keys, which belong to a run.
+    /// Returns the value of a key. Returns `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let (scope, key) = Scope::of(key);
         self.maps().into_iter().find(|(own, _)| *own == scope)?.1.get(key)
     }
 
-    /// Applies changes, except those of `temp:` keys.
+    /// Applies changes, except changes of `temp:` keys.
     pub fn apply(&self, delta: &SessionDelta) {
         self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
     }
@@ -159,11 +161,11 @@ impl Session {
 }
 
 setters! { Session {
-    /// Sets the values under keys without a prefix.
+    /// Sets the values whose keys have no prefix.
     with_store(own: SessionMap) = own;
-    /// Sets the values under `user:`, shared by all sessions of a user.
+    /// Sets the `user:` values, shared by all sessions of a user.
     with_user(user: SessionMap) = user;
-    /// Sets the values under `app:`, shared by all sessions of the application.
+    /// Sets the `app:` values, shared by all sessions of the application.
     with_app(app: SessionMap) = app;
 } }
 
@@ -177,7 +179,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// Returns the scope of a key, and the key without its prefix.
+    /// Returns the scope of a key and the key without its prefix.
     pub(super) fn of(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
         let prefixed =

@@ -1,13 +1,12 @@
-//! The program's state for its tools: one value of each type.
+//! The program's state for its tools, with one value per type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The program's state for its tools, such as a connection pool: one value of each type.
-///
-/// Clones share the values.
+/// The program's state for its tools, such as a connection pool, with one value per type. Clones share the
+/// values.
 ///
 /// ```
 /// use toolkit::State;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 #[must_use]
 pub struct State {
-    /// Each with the name of its type.
+    /// The values with the names of their types.
     values: BTreeMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,
 }
 
@@ -31,30 +30,30 @@ impl State {
         Self::default()
     }
 
-    /// Adds a value, replacing one of the same type.
+    /// Adds a value. It replaces a value of the same type.
     pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared(Arc::new(value))
     }
 
-    /// Adds a shared value. It may be a trait object: `Arc<dyn Store>` is found as `dyn Store`.
+    /// Adds a shared value, which may be a trait object: an `Arc<dyn Store>` is found as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.values.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
         self
     }
 
-    /// Returns the value of a type.
+    /// Returns the value of type `T`.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.shared::<T>().map(|shared| &**shared)
     }
 
-    /// Returns the value of a type as an `Arc`, to keep or pass on.
+    /// Returns the value of type `T` as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
         self.values.get(&TypeId::of::<T>())?.1.downcast_ref::<Arc<T>>()
     }
 
-    /// Adds the values of `other` with types missing here.
+    /// Adds the values of `other` whose types are missing here.
     pub fn or(mut self, other: &Self) -> Self {
         for (id, value) in &other.values {
             self.values.entry(*id).or_insert_with(|| value.clone());
@@ -81,7 +80,7 @@ pub struct StateNeed {
 }
 
 impl StateNeed {
-    /// Returns the need for a `T`.
+    /// Returns the requirement of a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
         Self { id: TypeId::of::<T>, name: type_name::<T> }

@@ -1,4 +1,4 @@
-//! Batches: calls pushed one after another, results taken as they come.
+//! Batches of calls: calls are pushed one after another, and results are taken as they arrive.
 
 use super::call::{Ended, Numbering, Preparation, PreparedCall};
 use super::results::Results;
@@ -23,12 +23,13 @@ use tokio_util::sync::CancellationToken;
 
 /// A batch of running calls, started by [`Dispatcher::batch`](crate::Dispatcher::batch).
 ///
-/// Each call runs from the moment it is pushed, so a batch can follow a response that is still streaming. Its calls
-/// share one snapshot of the tools and keep their order in lanes. Every pushed call has exactly one result; without
-/// a tokio runtime to run on, the result says so. Dropping the batch stops the running calls.
+/// A call starts as soon as it is pushed, so a batch can run the calls of a response that is still streaming.
+/// All calls use the same snapshot of the tools, and calls in the same lane run in the order in which they
+/// were pushed. Every pushed call has exactly one result. Without a tokio runtime, the result is an error.
 ///
-/// The changes that its calls make to the session are applied when the batch ends: by [`finish`](Self::finish), when
-/// [`next`](Self::next) returns `None`, or on drop, then for the results that were taken.
+/// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
+/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped,
+/// only changes of calls whose results were taken are applied.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -50,13 +51,14 @@ pub struct Batch {
     run: Option<Arc<RunContext>>,
     numbering: Numbering,
     turns: Turns,
-    /// The tokens that cancel the batch and its calls; created on first use.
+    /// The tokens for cancelling the batch and its calls, created on first use.
     cancellation: Option<Cancellation>,
     results: Arc<Results>,
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
-    /// The session changes of the results taken so far: of each key the last call's, with its position.
+    /// The session changes of the results taken so far: for each key, the change of the last call in call
+    /// order, with the position of this call.
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
@@ -114,7 +116,7 @@ impl Batch {
         }
     }
 
-    /// Returns the number of results still to be taken.
+    /// Returns the number of results that were not taken yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.taken
@@ -126,15 +128,15 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Returns the next result in the order of completion; `None` if all results were taken.
+    /// Returns the next result in the order of completion, or `None` if all results were taken.
     ///
-    /// [`ToolResult::position`] identifies the call. Dropping the future loses nothing. More calls may be pushed
-    /// after a `None`.
+    /// [`ToolResult::position`] identifies the call. Dropping the future loses no result. After `None`, more
+    /// calls may be pushed.
     pub async fn next(&mut self) -> Option<ToolResult> {
         poll_fn(|cx| self.poll_result(cx)).await
     }
 
-    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
+    /// Waits for all calls and returns the results that were not taken yet, in the order of the calls.
     pub async fn finish(mut self) -> Vec<ToolResult> {
         let rest = poll_fn(|cx| self.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
@@ -142,23 +144,25 @@ impl Batch {
         rest
     }
 
-    /// Cancels all calls, also those pushed later. Each has a result that says so.
+    /// Cancels all calls, including calls pushed later. Each cancelled call has a result with the error for
+    /// cancelled calls.
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
 
-    /// Cancels the calls with this id, also those pushed later. Each has a result that says so.
+    /// Cancels the calls with this id, including calls pushed later. Each cancelled call has a result with
+    /// the error for cancelled calls.
     pub fn cancel_call(&mut self, id: impl Into<CallId>) {
         self.call_token(id).cancel();
     }
 
-    /// Returns the token that cancels all calls, to be used elsewhere.
+    /// Returns the token that cancels all calls, for use in other tasks.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
         self.cancellation.get_or_insert_default().all.clone()
     }
 
-    /// Returns the token that cancels the calls with this id, to be used elsewhere.
+    /// Returns the token that cancels the calls with this id, for use in other tasks.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
         self.cancellation.get_or_insert_default().of_call(id.into())
@@ -198,7 +202,7 @@ impl Batch {
 }
 
 impl Extend<ToolCall> for Batch {
-    /// Starts the calls. With event listeners, all calls are announced before the first starts.
+    /// Starts the calls. If there are event listeners, all calls are announced before the first call starts.
     fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
         let calls = calls.into_iter();
         self.tasks.reserve(calls.size_hint().0);
@@ -234,7 +238,7 @@ impl Drop for Batch {
 
 impl_debug!(Batch, |this| pushed: this.pushed, taken: this.taken);
 
-/// The tokens that cancel a batch and its calls.
+/// The tokens for cancelling a batch and its calls.
 #[derive(Default)]
 struct Cancellation {
     all: CancellationToken,
@@ -242,13 +246,13 @@ struct Cancellation {
 }
 
 impl Cancellation {
-    /// Returns the token of the calls with this id.
+    /// Returns the token for the calls with this id.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         self.calls.entry(id).or_insert_with(|| self.all.child_token()).clone()
     }
 }
 
-/// The place of one call's result, filled even if the task is lost.
+/// The slot for the result of one call. It is filled even if the task of the call is lost.
 struct Slot {
     call: Option<PreparedCall>,
     results: Arc<Results>,

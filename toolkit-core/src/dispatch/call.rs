@@ -1,4 +1,4 @@
-//! Prepared calls: looked up once, split once, ready to run.
+//! Prepared calls: the tool is looked up and the call reason split off, so the call can run.
 
 use super::execution::{Execution, ordered};
 use super::settings::Settings;
@@ -17,23 +17,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Prepares calls, in their order.
+/// Prepares calls in their order.
 pub(super) struct Preparation<'a> {
     pub(super) settings: &'a Arc<Settings>,
-    /// The tools as they were at the start of the batch.
+    /// The snapshot of the tools, taken at the start of the batch.
     pub(super) registry: &'a ToolRegistry,
     pub(super) run: Option<&'a Arc<RunContext>>,
     pub(super) numbering: &'a mut Numbering,
-    /// The order of the calls; a single call has none.
+    /// The turns of the batch. `None` for a single call, which has no order.
     pub(super) turns: Option<&'a mut Turns>,
 }
 
-/// The numbers of a batch and its calls.
+/// The number of a batch and the positions of its calls.
 #[derive(Default)]
 pub(super) struct Numbering {
     /// The position of the next call.
     position: usize,
-    /// Assigned on first use.
+    /// The number of the batch, assigned on first use.
     batch: Option<Arc<u64>>,
 }
 
@@ -43,7 +43,8 @@ impl Preparation<'_> {
         self.numbering.batch.get_or_insert_with(next).clone()
     }
 
-    /// Looks the tool up, splits the call reason off, takes the call's turns, and emits its first event.
+    /// Looks up the tool, splits off the call reason, queues the call for its turns, and emits its first
+    /// event.
     pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
         let position = self.numbering.position;
         self.numbering.position += 1;
@@ -127,22 +128,22 @@ pub(super) struct PreparedCall {
     name: String,
     call_reason: Option<String>,
     extras: ProviderExtras,
-    /// The model's spelling of the tool's name, if it differs.
+    /// The model's spelling of the tool name, if it differs from the name.
     called_as: Option<Box<str>>,
     work: Work,
     cancellation: Option<CancellationToken>,
-    /// Emits the end of the call; `None` without listeners.
+    /// The guard that emits the end of the call. `None` without listeners.
     guard: Option<CallGuard>,
     span: CallSpan,
 }
 
-/// The work of a call.
+/// The work that remains for a call.
 enum Work {
     /// The call cannot run.
     Refused(ToolError),
-    /// Nothing stands between the call and its tool.
+    /// The call runs its tool at once, without waiting and without middleware.
     Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call waits for a turn, a permit, a thread or middleware.
+    /// The call needs a turn, a permit, a thread or middleware first.
     Planned(Plan),
 }
 
@@ -157,7 +158,7 @@ struct Plan {
 pub(super) struct Ended {
     outcome: Outcome,
     actions: ToolActions,
-    /// The tool's running time.
+    /// The time for which the tool ran.
     duration: Duration,
 }
 
@@ -239,8 +240,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the result of a call with a lost task: by the end of the runtime, or by a panic outside of the
-    /// guards.
+    /// Returns the result for a call whose task was lost because the runtime ended or something outside of
+    /// the guards panicked.
     #[cold]
     pub(super) fn into_lost(self) -> ToolResult {
         let error = match std::thread::panicking() {

@@ -22,7 +22,7 @@ pub(super) struct Execution {
     timeout: Option<Duration>,
     pub(super) settings: Arc<Settings>,
     batch: u64,
-    /// The tool's running time, in nanoseconds.
+    /// The time for which the tool ran, in nanoseconds.
     ran: AtomicU64,
 }
 
@@ -36,10 +36,11 @@ impl Execution {
         Self { tool, timeout, settings, batch, ran: AtomicU64::new(0) }
     }
 
-    /// Waits for the permits and runs the tool. The time limit counts from then on.
+    /// Waits for the permits and runs the tool. The time limit counts from the start of the tool.
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
-        // The dispatcher's own permit is the last: no call holds one while waiting for another resource.
+        // The permit of the dispatcher is acquired last, so no call holds it while waiting for another
+        // resource.
         for (resource, limit) in self.shared(arguments) {
             permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
@@ -56,7 +57,7 @@ impl Execution {
         outcome
     }
 
-    /// Returns the resources that the call shares, each with the number of calls that may hold it.
+    /// Returns the shared resources of the call, each with the maximum number of calls that may hold it.
     fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (Resource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
@@ -66,14 +67,14 @@ impl Execution {
         };
         let tool = of_tool.map(|limit| (Resource::Tool(name.as_str().into()), limit));
         let all = self.settings.max_concurrency.map(|limit| (Resource::Dispatcher, limit));
-        // With a limit of zero nothing could ever run.
+        // A limit of zero would block all calls forever.
         lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
     }
 
     /// Runs the tool on the blocking pool.
     ///
-    /// The thread cannot be stopped. An abandoned call is cancelled in its context and keeps its permits until the
-    /// thread ends.
+    /// The thread cannot be stopped. If the call is abandoned, its context is cancelled, and it keeps its
+    /// permits until the thread ends.
     async fn run_on_blocking_pool(
         &self,
         arguments: &str,
@@ -86,7 +87,7 @@ impl Execution {
         let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
         let abandoned = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(abandoned.clone());
-        // Not on the thread, where another attempt may have begun meanwhile.
+        // This must not happen on the thread: another attempt may have begun there.
         inner.begin();
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
@@ -94,7 +95,7 @@ impl Execution {
             let permits = permits;
             // The receiver may be gone.
             let _ = began.send(Instant::now());
-            // The limit is enforced outside; here the tool can read it.
+            // The limit is enforced by the caller of this function. The context only shows it to the tool.
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
@@ -106,7 +107,7 @@ impl Execution {
             outcome
         })));
         let guard = abandoned.drop_guard();
-        // Waiting for a thread of the pool does not count.
+        // Waiting for a thread of the pool does not count as running time.
         let started = beginning.await.unwrap_or_else(|_| Instant::now());
         let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
             Ok(outcome) => outcome,
@@ -137,7 +138,7 @@ impl Execution {
         self.ran.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the tool's running time, all attempts together.
+    /// Returns the time for which the tool ran, over all attempts.
     pub(super) fn running_time(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
@@ -148,14 +149,15 @@ impl Middleware for Execution {
     async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
         let outcome = self.run(request.call_arguments(), request.context()).await;
         if outcome.is_err() {
-            // The writes of a failed attempt are discarded, even if middleware answers in its place.
+            // Writes of a failed attempt are discarded, even if middleware returns another outcome
+            // afterwards.
             request.context().begin();
         }
         outcome
     }
 }
 
-/// A call on the blocking pool. Dropping it removes a call that has not begun from the queue.
+/// A call on the blocking pool. Dropping it removes a call that has not started from the queue.
 struct Thread(JoinHandle<Outcome>);
 
 impl Drop for Thread {
@@ -164,7 +166,7 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources in which the calls of a batch keep their order.
+/// Returns the resources for which the calls of a batch keep their order.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -8,11 +8,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// A [`Dispatcher`] as a `tower` service: a call in, its result out.
+/// A [`Dispatcher`] as a `tower` service, from a call to its result.
 ///
-/// The service is always ready, because calls wait for permits themselves, and never fails, because a failure is
-/// a result, too. Each call is a batch of its own, so calls keep no order among themselves. Dropping the future stops
-/// the call.
+/// The service is always ready, because calls wait for permits themselves. It never fails, because a failed
+/// call has a result too. Each call is a separate batch, so the order of calls is not kept. Dropping the
+/// future stops the call.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -44,7 +44,7 @@ impl Service<ToolCall> for DispatchService {
     }
 }
 
-/// The future of a [`DispatchService`]: the result of one call.
+/// The future of a [`DispatchService`], with the result of one call.
 pub struct DispatchFuture(Pin<Box<dyn Future<Output = ToolResult> + Send>>);
 
 impl Future for DispatchFuture {
@@ -58,7 +58,7 @@ impl Future for DispatchFuture {
 impl_debug!(DispatchFuture);
 
 impl Dispatcher {
-    /// Turns the dispatcher into a `tower` service.
+    /// Converts the dispatcher into a `tower` service.
     #[must_use]
     pub fn into_service(self) -> DispatchService {
         DispatchService(self)

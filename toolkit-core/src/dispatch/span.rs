@@ -6,13 +6,13 @@ use crate::tool::ToolDefinition;
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty, info_span, instrument::Instrument};
 
-/// The span of a call, inside of the span current at its preparation.
+/// The span of a call. Its parent is the span that is current when the call is prepared.
 #[derive(Clone)]
 pub(super) struct CallSpan(#[cfg(feature = "tracing")] Span);
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl CallSpan {
-    /// Creates the span. An unknown tool has the name that the model called.
+    /// Creates the span. For an unknown tool, it has the name from the call.
     #[inline]
     pub(super) fn new(
         definition: Option<&ToolDefinition>,
@@ -41,7 +41,7 @@ impl CallSpan {
         )
     }
 
-    /// Records the outcome, and on demand the text of the output.
+    /// Records the outcome. If `contents` is `true`, the output is recorded too.
     #[inline]
     pub(super) fn end(&self, outcome: &Outcome, contents: bool) {
         #[cfg(feature = "tracing")]
@@ -65,7 +65,7 @@ impl CallSpan {
     }
 }
 
-/// Binds work to the current span, on any thread.
+/// Wraps a closure so that it runs within the current span on any thread.
 #[inline]
 pub(super) fn in_current<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     #[cfg(feature = "tracing")]

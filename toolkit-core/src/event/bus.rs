@@ -1,22 +1,22 @@
-//! The bus that carries the events of a dispatcher to its listeners and streams.
+//! The event bus from a dispatcher to its listeners and streams.
 
 use super::{ToolEvent, ToolEvents};
 use crate::guard::guarded;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::{self, Sender};
 
-/// Events kept for slow streams.
+/// The number of events kept for slow streams.
 const EVENTS_KEPT: usize = 4_096;
 
 type Listener = dyn Fn(&ToolEvent) + Send + Sync;
 
-/// The event bus of a dispatcher. Clones share its streams, and the listeners added before cloning.
+/// The event bus of a dispatcher. Clones share the streams, and the listeners added before cloning.
 #[derive(Clone, Default)]
 pub(crate) struct EventBus {
-    /// Created by the first subscription.
+    /// The channel of the streams, created by the first subscription.
     streams: Arc<OnceLock<Sender<ToolEvent>>>,
     listeners: Vec<Arc<Listener>>,
-    /// Whether events carry the text of arguments and outputs.
+    /// Whether events contain arguments and outputs.
     contents: bool,
 }
 
@@ -49,7 +49,7 @@ impl EventBus {
             let _ = guarded(|| listener(&event));
         }
         if let Some(sender) = self.streams.get() {
-            // An error means that the last stream was dropped meanwhile.
+            // Sending fails if the last stream was dropped in the meantime, which is fine.
             let _ = sender.send(event);
         }
     }

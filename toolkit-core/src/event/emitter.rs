@@ -6,7 +6,7 @@ use crate::output::ToolOutput;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Emits the events of one call. Clones emit for the same call; without listeners a call has no emitter.
+/// Emits the events of one call. Clones emit for the same call. A call without listeners has no emitter.
 #[derive(Clone)]
 pub(crate) struct EventEmitter(Arc<Inner>);
 
@@ -14,7 +14,8 @@ struct Inner {
     bus: Arc<EventBus>,
     call: Arc<EventCall>,
     queued_at: Instant,
-    /// Locked while an event is emitted, so that none follows the end.
+    /// The progress of the call. The lock is held while an event is emitted, so that no event follows the
+    /// last one.
     progress: Mutex<CallProgress>,
 }
 
@@ -75,7 +76,7 @@ impl EventEmitter {
     }
 }
 
-/// Emits the end of a call, also where the call is dropped.
+/// Emits the end of the call, even if the call is dropped.
 pub(crate) struct CallGuard(EventEmitter);
 
 impl CallGuard {
@@ -91,7 +92,7 @@ impl CallGuard {
         &self.0
     }
 
-    /// Emits the outcome of the call and the tool's running time.
+    /// Emits the outcome of the call and the time for which the tool ran.
     pub(crate) fn end(self, outcome: &Result<ToolOutput, ToolError>, duration: Duration) {
         self.0.end(outcome.as_ref(), duration);
     }
@@ -107,7 +108,7 @@ impl Drop for CallGuard {
             true => ToolError::panicked(tool, "no message"),
             false => ToolError::cancelled(tool),
         };
-        // The running time of a dropped tool is unknown.
+        // The running time of a dropped call is unknown.
         self.0.end(Err(&error), Duration::ZERO);
     }
 }

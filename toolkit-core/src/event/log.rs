@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// A log of the latest ended calls, of limited size. Clones share it.
+/// A log of the latest ended calls, with limited size. Clones share the log.
 ///
-/// One or several [dispatchers](crate::Dispatcher::with_log) record into it, calls of unknown tools included.
+/// One or several [dispatchers](crate::Dispatcher::with_log) record their calls in it, including calls of
+/// unknown tools.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -37,16 +38,16 @@ struct Inner {
 
 #[derive(Default)]
 struct Kept {
-    /// Oldest first.
+    /// The entries, oldest first.
     entries: VecDeque<LogEntry>,
     recorded: u64,
 }
 
-/// One call in a log. Its JSON form is the call's last event, with the arguments.
+/// One call in a log. As JSON, it is the last event of the call, with the arguments.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogEntry {
-    /// The end time of the call.
+    /// The time at which the call ended.
     pub time: SystemTime,
     /// The call.
     pub call: Arc<EventCall>,
@@ -66,9 +67,9 @@ impl ExecutionLog {
         Self(Arc::new(Inner { capacity, kept: Mutex::default() }))
     }
 
-    /// Records the call if this is its last event.
+    /// Records the call if `event` is its last event.
     ///
-    /// Dispatchers record the calls that they run; programs may record events from elsewhere.
+    /// Dispatchers record their own calls. Programs may record events from other sources.
     pub fn record(&self, event: &ToolEvent) {
         let ToolEventKind::Ended(end) = &event.kind else { return };
         let entry = LogEntry { time: event.time, call: event.call.clone(), end: end.clone() };
@@ -95,7 +96,7 @@ impl ExecutionLog {
         LogStatistics::of(filter.select(&self.kept()))
     }
 
-    /// Returns the number of calls ever recorded, evicted ones included.
+    /// Returns the number of calls recorded since the log was created, including evicted ones.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded
@@ -125,7 +126,7 @@ impl ExecutionLog {
 
 impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, recorded: this.recorded());
 
-/// A filter for the calls of a log: all, until conditions narrow it.
+/// A filter for the calls of a log. Without conditions, it matches all calls.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct LogFilter {
@@ -139,7 +140,7 @@ impl LogFilter {
         Self::default()
     }
 
-    /// Keeps at most the latest `calls` of the matching calls.
+    /// Limits the result to the latest `calls` among the matching ones.
     pub fn with_limit(mut self, calls: usize) -> Self {
         self.limit = Some(calls);
         self
@@ -167,7 +168,7 @@ impl LogFilter {
         self.when(move |entry| entry.end.error.as_ref().is_some_and(|error| error.kind() == kind))
     }
 
-    /// Keeps calls that ended at this time or later.
+    /// Keeps calls that ended at `time` or later.
     pub fn with_since(self, time: SystemTime) -> Self {
         self.when(move |entry| entry.time >= time)
     }

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Statistics of a log's calls, for all together and by tool.
+/// Statistics of the calls in a log, for all tools together and per tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct LogStatistics {
@@ -16,7 +16,7 @@ pub struct LogStatistics {
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// Statistics of calls. Durations cover calls whose tool ran; their JSON form is in milliseconds.
+/// Statistics of calls. The durations cover only calls whose tool ran. As JSON, they are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {
@@ -31,7 +31,7 @@ pub struct ToolStatistics {
     /// The shortest duration.
     #[serde(rename = "shortest_ms", serialize_with = "milliseconds")]
     pub shortest: Duration,
-    /// The median duration, of two the longer.
+    /// The median duration. For an even number of calls, the longer of the two middle durations.
     #[serde(rename = "median_ms", serialize_with = "milliseconds")]
     pub median: Duration,
     /// The longest duration.
@@ -89,7 +89,7 @@ impl Collected {
     }
 }
 
-/// The name of its event, without the `tool.`.
+/// Writes the name of the event without the prefix `tool.`.
 impl Serialize for CallStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.event_name().trim_start_matches("tool."))

@@ -1,19 +1,21 @@
-//! A limit of failed attempts in a row.
+//! A limit for consecutive failed attempts.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::context::{Attempts, RunContext, ToolContext};
 use crate::error::{BuildError, ErrorKind};
 use crate::pattern::PerTool;
 
-/// Limits the failed attempts of a model in a row, for each tool of a run.
+/// Limits consecutive failed attempts of the model, per tool and run.
 ///
-/// Errors that ask the model to call again count: [`ToolError::retry`](crate::ToolError::retry) and invalid
-/// arguments. From the last allowed attempt on, the error tells the model to stop; its kind is
-/// [`ErrorKind::Exhausted`], so that the program can stop, too. The tool still runs, and a successful call resets
-/// the count. Calls of one batch count as one attempt, because the model has not read the other results.
+/// An attempt fails with an error that asks the model to call again:
+/// [`ToolError::retry`](crate::ToolError::retry) or invalid arguments. From the last allowed attempt on, the
+/// error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
+/// too. The tool still runs, and a successful call resets the count. Failed calls of one batch count as one
+/// attempt, because the model has not read their results yet.
 ///
-/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run; without one, a dispatcher is
-/// one run. Put it outside of all other middleware, or their retries count as well.
+/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without a run context,
+/// each dispatcher is a separate run. Add this middleware before all others, so that their retries do not
+/// count.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -32,12 +34,12 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Creates a limit of so many attempts for each tool, at least one.
+    /// Creates a limit of `attempts` for each tool, at least one.
     pub fn new(attempts: u32) -> Self {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets another limit for each tool with a name that matches the pattern, where `*` is any text and `?` any
+    /// Sets the limit for tools whose names match a pattern. In the pattern, `*` matches any text and `?` any
     /// character. The first matching pattern applies.
     ///
     /// # Errors
@@ -69,7 +71,7 @@ impl Middleware for AttemptLimit {
                 let is_last = failed >= limit.max(1);
                 Err(if is_last { error.exhausted(context.known_name(), failed) } else { error })
             }
-            // Other errors do not ask for another attempt.
+            // Other errors do not ask the model to call again.
             Err(error) => Err(error),
         }
     }

@@ -9,16 +9,17 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// Caches outputs for identical calls: the same tool with the same
-/// [arguments](ToolRequest::canonical_arguments), in this batch or an earlier one.
+/// Caches the outputs of identical calls: calls of the same tool with the same
+/// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
-/// Only [selected](Self::for_tool) tools are cached: those whose output depends on nothing but their arguments. A
-/// cached answer repeats neither session changes nor actions. Errors are not cached. Calls that arrive while an
-/// identical one runs wait for it and share its outcome, errors included; if it is cancelled, one of them runs.
-/// Replacing a tool invalidates its entries.
+/// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
+/// arguments. A cached output repeats neither session changes nor actions of the original call. Errors are
+/// not cached. If an identical call is already running, a call waits and shares its outcome, including
+/// errors; if the running call is cancelled, one of the waiting calls runs instead. Replacing a tool
+/// invalidates its entries. The least recently used entry is evicted first.
 ///
-/// The least recently used entry is evicted first. Put the cache inside of
-/// [`Permissions`](super::Permissions), or denied callers read cached outputs. Clones share the entries.
+/// Add the cache after [`Permissions`](super::Permissions), otherwise denied callers can read cached outputs.
+/// Clones share the entries.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,7 +39,7 @@ pub struct Cache {
     entries: Arc<Mutex<LruCache<Key, Entry>>>,
 }
 
-/// The tool's name and its arguments.
+/// The tool name and the canonical arguments.
 type Key = (Box<str>, Box<str>);
 
 struct Entry {
@@ -47,7 +48,7 @@ struct Entry {
 }
 
 impl Cache {
-    /// Creates an empty cache of at most `entries` outputs (at least one), for no tool yet.
+    /// Creates an empty cache for at most `entries` outputs, at least one. No tool is selected yet.
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -57,7 +58,7 @@ impl Cache {
         }
     }
 
-    /// Caches the tools with a name that matches the pattern, where `*` is any text and `?` any character.
+    /// Selects tools whose names match a pattern. In the pattern, `*` matches any text and `?` any character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -66,7 +67,8 @@ impl Cache {
         Ok(self)
     }
 
-    /// Removes all entries, for instance after a change of the data that tools read. Running calls are not cached.
+    /// Removes all entries, for example after the data behind the tools has changed. Outputs of calls that
+    /// are still running are not cached either.
     pub fn clear(&self) {
         self.entries().clear();
     }
@@ -122,7 +124,7 @@ impl Middleware for Cache {
 }
 
 setters! { Cache {
-    /// Sets the time to live of an output. The default is no limit.
+    /// Sets how long an output is valid. The default is no limit.
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
 } }
 

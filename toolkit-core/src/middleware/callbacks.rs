@@ -12,11 +12,12 @@ type Before = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>>
 type After = dyn Fn(ToolRequest, ToolOutput) -> OutcomeFuture<'static> + Send + Sync;
 type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send + Sync;
 
-/// Callbacks before and after a tool.
+/// Calls callbacks before and after a tool.
 ///
-/// Callbacks of a kind are called in the order in which they were added. A `before` that returns an answer ends
-/// the call: neither other callbacks nor the tool run. An output passes through every `after`, an error through
-/// every `on_error`, until one turns it into the other, which is then the outcome.
+/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an
+/// answer, the call ends without calling other callbacks or the tool. Each `after` callback receives the
+/// output of the previous one, and each `on_error` callback the error of the previous one, until one of them
+/// turns an output into an error or an error into an output, which is then the outcome.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -48,12 +49,12 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
-    /// Creates a middleware without callbacks.
+    /// Creates middleware without callbacks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a callback before the tool. It may change the arguments, or answer the call.
+    /// Adds a callback before the tool, which may change the arguments or answer the call.
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
@@ -66,7 +67,8 @@ impl Callbacks {
         })
     }
 
-    /// Adds an asynchronous callback before the tool: it continues with the request or breaks with an answer.
+    /// Adds an asynchronous callback before the tool. It returns the request to continue, or breaks with an
+    /// answer.
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,

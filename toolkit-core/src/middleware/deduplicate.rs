@@ -6,11 +6,12 @@ use crate::output::ToolOutput;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Runs identical calls of a batch once: the same tool with the same arguments, however they are written.
+/// Runs identical calls of a batch only once. Calls are identical if they have the same tool and the same
+/// [arguments](ToolRequest::canonical_arguments), regardless of their formatting.
 ///
-/// The duplicates get the same result with a warning for the model. Tools marked as
-/// [not idempotent](crate::ToolMetadata::idempotent) and calls whose arguments are not JSON always run. If the
-/// running call is cancelled, a duplicate runs in its place.
+/// Each duplicate gets the same result with a warning for the model. Tools marked as [not
+/// idempotent](crate::ToolMetadata::idempotent) and calls with invalid JSON always run. If the running call
+/// is cancelled, one of its duplicates runs instead.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -22,15 +23,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Deduplicate {
-    /// The calls of running batches, by the address of the batch token, which the `Weak` keeps reserved.
+    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps this address
+    /// reserved.
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
-/// The outcome of each call by tool and arguments.
+/// The outcomes of calls, by tool name and arguments.
 type Calls = HashMap<(String, String), SharedOutcome>;
 
 impl Deduplicate {
-    /// The warning that the model reads beside the result of a duplicate.
+    /// The warning for the model in the result of a duplicate.
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
     /// Creates the middleware.
@@ -38,7 +40,7 @@ impl Deduplicate {
         Self::default()
     }
 
-    /// Returns the shared outcome of the call.
+    /// Returns the outcome that identical calls share.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,18 +8,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// The longest time: the clock does not reach farther.
+/// The maximum duration, within the range of the clock.
 const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// Limits the rate of calls, for each tool and for all together.
+/// Limits the rate of calls, per tool and for all tools together.
 ///
-/// A limit of 60 calls a minute allows a burst of 60, and then one each second. An early call reserves its time and
-/// waits in the order of arrival, without holding a permit. If the wait would exceed the
-/// [patience](Self::with_patience), the model reads at once in how many seconds it may call again, and nothing is
-/// reserved. A call cancelled while waiting has used its reservation.
+/// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
+/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If the
+/// wait would be longer than the [patience](Self::with_patience), the call is refused at once without a
+/// reservation, and the model reads when it may call again. A call that is cancelled while waiting has used
+/// its reservation.
 ///
-/// The limits apply to all batches of a dispatcher and its clones. Inside of [`Retry`](super::Retry), each
-/// attempt counts.
+/// The limits apply to all batches of a dispatcher and its clones. If this middleware is inside of
+/// [`Retry`](super::Retry), each attempt counts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,19 +49,19 @@ impl Default for RateLimit {
 }
 
 impl RateLimit {
-    /// Creates a middleware without limits, with a patience of 30 seconds.
+    /// Creates middleware without limits, with a patience of 30 seconds.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Limits all tools together to so many calls in that time, at least one.
+    /// Limits all tools together to `calls` in each period of `time`, at least one call.
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits each tool with a name that matches the pattern to so many calls in that time, at least one. `*` is any
-    /// text and `?` any character; the first matching pattern applies.
+    /// Limits each tool whose name matches a pattern to `calls` in each period of `time`, at least one call.
+    /// In the pattern, `*` matches any text and `?` any character. The first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -74,7 +75,7 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the longest wait of a call. With zero, an early call is refused at once.
+    /// Sets the maximum wait of a call. If it is zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
@@ -117,7 +118,7 @@ impl Middleware for RateLimit {
     }
 }
 
-/// The end of the reservations: of all tools together, and of each.
+/// The end of the reservations, for all tools together and per tool.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
@@ -129,7 +130,7 @@ struct Schedule {
 struct Rate {
     /// The time that one call reserves.
     each: Duration,
-    /// How far reservations may be ahead of the clock when one more call comes.
+    /// How far reservations may be ahead of the clock when another call arrives.
     ahead: Duration,
 }
 
@@ -140,7 +141,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Returns the earliest time of the next call. `used` is the end of the reservations.
+    /// Returns the earliest time for the next call. `used` is the end of the reservations.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

@@ -1,4 +1,4 @@
-//! Calls of a message, read and written.
+//! Reads and writes the calls of a message.
 
 use super::FACTS;
 use crate::call::{self, WireCall};
@@ -6,16 +6,17 @@ use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns whether a value is a call, when nothing around it says so.
+/// Returns whether a value without context is a call.
 pub(super) fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
 /// Reads an element of `tool_calls`: `{id, type, function: {name, arguments}}`, or with `custom: {name,
-/// input}`. The older `function_call` is `{name, arguments}` without the rest.
+/// input}`.
 ///
-/// `is_cut` marks the call at which the model was stopped.
+/// The older `function_call` is only `{name, arguments}`. If generation stopped early at this call, `is_cut`
+/// is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let custom = custom(json);
     let part = custom.unwrap_or_else(|| json.get("function").filter(|part| part.is_object()).unwrap_or(json));
@@ -33,14 +34,14 @@ pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     }
 }
 
-/// Returns the name and the free text of a `custom` call; `None` for a call of a function.
+/// Returns the object `custom` with name and input. Returns `None` for the call of a function.
 fn custom(json: &Value) -> Option<&Value> {
     let custom = json.get("custom").filter(|custom| custom.is_object());
     custom.filter(|_| !json.get("function").is_some_and(Value::is_object))
 }
 
-/// Fields that the server wants back, such as `extra_content` with Gemini's thought signature, and the
-/// mark of free text.
+/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature,
+/// and the mark of custom calls.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     let Some(call) = json.as_object() else { return ProviderExtras::default() };
     let mut extras = unknown(call);
@@ -55,13 +56,13 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the fields of a call, or of its function, that have no place in ours.
+/// Returns the fields of a call, or of its function, that a tool call cannot express.
 pub(super) fn unknown(fields: &Fields) -> Fields {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
     only(fields, |name, _| !KNOWN.contains(&name))
 }
 
-/// Returns a call of this kind with its name and arguments in `part`.
+/// Builds a call of the given kind. `part` contains its name and arguments.
 pub(super) fn whole(mut fields: Fields, id: impl Into<Value>, kind: &str, part: Fields) -> Value {
     set(&mut fields, "id", id);
     set(&mut fields, "type", kind);

@@ -1,4 +1,4 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
 use super::results::{content_text, part};
 use super::{FACTS, OpenAiChat, call};
@@ -15,7 +15,7 @@ impl HistoryCodec for OpenAiChat {
         let kind = if is_custom { "custom" } else { "function" };
         let mut part = match fields.get_mut(kind).map(Value::take) {
             Some(Value::Object(part)) => part,
-            // The older form, whose fields stand in the call itself, is moved.
+            // The older form has these fields in the call itself. They are moved.
             _ => {
                 fields.shift_remove("name");
                 fields.shift_remove("arguments");
@@ -34,10 +34,11 @@ impl HistoryCodec for OpenAiChat {
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
-        // Now among the calls if it was one; `null`, which some servers write, is refused in a request.
+        // A call in this field was moved to `tool_calls`. Requests refuse `null`, which some servers write
+        // here.
         fields.shift_remove("function_call");
         if calls.is_empty() {
-            // Neither an empty list nor `null` is accepted back.
+            // Requests refuse both an empty list and `null`.
             fields.shift_remove("tool_calls");
             if is_silent(&fields) {
                 set(&mut fields, "content", "");
@@ -57,7 +58,7 @@ impl HistoryCodec for OpenAiChat {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes plain text where there is nothing else, because many servers take only that.
+    /// Encodes a user message. Text alone is written as a string, because many servers accept nothing else.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let text_part = |content| json!({"type": "text", "text": content_text(content)});
         let content = match contents {
@@ -71,7 +72,7 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Returns whether a message without calls says nothing; it must say something, if only an empty text.
+/// Returns whether a message without calls has no content. Requests require at least an empty string.
 fn is_silent(fields: &Fields) -> bool {
     ["content", "refusal", "audio"].iter().all(|name| fields.get(*name).is_none_or(Value::is_null))
 }

@@ -1,4 +1,4 @@
-//! The messages of a response: calls, text and reasoning.
+//! Reads the messages of a response: calls, text and reasoning.
 
 use super::{OpenAiChat, call};
 use crate::WireError;
@@ -10,7 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiChat {
-    /// Finds messages in a response body (one for each choice), one choice, one message, or calls without one.
+    /// Finds messages in a response body (one for each choice), in one choice, in one message, or in a list
+    /// of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) => bare_calls(calls)?,
@@ -43,13 +44,13 @@ impl ResponseCodec for OpenAiChat {
 fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     match calls {
         [] => Ok(Vec::new()),
-        // One call that can be recognised vouches for the broken ones beside it.
+        // One recognised call is enough to accept damaged ones beside it.
         calls if calls.iter().any(call::is_call) => Ok(vec![of_calls(calls)]),
         _ => Err(WireError::new("[0]", "a call with `function`")),
     }
 }
 
-/// Reads a response body. One message that can be read vouches for the broken ones beside it.
+/// Reads a response body. One valid message is enough to accept damaged ones beside it.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());
@@ -65,7 +66,7 @@ fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
             }
             Err(error) => {
                 broken.get_or_insert(error);
-                // A value in the place of the list is one call, which nothing can run.
+                // A value that is not a list is read as one damaged call.
                 let call = fields.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
                 messages.push(Message { fields: Some(fields), ..of_calls(call) });
             }
@@ -82,7 +83,8 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message that was given alone. Those of other roles and other APIs look much alike.
+/// Reads a message without a choice around it. Messages with other roles and messages of other APIs look
+/// similar.
 fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -101,8 +103,8 @@ fn of_calls(calls: &[Value]) -> Message<'_> {
 fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'a>, WireError> {
     let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
     let calls = calls.map_or(&[][..], Vec::as_slice);
-    // The `function_call` that `tool_calls` replaced in November 2023. Some servers still write it, and
-    // some write it beside `tool_calls`, for the same call.
+    // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
+    // some write both for the same call.
     let legacy =
         fields.get("function_call").filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
     let legacy = legacy.filter(|legacy| {
@@ -127,15 +129,15 @@ fn no_message(fields: &Fields) -> WireError {
     failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
 }
 
-/// Returns the error of a body, or of a choice within it (OpenRouter).
+/// Returns the error in a body, or in one of its choices (OpenRouter).
 pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
     crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
 }
 
-/// Returns the texts of a message or a delta, and whether each is reasoning. Reasoning has two names; servers that
-/// use both mean the same.
+/// Returns the text pieces of a message or a delta, and whether each is reasoning. There are two field names
+/// for reasoning; servers that use both repeat the same text.
 pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
@@ -148,8 +150,8 @@ pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     pieces
 }
 
-/// Adds the parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
-/// [{type: text, text}]}`.
+/// Adds the texts of one element of a content list: `{type: text, text}`, or Mistral's `{type: thinking,
+/// thinking: [{type: text, text}]}`.
 fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<(bool, &'a str)>) {
     let text = |part: &'a Value, name: &str| part.get(name).and_then(Value::as_str);
     if let Some(Value::Array(thoughts)) = part.get("thinking") {

@@ -1,4 +1,4 @@
-//! Streamed responses, assembled chunk by chunk.
+//! Assembles streamed responses chunk by chunk.
 
 mod call;
 mod calls;
@@ -16,17 +16,17 @@ use calls::Calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The chunks of one response so far.
+/// A streamed response that is being received.
 #[derive(Default)]
 pub(super) struct Stream {
-    /// The fields beside the choices: id, model, usage.
+    /// The fields beside the choices, such as id, model and usage.
     envelope: Fields,
     choices: BTreeMap<u64, Choice>,
     /// Whether the server announced the end.
     is_over: bool,
 }
 
-/// One choice; nearly always the only one.
+/// One choice. There is almost always only one.
 struct Choice {
     fields: Fields,
     message: Fields,
@@ -42,7 +42,7 @@ impl StreamCodec for OpenAiChat {
 impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         match event {
-            // The line that ends the stream is no JSON, but some clients hand it on.
+            // The line that ends the stream is not JSON, but some clients pass it on.
             Value::String(text) if text.trim() == "[DONE]" => {
                 self.done();
                 Ok(())
@@ -85,11 +85,12 @@ impl Stream {
         if is_of_another_api(fields) {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
         }
-        // `obfuscation` is random text that hides the length of what is sent.
+        // `obfuscation` is random text that hides the length of the content.
         let beside = only(fields, |name, _| !matches!(name, "choices" | "obfuscation"));
         overlay(&mut self.envelope, &beside);
         match fields.get("choices") {
-            // Usage comes in a chunk without choices, and so do the filters of some services.
+            // Usage arrives in a chunk without choices, and so do the content filter results of some
+            // services.
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(choices)) => {
                 choices.iter().enumerate().try_for_each(|(at, choice)| self.choice(choice, at, events))
@@ -115,7 +116,7 @@ impl Stream {
         } else {
             choice.whole(fields.get("message").unwrap_or(&Value::Null), events)
         };
-        // Events do not name their choice, so there are texts of the first only.
+        // Events do not name their choice, so only the texts of the first choice are returned.
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
         let reason = text(choice_json, "finish_reason");
@@ -134,12 +135,12 @@ impl Choice {
         Self { fields: Fields::new(), message: Fields::new(), calls: Calls::new(seed) }
     }
 
-    /// Returns whether the server gave the reason for the end of the choice.
+    /// Returns whether the finish reason of the choice has arrived.
     fn is_finished(&self) -> bool {
         self.fields.contains_key("finish_reason")
     }
 
-    /// Continues the message and returns its texts.
+    /// Appends a delta to the message and returns its texts.
     fn delta(
         &mut self,
         delta: &Value,
@@ -162,7 +163,8 @@ impl Choice {
         Ok(said(delta))
     }
 
-    /// Takes a whole message, which servers send that do not really stream. After deltas, it only repeats them.
+    /// Reads a complete message from a server without real streaming. After deltas, a complete message only
+    /// repeats them.
     fn whole(&mut self, message: &Value, events: &mut Vec<StreamEvent>) -> Vec<StreamEvent> {
         let Value::Object(message) = message else { return Vec::new() };
         if !self.message.is_empty() || !self.calls.is_empty() {
@@ -178,7 +180,7 @@ impl Choice {
         said(message)
     }
 
-    /// Takes the fields beside the message.
+    /// Records the fields beside the message.
     fn fields(&mut self, fields: &Fields) {
         let is_kept = |name: &str, value: &Value| match name {
             "index" | "delta" | "message" | "logprobs" => false,
@@ -189,7 +191,7 @@ impl Choice {
         join(&mut self.fields, &only(fields, |name, _| name == "logprobs"));
     }
 
-    /// Returns the choice as if it had come whole.
+    /// Returns the choice in the form of a response that was not streamed.
     fn into_whole(self, index: u64) -> Value {
         let mut message =
             Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);
@@ -219,7 +221,8 @@ fn said(message: &Fields) -> Vec<StreamEvent> {
     text_pieces(message).into_iter().map(event).collect()
 }
 
-/// Returns whether a chunk is an event of another API: finding nothing in it would hide a mistake.
+/// Returns whether a chunk is an event of another API. Silently finding nothing in it would hide a mistake of
+/// the caller.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

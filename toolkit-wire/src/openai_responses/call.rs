@@ -1,4 +1,4 @@
-//! Calls among the items, read and written.
+//! Reads and writes calls among the items of a response.
 
 use super::FACTS;
 use crate::call::{self, WireCall};
@@ -10,11 +10,11 @@ use toolkit_core::call::ProviderExtras;
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// Fields of a call that the service takes back with it.
+/// The fields of a call that are sent back with it.
 ///
-/// The item's own `id` is not among them: the service demands the reasoning item that stood before a
-/// call with a known id ("was provided without its required 'reasoning' item"), and encoded calls come
-/// without it. Without an id, a call stands for itself.
+/// The `id` of the item is not among them. For a call with a known id, the service requires the reasoning
+/// item before it ("was provided without its required 'reasoning' item"), which encoded calls do not have. A
+/// call without an id needs no reasoning item.
 pub(super) const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
 
 /// Returns the type of an item.
@@ -22,10 +22,11 @@ pub(super) fn kind(item: &Fields) -> Option<&str> {
     item.get("type").and_then(Value::as_str)
 }
 
-/// Reads an item `function_call`: `{type, call_id, name, arguments}`, or `custom_tool_call` with a free
-/// text as `input`. An item without a type must look like one.
+/// Reads an item `function_call`: `{type, call_id, name, arguments}`, or `custom_tool_call` with the free
+/// text `input`.
 ///
-/// `is_cut` marks the item at which the model was stopped.
+/// An item without a type must have the fields of a call. If generation stopped early at this item, `is_cut`
+/// is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let has = |name| fields.contains_key(name);
@@ -56,8 +57,8 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Servers that know one id only write it as that of the item: where both are there, they differ in the
-/// prefix.
+/// Servers with a single id write it as the id of the item. If both ids are present, they have different
+/// prefixes.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let of_item = || {
         let id = call::id(fields.get("id"))?;
@@ -66,12 +67,12 @@ fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     call::id(fields.get("call_id")).or_else(of_item)
 }
 
-/// Returns whether the call was one with free text, which wants a result of the same kind.
+/// Returns whether the call was a custom tool call, whose result must be of the same kind.
 pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
     extras.get(FACTS.name, "type").is_some_and(|kind| kind == CUSTOM)
 }
 
-/// Copies fields that are not `null`.
+/// Copies the named fields, except `null`.
 pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
     for name in names {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {

@@ -14,14 +14,15 @@ use toolkit_schema::SchemaLoss;
 /// The callers that the service accepts.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
-/// The type of a group of tools, and the key in [`ToolMetadata::meta`](toolkit_core::ToolMetadata::meta) of its name.
+/// The type of a tool group. It is also the key for the name of the group in
+/// [`ToolMetadata::meta`](toolkit_core::ToolMetadata::meta).
 const NAMESPACE: &str = "namespace";
 
 impl DefinitionCodec for OpenAiResponses {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut tool) = Form::Flat.encode_tool(draft);
         if kind == "function" {
-            // The service takes an absent `strict` for true if the schema allows it.
+            // If `strict` is missing, the service enforces the schema whenever the schema allows it.
             set(&mut tool, "strict", draft.how.strict);
         }
         if draft.definition.metadata.defer {
@@ -45,13 +46,13 @@ impl DefinitionCodec for OpenAiResponses {
         tool.into()
     }
 
-    /// Returns whether an object has a type, or a name, which a request does not have.
+    /// Returns whether an object is a tool. Unlike a request, a tool has a type or a name.
     fn is_tool(&self, fields: &Fields) -> bool {
         kind(fields).is_some() || fields.contains_key("function") || fields.contains_key("name")
     }
 
-    /// Parses a tool, or those of a namespace. Functions keep the name that calls have, which is that within the
-    /// namespace. The nested form of Chat Completions is read as well.
+    /// Parses a tool, or the tools of a namespace. Functions keep the name that calls use, which is the name
+    /// within the namespace. The nested form of Chat Completions is accepted too.
     fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
@@ -80,14 +81,14 @@ impl DefinitionCodec for OpenAiResponses {
     }
 }
 
-/// Returns why an output cannot be described.
+/// Returns the reason why an output schema cannot be sent.
 fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
     if matches!(definition.kind, ToolKind::Custom(_)) {
         Some("the API describes the output of functions only")
     } else if !schema.is_object() {
         Some("the API takes objects only")
     } else if is_plain_text(schema) {
-        // The schema is that of JSON within the text of a result, and plain text is none.
+        // The schema describes JSON in the text of a result, so a plain string needs none.
         Some("the API describes JSON, and text goes back as it is")
     } else {
         None
@@ -100,7 +101,7 @@ fn is_plain_text(schema: &Value) -> bool {
         && schema.as_object().is_some_and(|fields| fields.keys().all(|name| is_annotation(name)))
 }
 
-/// Parses one tool; `None` for one that the service runs.
+/// Parses one tool. Returns `None` for a tool that the service runs itself.
 fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
     if is_hosted(tool) {
         return Ok(None);

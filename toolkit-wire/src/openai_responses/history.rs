@@ -1,4 +1,4 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
 use super::{FACTS, OpenAiResponses, call, response, results};
 use crate::call::{Message, OutgoingCall};
@@ -10,8 +10,8 @@ use toolkit_core::output::Content;
 impl HistoryCodec for OpenAiResponses {
     /// Writes a call for the next request.
     ///
-    /// `status` is optional to the service, but some imitating servers demand it (Volcengine), or take an
-    /// item without it for no call at all (older vLLM). Custom calls have none.
+    /// The service treats `status` as optional. Some compatible servers require it (Volcengine), or do not
+    /// recognise calls without it (older vLLM). Custom calls have no `status`.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut item = call.received.and_then(Value::as_object).cloned().unwrap_or_default();
         let (is_custom, key, text) = call.text(FACTS.name, call::CUSTOM);
@@ -29,7 +29,7 @@ impl HistoryCodec for OpenAiResponses {
         Value::Object(item)
     }
 
-    /// Drops an item with neither a type nor a role, which no server accepts.
+    /// Drops items with neither a type nor a role, because no server accepts them.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();
@@ -38,15 +38,15 @@ impl HistoryCodec for OpenAiResponses {
     }
 
     fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
-        // A turn that was cut while the model was thinking: reasoning "without its required following
-        // item" is refused.
+        // The turn was cut off during reasoning. The service refuses reasoning "without its required
+        // following item".
         while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
             items.pop();
         }
         items
     }
 
-    /// Makes the text an item of its own, in the short form, because the long one wants an id.
+    /// Writes the text as an item in the short form, because the long form requires an id.
     fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
         let said = Some(said).filter(|said| !said.is_empty());
         let said = said.map(|text| json!({"type": "message", "role": "assistant", "content": text}));

@@ -1,4 +1,4 @@
-//! The items of a response: calls, text and reasoning.
+//! Reads the items of a response: calls, text and reasoning.
 
 use super::OpenAiResponses;
 use super::call::{self, kind};
@@ -11,10 +11,10 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiResponses {
-    /// Finds the items of a response body, of a list, or the one item that the payload is.
+    /// Finds the items in a response body or in a list, or reads the payload as a single item.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
-            // One item that can be recognised vouches for the strange ones beside it.
+            // One recognised item is enough to accept unknown items beside it.
             Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
             Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
             Value::Object(fields) if is_item(payload) => {
@@ -47,7 +47,7 @@ impl ResponseCodec for OpenAiResponses {
     }
 }
 
-/// Reads a list of items. An incomplete response ends with the item at which the model was stopped.
+/// Reads a list of items. If generation stopped early, the last item is incomplete.
 fn message(list: &[Value], is_cut: bool) -> Message<'_> {
     let last = list.len().checked_sub(1).filter(|_| is_cut);
     Message { is_whole: false, ..Message::of_parts(list, last, call::read) }
@@ -62,11 +62,11 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     }
 }
 
-/// Returns whether a value is an item, when nothing around it says so.
+/// Returns whether a value without context is an item.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
-        // Anthropic's response is a `message` too, with its calls as content.
+        // Anthropic's responses have this type too, but their calls are in the content.
         Some("message") => {
             !fields.contains_key("stop_reason")
                 && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
@@ -78,14 +78,14 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Removes fields that the service sends, or an SDK adds, and a request refuses ("Unknown parameter",
+/// Removes fields that the service or an SDK adds to responses, but requests refuse ("Unknown parameter",
 /// "Invalid type").
 pub(super) fn strip_refused(item: &mut Fields) {
     for name in ["created_by", "parsed_arguments"] {
         item.shift_remove(name);
     }
     let is_reasoning = kind(item) == Some("reasoning");
-    // vLLM writes out all that it does not know as `null`.
+    // vLLM writes unknown fields as `null`.
     for name in ["id", "status", "namespace", "async"] {
         if item.get(name).is_some_and(Value::is_null) {
             item.shift_remove(name);

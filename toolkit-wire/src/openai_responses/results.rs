@@ -1,4 +1,4 @@
-//! Results as items.
+//! Encodes and parses results as items.
 
 use super::call::{CUSTOM, copy, is_custom};
 use super::{FACTS, OpenAiResponses};
@@ -17,7 +17,7 @@ use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// Fields that the result of a function repeats of its call.
+/// The fields that the result of a function repeats from its call.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
 impl ResultCodec for OpenAiResponses {
@@ -25,7 +25,7 @@ impl ResultCodec for OpenAiResponses {
         results.iter().zip(ids).map(|(result, id)| encode_result(result, id)).collect()
     }
 
-    /// Parses the results of a list of items, or of one. Their names are those of the calls beside them.
+    /// Parses the results of a list of items, or of a single item. The names come from the calls in the list.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "an item or a list of items")?;
         let named = items
@@ -38,10 +38,10 @@ impl ResultCodec for OpenAiResponses {
     }
 }
 
-/// Encodes a result.
+/// Encodes a result. The API has no marker for errors, so the text states the error.
 ///
-/// There is no mark for errors: the text says it. `status` is as in calls: optional to the service,
-/// demanded by some imitating servers, and unknown to custom calls.
+/// As in calls, the service treats `status` as optional, some compatible servers require it, and custom calls
+/// have none.
 pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut item = Fields::new();
     let is_custom = is_custom(&result.extras);
@@ -52,13 +52,13 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
         set(&mut item, "status", "completed");
     }
     if let Some(extras) = result.extras.of(FACTS.name) {
-        // The result of a custom call has no namespace.
+        // Results of custom calls have no namespace.
         copy(extras, &mut item, if is_custom { &REPEATED[1..] } else { &REPEATED });
     }
     Value::Object(item)
 }
 
-/// Encodes an output: plain text, which every server accepts, or a list of contents if there are media.
+/// Encodes an output as plain text, which every server accepts, or as a list of contents if there are media.
 fn encode_output(result: &ToolResult) -> Value {
     let output = match &result.outcome {
         Ok(output) => output,
@@ -75,7 +75,7 @@ fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// Encodes a content, as text if the API has no other form for it.
+/// Encodes a content. A content without another form in the API becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -112,7 +112,7 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
         .with_extras(ProviderExtras::new(FACTS.name, extras)))
 }
 
-/// Parses a content. An unknown one, or one that refers to a file at the service, stays as its JSON.
+/// Parses a content. Unknown contents and references to files at the service are kept as JSON.
 fn parse_part(part: &Value) -> Content {
     let text = |name| part.get(name).and_then(Value::as_str);
     let media = |address, name: Option<&str>, otherwise| {

@@ -1,8 +1,9 @@
-//! Streamed responses, assembled item by item.
+//! Assembles streamed responses item by item.
 //!
-//! Events belong to items by the ids and places that they state, never by their order. Items interleave, and
-//! servers leave out or repeat every one of `item_id`, `output_index` and `call_id`: llama.cpp has no
-//! `output_index` and no `function_call_arguments.done`, others give an item a new id in each event.
+//! Events belong to items by the ids and indices in the events, never by their order. Items may be
+//! interleaved, and servers omit or repeat each of `item_id`, `output_index` and `call_id`. llama.cpp sends
+//! neither `output_index` nor `function_call_arguments.done`, and other servers give an item a new id in each
+//! event.
 
 mod slot;
 
@@ -20,7 +21,7 @@ use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// The last response that came, without its output.
+    /// The latest response object, without its output.
     response: Fields,
     /// Whether the provider announced the end.
     is_over: bool,
@@ -30,12 +31,12 @@ pub(super) struct Stream {
     by_call: HashMap<String, usize>,
 }
 
-/// The state of the item that an event is about.
+/// The state of the item to which an event belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sought {
-    /// An item that begins.
+    /// The item is new.
     Begun,
-    /// An item that goes on or ends.
+    /// The item already exists, and continues or ends.
     Known,
 }
 
@@ -57,7 +58,7 @@ impl StreamDecoder for Stream {
         self.slots.seed(|| event.clone());
         let name = kind.strip_prefix("response.").unwrap_or(kind);
         match name {
-            // Events after the end add nothing.
+            // Events after the end are ignored.
             _ if self.is_over && name != "error" => {}
             "created" | "queued" | "in_progress" => self.set_response(fields),
             "completed" | "incomplete" => {
@@ -84,7 +85,7 @@ impl StreamDecoder for Stream {
     }
 
     fn is_complete(&self) -> bool {
-        // Some servers leave out the event that ends the response.
+        // Some servers do not send the event that ends the response.
         self.is_over || (self.slots.len() > 0 && self.slots.parts().all(Slot::is_done))
     }
 
@@ -104,7 +105,7 @@ impl StreamDecoder for Stream {
 }
 
 impl Stream {
-    /// Takes text, reasoning or arguments, in pieces (`….delta`) or whole (`….done`).
+    /// Adds text, reasoning or arguments to an item, as a piece (`….delta`) or complete (`….done`).
     fn push_part(&mut self, name: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         let (name, is_whole) = match name.rsplit_once('.') {
             Some((name, "delta")) => (name, false),
@@ -129,14 +130,16 @@ impl Stream {
         }
     }
 
-    /// Keeps an error that the service reported for the response.
+    /// Records an error that the service reported for the response.
     fn fail(&mut self, error: Option<String>) -> WireError {
         let failure = no_response("", error.as_deref());
         set(&mut self.response, "error", json!({"message": error.unwrap_or_default()}));
         failure
     }
 
-    /// Takes the last response, which is the authority on its items. Some servers leave items out of it, or all of them; items that came before stay.
+    /// Applies the final response, which is the authority on its items.
+    ///
+    /// Some servers leave out some or all items of the final response. Items received earlier are kept.
     fn end(&mut self, status: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         self.set_response(event);
         let told = self.response.get("status").and_then(Value::as_str);
@@ -166,7 +169,8 @@ impl Stream {
 
     fn end_item(&mut self, key: Key, item: &Fields, events: &mut Vec<StreamEvent>) {
         let mut index = self.find(&key, Sought::Known).or_else(|| self.last_open(&key, Sought::Known));
-        // A call that was yielded is over: under the same `call_id` alone, something else is another call.
+        // A call that was already returned is complete. A different item with the same `call_id` is another
+        // call.
         index =
             index.filter(|&index| !self.slots.is_yielded(index) || !self.slots[index].is_another(&key, item));
         let index = index.unwrap_or_else(|| self.open());
@@ -181,7 +185,7 @@ impl Stream {
         self.slots.end(index, events);
     }
 
-    /// Finds or makes the slot of a key.
+    /// Returns the slot for a key, creating it if necessary.
     fn slot_of(&mut self, key: Key, sought: Sought) -> usize {
         let index = self.find(&key, sought).or_else(|| self.last_open(&key, sought));
         let index = index.unwrap_or_else(|| self.open());
@@ -189,8 +193,10 @@ impl Stream {
         index
     }
 
-    /// Finds or makes the slot of an item at `position` in the last response, which lists none twice. An item
-    /// that is not known by an id is looked for at that place.
+    /// Returns the slot for the item at `position` in the final response, creating it if necessary.
+    ///
+    /// The item is searched by its ids first, then by `position`. Slots already matched with another item of
+    /// the final response are skipped.
     fn slot_at(&mut self, key: Key, position: usize) -> usize {
         let is_same_call =
             |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.key.is_same_call(&key));
@@ -218,7 +224,7 @@ impl Stream {
             let known = &self.slots[index].key;
             known.is_same_call(key) || !known.is_elsewhere(key)
         });
-        // Two calls may have one id: an item of another id that begins is another call.
+        // Two calls may have the same `call_id`. A new item with another item id is another call.
         let by_call = by_call.filter(|&&index| {
             let known = &self.slots[index].key;
             !(known.is_elsewhere(key) || is_begun && known.is_other_item(key))
@@ -230,7 +236,7 @@ impl Stream {
         })
     }
 
-    /// Returns the last item for an event that names none, if it is still open.
+    /// Returns the last item for an event without ids, if this item is still open.
     fn last_open(&self, key: &Key, sought: Sought) -> Option<usize> {
         let last = self.slots.len().checked_sub(1)?;
         let slot = &self.slots[last];
@@ -259,8 +265,8 @@ impl Stream {
         }
     }
 
-    /// Ends all items, yields their calls, and brings them into order: that of the last response, else
-    /// that of the stated indices, else that of arrival.
+    /// Ends all items, returns their calls, and sorts the items: by the final response, otherwise by their
+    /// indices, otherwise by arrival.
     fn close_all(&mut self, events: &mut Vec<StreamEvent>) {
         let is_ordered = self.slots.parts().any(|slot| slot.is_listed);
         let is_indexed = self.slots.parts().all(|slot| slot.key.index.is_some());
@@ -272,7 +278,7 @@ impl Stream {
                 _ => {}
             }
         }
-        // An item of which only fragments came stands in the last response under another id.
+        // Items known only from fragments are in the final response under another id.
         self.slots.arrange(|slot| !is_ordered || slot.is_known());
         let is_status = |status: &str| self.response.get("status").is_some_and(|known| known == status);
         let (is_complete, is_cut) = (is_status("completed"), is_status("incomplete"));

@@ -11,23 +11,23 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-/// The part of an item that a fragment belongs to.
+/// The part of an item to which a fragment belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
-    /// The type of the items that have such parts.
+    /// The type of items with this part.
     item: &'static str,
-    /// The field with the text, or with the blocks of texts.
+    /// The field for the text or for the list of text blocks.
     field: &'static str,
-    /// The place among the blocks.
+    /// The index of the block.
     index: u64,
-    /// The type of the block; empty if the field holds the text.
+    /// The type of the block. Empty if the field contains the text itself.
     block: &'static str,
-    /// The field with the text in the block.
+    /// The field of the block for the text.
     pub(super) text: &'static str,
 }
 
 impl Part {
-    /// Finds the part that an event is about, given the name of the event.
+    /// Returns the part to which an event belongs, from the name of the event.
     pub(super) fn of(name: &str, event: &Fields) -> Option<Self> {
         let (item, field, block, text) = match name {
             "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -45,7 +45,7 @@ impl Part {
         Some(Self { item, field, index: if block.is_empty() { 0 } else { index }, block, text })
     }
 
-    /// Returns the news of a text of a block.
+    /// Returns the event for the text of a block.
     pub(super) fn news(block: &str, text: &str) -> Option<StreamEvent> {
         match block {
             _ if text.is_empty() => None,
@@ -60,7 +60,7 @@ impl Part {
     }
 }
 
-/// The ids and the place by which an item is known.
+/// The ids and the index that identify an item.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     pub(super) item: Option<String>,
@@ -88,17 +88,17 @@ impl Key {
         }
     }
 
-    /// Returns whether it says nothing but a type.
+    /// Returns whether the key has neither ids nor an index.
     pub(super) fn is_empty(&self) -> bool {
         self.item.is_none() && self.index.is_none() && self.call.is_none()
     }
 
-    /// Returns whether both say the id of a call, and say the same.
+    /// Returns whether both keys have the same `call_id`.
     pub(super) fn is_same_call(&self, other: &Self) -> bool {
         self.call.is_some() && self.call == other.call
     }
 
-    /// Returns whether both cannot be the same item.
+    /// Returns whether the keys belong to different items for certain.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         differ(self.call.as_ref(), other.call.as_ref()) || differ(self.kind.as_ref(), other.kind.as_ref())
     }
@@ -111,7 +111,7 @@ impl Key {
         differ(self.item.as_ref(), other.item.as_ref())
     }
 
-    /// Takes over the fields that were missing.
+    /// Fills in the missing fields from `other`.
     pub(super) fn learn(&mut self, other: Self) {
         self.item = self.item.take().or(other.item);
         self.index = self.index.or(other.index);
@@ -120,15 +120,15 @@ impl Key {
     }
 }
 
-/// An item, as far as it has come.
+/// An item that is being received.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) key: Key,
-    /// The place among the items; that of the last response once that is known.
+    /// The position among the items. The final response overrides it.
     pub(super) position: u64,
-    /// Whether the last response lists the item.
+    /// Whether the final response contains the item.
     pub(super) is_listed: bool,
-    /// The item of the last event that had it; `None` while only fragments came.
+    /// The item from the latest event that contained it. `None` while only fragments have arrived.
     item: Option<Value>,
     parts: BTreeMap<Part, String>,
     is_done: bool,
@@ -143,7 +143,7 @@ impl Slot {
         self.is_done
     }
 
-    /// Returns whether an item came, and not only fragments of it.
+    /// Returns whether the item itself has arrived, and not only fragments of it.
     pub(super) fn is_known(&self) -> bool {
         self.item.is_some()
     }
@@ -152,7 +152,7 @@ impl Slot {
         self.parts.entry(part).or_default().push_str(text);
     }
 
-    /// Sets the whole text of a part; returns whether no fragments of it came before.
+    /// Sets the complete text of a part. Returns whether no fragments of this text arrived before.
     pub(super) fn set(&mut self, part: Part, text: &str) -> bool {
         let known = self.parts.entry(part).or_default();
         let is_new = known.is_empty();
@@ -160,7 +160,7 @@ impl Slot {
         is_new
     }
 
-    /// Returns whether `item` is a call other than that of this slot.
+    /// Returns whether `item` is a different call from the one in this slot.
     pub(super) fn is_another(&self, key: &Key, item: &Fields) -> bool {
         let is_same_item = key.item.is_some() && key.item == self.key.item;
         let is_same = |name: &str| {
@@ -176,7 +176,7 @@ impl Slot {
         }
     }
 
-    /// Returns the texts of an item that comes whole, without fragments before it.
+    /// Returns the events for the texts of an item that arrives complete, without earlier fragments.
     pub(super) fn texts(&self, item: &Fields) -> Vec<StreamEvent> {
         if self.is_done || !self.parts.is_empty() {
             return Vec::new();
@@ -190,10 +190,11 @@ impl Slot {
         texts.collect()
     }
 
-    /// Takes the final item. A call that was yielded stays, and so does its item if the later one is another.
+    /// Sets the final item. If the call was already returned, the call stays unchanged, and so does the item
+    /// if the final one contains a different call.
     pub(super) fn complete(&mut self, item: &Fields, is_yielded: bool) {
         let mut whole = self.item.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        // An id that was announced stays if the last word on the item has none.
+        // An announced id is kept if the final item has none.
         let is_kept = |name: &str, value: &Value| name != "call_id" || shared::id(Some(value)).is_some();
         overlay(&mut whole, &only(item, is_kept));
         if whole.get("status").is_some_and(|status| status == "in_progress") {
@@ -207,7 +208,7 @@ impl Slot {
         self.is_done = true;
     }
 
-    /// Ends an item without an end event, with this status.
+    /// Ends an item without an end event and sets its `status`.
     pub(super) fn close(&mut self, status: &str) {
         if self.is_done {
             return;
@@ -236,14 +237,14 @@ impl Slot {
         known.map(|(name, value)| (name.to_owned(), value.into())).collect()
     }
 
-    /// Puts the fragments into the fields that the item leaves empty. `is_final` says whether the item is the
-    /// service's own last word.
+    /// Writes the fragments into empty fields of the item. `is_final` says whether the service sent the item
+    /// as final.
     fn fill(&self, item: &mut Fields, is_final: bool) {
         let kind = kind(item).unwrap_or_default().to_owned();
         if kind == "message" {
             item.entry("role").or_insert_with(|| "assistant".into());
         }
-        // The model's reasoning that the service shows need not be what it wants back.
+        // The reasoning that the service streams may differ from the reasoning that it expects back.
         if is_final && kind == "reasoning" {
             return;
         }
@@ -265,8 +266,8 @@ impl Slot {
         }
     }
 
-    /// Returns whether the call's id and name will not change. Until the call is complete, only a `call_id` is its
-    /// id for sure.
+    /// Returns whether the id and the name of the call are final. Before the call is complete, only a
+    /// `call_id` is a final id.
     pub(super) fn can_be_announced(&self) -> bool {
         self.read().is_some_and(|call| self.is_done || self.given_id().is_some() && !call.name.is_empty())
     }
@@ -315,7 +316,7 @@ impl StreamPart for Slot {
         self.set_field("arguments", text);
     }
 
-    /// Writes no arguments as the service does: blank ones look as if the model had been stopped before them.
+    /// Writes missing arguments as `{}`, like the service does. Blank arguments would look cut off.
     fn seal(&mut self) {
         let is_cut = self.item.as_ref().is_some_and(|item| fields::text(item, "status") == "incomplete");
         if self.is_blank_call() && !is_cut {
@@ -324,7 +325,7 @@ impl StreamPart for Slot {
     }
 }
 
-/// Returns the text of a part, in the block that it stands in.
+/// Returns the block with the text of a part.
 fn block(part: Part, text: &str) -> Value {
     match part.block {
         "" => text.into(),
@@ -333,14 +334,14 @@ fn block(part: Part, text: &str) -> Value {
     }
 }
 
-/// Returns the call that an item is, with its own id.
+/// Reads an item as a call with its own id.
 fn call_of(item: &Value) -> Option<ToolCall> {
     let call = call::read(item, false)?;
     let id = call.id.as_deref()?.into();
     Some(call.into_call(id))
 }
 
-/// Returns whether both are known and not the same.
+/// Returns whether both values are present and different.
 fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if a != b)
 }
