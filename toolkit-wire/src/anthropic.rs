@@ -1,7 +1,7 @@
-//! Anthropic Messages, as the service and the servers that imitate it really speak it.
+//! The codec of Anthropic's Messages API, for the service and compatible servers.
 //!
-//! Shapes: the API reference and its SDK types. Reading is tolerant; writing is what the strictest of
-//! those servers accepts.
+//! The JSON follows the API reference and its SDK types. Reading is tolerant. Writing produces what the
+//! strictest of these servers accepts.
 
 mod call;
 mod choice;

@@ -1,4 +1,5 @@
-//! Calls and messages as they are received and written, and the reading of fields that providers share.
+//! Calls and messages in a provider's JSON, as they are received and written, and readers for the fields that
+//! several providers share.
 
 use crate::fields::Fields;
 use crate::history;
@@ -7,7 +8,7 @@ use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// The model's messages in a payload.
+/// The messages of the model in one payload.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(crate) payload: &'a Value,
@@ -17,10 +18,10 @@ pub(crate) struct Reading<'a> {
 /// One message of the model.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
-    /// The fields of the message; `None` for parts that came without one.
+    /// The fields of the message. `None` if the payload holds only parts, without a message around them.
     pub(crate) fields: Option<&'a Fields>,
     pub(crate) parts: Vec<Part<'a>>,
-    /// Whether it is all that the model said in its turn.
+    /// Whether the payload holds the complete message, and not only some of its parts.
     pub(crate) is_whole: bool,
 }
 
@@ -41,7 +42,8 @@ impl<'a> Reading<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a list of parts. At the one at `cut`, the model was stopped.
+    /// Creates a message from a list of content parts. `cut` is the index of the part at which generation
+    /// stopped early.
     pub(crate) fn of_parts(
         list: &'a [Value],
         cut: Option<usize>,
@@ -65,16 +67,17 @@ impl<'a> Message<'a> {
 /// A call in a response, before missing ids are generated.
 #[derive(Debug)]
 pub(crate) struct WireCall<'a> {
-    /// The JSON that the call came in.
+    /// The JSON object of the call, as received.
     pub(crate) json: &'a Value,
     /// The provider's id, if there is one.
     pub(crate) id: Option<Cow<'a, str>>,
-    /// Empty if missing: dispatching the call then gives an error for the model.
+    /// The tool name. It is empty if the provider sent none; dispatching such a call gives an error result
+    /// for the model.
     pub(crate) name: &'a str,
-    /// The text of the arguments as it came.
+    /// The text of the arguments, as received.
     pub(crate) arguments: Cow<'a, str>,
     pub(crate) index: Option<usize>,
-    /// Fields that the provider wants back with the call.
+    /// Extra fields that the provider expects back together with the call.
     pub(crate) extras: ProviderExtras,
 }
 
@@ -87,22 +90,22 @@ impl WireCall<'_> {
         }
     }
 
-    /// Returns the call for the next request.
+    /// Converts the received call into a call for the next request.
     pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'_> {
         let name = history::name(rule, names.spell(self.name)).into_owned();
         OutgoingCall { received: Some(self.json), extras: &self.extras, id, name, arguments: &self.arguments }
     }
 }
 
-/// A call for the next request, received or made.
+/// A call to be written into the next request. It was received from the model or made by the program.
 #[derive(Debug)]
 pub(crate) struct OutgoingCall<'a> {
-    /// The JSON that it was received in.
+    /// The JSON object of the call if it was received; `None` if the program made the call.
     pub(crate) received: Option<&'a Value>,
     pub(crate) extras: &'a ProviderExtras,
-    /// The id as requests accept it.
+    /// The id, with the characters that requests accept.
     pub(crate) id: String,
-    /// The name as it is spelled, and accepted.
+    /// The tool name, in the provider's spelling.
     pub(crate) name: String,
     pub(crate) arguments: &'a str,
 }
@@ -113,13 +116,15 @@ impl<'a> OutgoingCall<'a> {
         Self { received: None, extras: &call.extras, id, name, arguments: call.arguments.as_str() }
     }
 
-    /// Returns the fields that the call came with: all of a received one, and the extras of one that was made.
+    /// Returns the fields to start from: all fields of a received call, or the provider extras of a call made
+    /// by the program.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let extras = || self.extras.of(format);
         self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// Returns the field of the text of a call, and the text: free text if the call has the mark `custom`.
+    /// Returns whether the call is a custom tool call, the field for its arguments or input, and the string
+    /// for that field. Provider extras named `custom` mark custom tool calls.
     pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
         match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
             true => (true, "input", free_text(self.arguments)),
@@ -128,7 +133,7 @@ impl<'a> OutgoingCall<'a> {
     }
 }
 
-/// Reads an id, which some servers write as a number or leave empty.
+/// Reads the id of a call. Some servers write it as a number or leave it empty.
 pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     match value? {
         Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),
@@ -137,10 +142,10 @@ pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads arguments. A value in the place of text becomes its text.
+/// Reads the arguments of a call as a string. A JSON value in place of a string is serialized.
 ///
-/// Blank arguments at the point where the model was stopped (`is_cut`) become `{`, which is not JSON:
-/// running the call without arguments would run another call than the model was writing.
+/// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON, so
+/// the incomplete call is refused instead of being run without arguments.
 pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     match value {
         value if is_cut && is_blank(value) => Cow::Borrowed("{"),
@@ -150,7 +155,7 @@ pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether arguments are missing, blank text, or an object without members.
+/// Returns whether the arguments are missing, a blank string, or an empty object.
 pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     match arguments {
         None | Some(Value::Null) => true,
@@ -160,7 +165,8 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     }
 }
 
-/// Reads the free text of a custom call as the argument `input`, for tools with such a parameter.
+/// Reads the input of a custom tool call as arguments with the single member `input`, for tools with such a
+/// parameter.
 pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     match input {
         None | Some(Value::Null) => Cow::Borrowed(""),
@@ -168,7 +174,8 @@ pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     }
 }
 
-/// Returns the free text of a custom call: the argument `input` if there is no other, else all arguments.
+/// Returns the input of a custom tool call: the argument `input` if it is the only argument, otherwise the
+/// whole arguments.
 pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     match serde_json::from_str::<Fields>(arguments) {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
@@ -180,7 +187,8 @@ pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the arguments of a received call as an object. A value that is one already stays as it came.
+/// Returns the arguments of a received call as an object. `value` is returned unchanged if it already is an
+/// object.
 pub(crate) fn object(value: Option<&Value>, arguments: &str) -> Value {
     match value {
         Some(object @ Value::Object(_)) if arguments != "{" => object.clone(),

@@ -16,10 +16,11 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
 
-/// One provider's JSON. [`ApiFormat`](crate::ApiFormat) documents what the public methods promise.
+/// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.
 ///
-/// Required methods read or write one value; loops over tools, messages, ids and names are written once, here,
-/// in [`reading`](crate::reading) and in [`HistoryWriter`](crate::HistoryWriter).
+/// The required methods of the traits below read or write a single value. The loops over tools, messages, ids
+/// and names are provided methods here, in [`reading`](crate::reading) and in
+/// [`HistoryWriter`](crate::HistoryWriter).
 pub(crate) trait Codec:
     DefinitionCodec
     + ChoiceCodec
@@ -37,18 +38,18 @@ pub(crate) trait Api {
     fn facts(&self) -> &'static Facts;
 }
 
-/// The `tools` of a request.
+/// Reads and writes the `tools` of a request.
 pub(crate) trait DefinitionCodec: Api {
-    /// Writes a definition, without a report of the settings that the API has no fields for.
+    /// Writes one definition. The caller reports the settings for which the API has no field.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
 
-    /// Returns whether an object is a tool, and not a request with tools.
+    /// Returns whether an object is a single tool rather than a request with a list of tools.
     fn is_tool(&self, fields: &Fields) -> bool;
 
-    /// Parses the definitions of one tool in a list; none if the provider runs it.
+    /// Parses one element of a list of tools. Returns no definition for tools that the provider runs itself.
     fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError>;
 
-    /// Returns the part of a tool that the provider runs.
+    /// Returns the hosted part of a tool, which the provider runs itself.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
@@ -70,59 +71,61 @@ pub(crate) trait DefinitionCodec: Api {
     }
 }
 
-/// The fields of a request that say how tools may be called.
+/// Reads and writes the fields of a request for tool choice and parallel tool calls.
 pub(crate) trait ChoiceCodec {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
 
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
 }
 
-/// Whole responses.
+/// Reads complete responses.
 pub(crate) trait ResponseCodec {
-    /// Finds the model's messages in a payload.
+    /// Finds the messages of the model in a payload.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
 
-    /// Sets the texts and the finish reason of a response, and corrects its usage.
+    /// Sets the text, the reasoning, the refusal and the finish reason of a response, and corrects its usage.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response);
 }
 
-/// Responses in pieces.
+/// Reads streamed responses.
 pub(crate) trait StreamCodec {
     fn stream(&self) -> Box<dyn StreamDecoder>;
 
-    /// Joins a payload of several response bodies into one.
+    /// Merges a payload with several response bodies into one body.
     fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
         Ok(Cow::Borrowed(payload))
     }
 }
 
-/// Messages for the next request, received or made.
+/// Writes messages for the next request, both received ones and those made by the program.
 pub(crate) trait HistoryCodec: Api {
-    /// Writes a call. Unknown fields of a received one stay.
+    /// Writes a call. The unknown fields of a received call are kept.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
-    /// Writes a received part other than a call for the next request. `None` drops it.
+    /// Writes a received content part other than a call for the next request. Returns `None` to drop the
+    /// part.
     fn write_part(&self, part: &Value) -> Option<Value>;
 
-    /// Puts written parts back into their message, which may be dropped or be several messages.
+    /// Writes a message with its encoded parts. The result is empty if the message is dropped, and may be
+    /// several messages.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
 
-    /// Makes the assistant messages of a text and encoded calls; both may be empty.
+    /// Creates assistant messages from text and encoded calls. Both may be empty.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value>;
 
     fn encode_user(&self, contents: &[Content]) -> Value;
 }
 
-/// Tool results, both ways.
+/// Reads and writes tool results.
 pub(crate) trait ResultCodec {
-    /// Encodes the results of a turn, with the ids of their calls.
+    /// Encodes the results of a turn. `ids` are the ids of their calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
-    /// Parses results in their order; their positions are not set.
+    /// Parses tool results in the order of the payload. The caller sets their positions.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 }
 
-/// Histories in which every call has its result.
+/// Repairs histories, so that every call has a result.
 pub(crate) trait RepairCodec {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
 }

@@ -1,4 +1,4 @@
-//! The common part of definitions in every API: a name, a description, a schema.
+//! The name, the description and the schema, which are common to tool definitions in every API.
 
 use crate::WireError;
 use crate::facts::Facts;
@@ -8,20 +8,20 @@ use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The spelling of a definition.
+/// The settings for writing one definition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spelling<'a> {
-    /// The names of all tools of the request.
+    /// The provider's spellings of the tool names in the request.
     pub(crate) names: &'a WireNames,
-    /// Whether the provider holds the model to the schema.
+    /// Whether the provider enforces the schema.
     pub(crate) strict: bool,
     /// The dialect of the schema.
     pub(crate) dialect: SchemaDialect,
-    /// Whether output schemas are sent.
+    /// Whether the output schema is written as well.
     pub(crate) outputs: bool,
 }
 
-/// A definition that is written, and what is lost.
+/// A definition while it is written, with the losses so far.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) definition: &'a ToolDefinition,
@@ -31,17 +31,17 @@ pub(crate) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Returns the name as it is spelled for the provider.
+    /// Returns the provider's spelling of the tool name.
     pub(super) fn name(&self) -> &'a str {
         self.how.names.spell(self.definition.name.as_str())
     }
 
-    /// Returns the output schema, if it is sent.
+    /// Returns the output schema, if the request includes output schemas.
     pub(super) fn output(&self) -> Option<&'a Value> {
         self.definition.output_schema().filter(|_| self.how.outputs)
     }
 
-    /// Converts the schema of the arguments; paths of losses are those in the definition.
+    /// Converts the schema of the parameters. The paths of losses start at the definition.
     pub(super) fn parameters(&mut self) -> Value {
         let converted = self.how.dialect.convert(&self.definition.parameters);
         self.losses.extend(converted.losses.into_iter().map(|mut loss| {
@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
         self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
     }
 
-    /// Reports the settings that the API has no fields for.
+    /// Reports the settings of the definition for which the API has no field.
     pub(super) fn report_unsaid(&mut self, unsaid: &[(&str, &str, &str)]) {
         let metadata = &self.definition.metadata;
         for (setting, keyword, reason) in unsaid {
@@ -73,7 +73,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata that no API has fields for: the source of the tool, and the program's own `meta`.
+/// Reports metadata for which no API has a field: the source of the tool and the program's own `meta`.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
@@ -97,8 +97,9 @@ pub(crate) struct EncodedDefinition {
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-/// Lists the elements of a list of tools, of a request's `tools`, or one tool, each with its path. A
-/// request is known by `history`, the field that holds its messages.
+/// Returns the elements of a list of tools, of a request's `tools`, or a single tool, each with its path.
+///
+/// `history` is the field with the messages of a request; an object with that field is a request.
 pub(super) fn listed_tools<'a>(
     payload: &'a Value,
     is_tool: impl Fn(&Fields) -> bool,
@@ -122,7 +123,8 @@ pub(super) fn listed_tools<'a>(
     }
 }
 
-/// Parses the `name`, the `description` and the schema under `key`. A definition without one takes no arguments.
+/// Parses the `name`, the `description`, and the parameter schema under `key`. Without a schema, the tool
+/// takes no arguments.
 pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
     let name = parse_name(function.get("name"), &field(path, "name"))?;
     let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
@@ -138,7 +140,8 @@ pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, W
         .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
 }
 
-/// Returns the syntax and the grammar of a free text; `None` if any text is accepted.
+/// Returns the fields `syntax` and `definition` of a grammar. Returns `None` if the custom tool accepts any
+/// text.
 pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
     let (syntax, grammar) = match format {
         TextFormat::Text => return None,
@@ -151,7 +154,7 @@ pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
     ]))
 }
 
-/// Parses the format of a free text, with the grammar in it or one level deeper.
+/// Parses the input format of a custom tool. The grammar is in the object itself or one level deeper.
 pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
     let grammar = format.get("grammar").unwrap_or(format);
     let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);

@@ -1,4 +1,4 @@
-//! What is to know about an API and needs no code, from its reference.
+//! The facts about each API, as data, with values from the provider's reference.
 
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
@@ -6,55 +6,56 @@ use toolkit_schema::SchemaDialect;
 /// The facts about one API.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// The format's name, under which fields that only this API has are kept.
+    /// The name of the format. Fields known only to this API are kept under this name.
     pub(crate) name: &'static str,
     pub(crate) aliases: &'static [&'static str],
     /// The rule for tool names.
     pub(crate) names: NameRule,
-    /// The rule for names of properties, if there is one.
+    /// The rule for property names, if the API has one.
     pub(crate) properties: Option<NameRule>,
-    /// The rule for call ids in requests. `None` where ids are optional.
+    /// The rule for call ids in requests. `None` if ids are optional.
     pub(crate) ids: Option<IdRule>,
-    /// The number of tools that a request may have; `None` if no number is documented.
+    /// The maximum number of tools in a request. `None` if the reference states none.
     pub(crate) most_tools: Option<usize>,
     pub(crate) strictness: Strictness,
-    /// The schema dialects of a plain and of a strict tool, and of a request that wants plain JSON Schema.
+    /// The schema dialects for a plain tool, for a strict tool, and for a request with plain JSON Schema.
     pub(crate) dialects: [SchemaDialect; 3],
-    /// The text before and after the definitions in the list of tools.
+    /// The JSON before and after the definitions in the list of tools.
     pub(crate) frame: (&'static str, &'static str),
-    /// The field of a request that holds its messages.
+    /// The field of a request for its messages.
     pub(crate) messages: &'static str,
-    /// Whether definitions keep fields that only this API has, in their `meta` under the format's name.
+    /// Whether definitions keep fields known only to this API, in `meta` under the name of the format.
     pub(crate) keeps_fields: bool,
-    /// The settings of a definition that the API has no field for: setting, keyword of the loss, reason.
+    /// The settings of a definition for which the API has no field: the setting, the keyword of the loss, and
+    /// the reason.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
-    /// JSON pointers to the tokens of a response: input, output, cached input, reasoning.
+    /// JSON pointers to the token counts of a response: input, output, cached input, reasoning.
     pub(crate) usage: [&'static str; 4],
 }
 
-/// The ids that requests accept.
+/// The rule for call ids in requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdRule {
     pub(crate) rule: NameRule,
-    /// Whether ids are made legal without being asked to.
+    /// Whether illegal ids are always replaced, even if the caller does not ask for it.
     pub(crate) is_strict: bool,
 }
 
-/// How an API holds tools to their schemas.
+/// The way in which an API enforces schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// No tool can be strict.
     None,
-    /// Each function, within limits of its own schema.
+    /// Each function can be strict if its own schema stays within limits.
     PerFunction,
-    /// Each tool, within limits that all tools of a request share.
+    /// Each tool can be strict if all strict tools of the request together stay within limits.
     PerRequest,
-    /// All functions of a request or none, for this reason.
+    /// Either all functions of a request are strict or none, for this reason.
     AllOrNone(&'static str),
 }
 
 impl Facts {
-    /// An API without limits and strict tools, with the names of OpenAI.
+    /// An API without limits or strict tools, and with the name rule of OpenAI.
     pub(crate) const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -72,7 +73,8 @@ impl Facts {
         usage: [""; 4],
     };
 
-    /// Returns the schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
+    /// Returns the schema dialect for a strict tool, for a plain tool, or for a request with plain JSON
+    /// Schema.
     pub(crate) const fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
         match (self.dialects, strict, json_schema) {
             ([_, dialect, _], true, _) | ([_, _, dialect], _, true) | ([dialect, ..], ..) => dialect,
@@ -81,7 +83,7 @@ impl Facts {
 }
 
 impl IdRule {
-    /// Letters, digits, `_` and `-`, at most so many.
+    /// Creates a rule for ids of letters, digits, `_` and `-` with at most `max_length` characters.
     pub(crate) const fn new(max_length: usize, is_strict: bool) -> Self {
         Self { rule: NameRule { max_length, punctuation: "_-", letter_first: false }, is_strict }
     }

@@ -1,26 +1,26 @@
-//! Fields of a payload: read with their paths for errors, and set.
+//! Reads the fields of a payload, with paths for errors, and sets them.
 
 use crate::WireError;
 use serde_json::{Map, Value};
 
 pub(crate) type Fields = Map<String, Value>;
 
-/// Returns the path of a field, as in `choices[0].message`; an empty parent is the whole payload.
+/// Returns the path of a field, as in `choices[0].message`. An empty `parent` is the payload itself.
 pub(crate) fn field(parent: &str, name: &str) -> String {
     if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
 }
 
-/// Returns the path of a list's element, as in `tools[2]`.
+/// Returns the path of a list element, as in `tools[2]`.
 pub(crate) fn element(parent: &str, index: usize) -> String {
     format!("{parent}[{index}]")
 }
 
-/// Returns the text of a field; empty if it is missing or no text.
+/// Returns the string in a field. Empty if the field is missing or not a string.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the elements of the list in a field; none if it is missing or no list.
+/// Returns the elements of the list in a field. Empty if the field is missing or not a list.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -47,12 +47,12 @@ pub(crate) fn optional<'a, T>(
     }
 }
 
-/// Reads a field that may be missing, and is true or false.
+/// Reads an optional boolean field.
 pub(crate) fn flag(fields: &Fields, path: &str, name: &str) -> Result<Option<bool>, WireError> {
     optional(fields, path, name, "true or false", Value::as_bool)
 }
 
-/// Reads the text of a field that must be there.
+/// Reads a required string field.
 pub(crate) fn required<'a>(
     value: &'a Value,
     path: &str,
@@ -62,7 +62,7 @@ pub(crate) fn required<'a>(
     value.get(name).and_then(Value::as_str).ok_or_else(|| WireError::new(field(path, name), expected))
 }
 
-/// Reads a value that must be an object.
+/// Reads `value` as an object.
 pub(crate) fn object<'a>(value: &'a Value, path: &str, expected: &str) -> Result<&'a Fields, WireError> {
     value.as_object().ok_or_else(|| WireError::new(path, expected))
 }
@@ -72,7 +72,7 @@ pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
 }
 
-/// Returns the fields whose name and value are kept.
+/// Returns the fields for which `is_kept` returns `true`.
 pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
     let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -1,8 +1,8 @@
-//! `generateContent` of Google's Gemini, in the Gemini API and in Vertex AI.
+//! The codec of `generateContent`, for the Gemini API and Vertex AI.
 //!
-//! Shapes: the API reference and its SDK types. The service reads both spellings of a field
-//! (`functionCall` and `function_call`), and so does this codec. Writing
-//! follows the reference, except `function_declarations`, which is how the tools of this format are known.
+//! The JSON follows the API reference and its SDK types. The service accepts two spellings of each field
+//! (`functionCall` and `function_call`), and so does this codec. Writing follows the reference, except for
+//! `function_declarations`: this spelling tells tools of this format from those of others.
 
 mod call;
 mod choice;

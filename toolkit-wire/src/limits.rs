@@ -8,17 +8,17 @@ use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// A limit of the provider that the definitions of a request exceed.
+/// A provider's limit that the definitions of a request exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The tool that exceeds it; `None` for a limit on all tools together.
+    /// The tool that exceeds the limit. `None` for a limit on all tools together.
     pub tool: Option<String>,
-    /// The limited thing, as in `tools` or `characters in the name`.
+    /// The counted quantity, as in `tools` or `characters in the name`.
     pub what: String,
-    /// The actual number.
+    /// The actual count.
     pub actual: usize,
-    /// The number that the provider accepts.
+    /// The maximum that the provider accepts.
     pub limit: usize,
 }
 
@@ -32,8 +32,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the limits of tools and their names. Those of strict tools are not among them: a tool beyond
-/// those is not strict.
+/// Checks the number of tools and the length of their names. Limits for strict tools are not checked here: a
+/// tool beyond them is sent without enforcement.
 pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.most_tools

@@ -1,4 +1,4 @@
-//! The one way from a payload to calls, responses and native messages.
+//! Converts a payload into calls, responses, and messages for the history.
 
 use crate::call::{Message, Part, Reading};
 use crate::codec::Codec;
@@ -10,7 +10,7 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl Reading<'_> {
-    /// Returns the ids of the calls: the provider's own, or generated where it gave none.
+    /// Returns the ids of the calls. Calls without an id from the provider get a generated one.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(Message::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
@@ -25,7 +25,7 @@ impl Reading<'_> {
         calls.zip(ids).map(|(call, id)| call.into_call(id)).collect()
     }
 
-    /// Writes the messages for the next request.
+    /// Writes the received messages for the next request.
     fn write(&self, codec: &dyn Codec, ids: &[CallId], strict_ids: bool, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, strict_ids, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().names;
@@ -42,7 +42,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the ids of a turn's calls as requests accept them.
+/// Returns the ids of a turn's calls in the form that requests accept.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     strict_ids: bool,

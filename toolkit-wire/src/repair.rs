@@ -1,15 +1,16 @@
-//! Histories in which the message after one with calls answers all of them, as Anthropic and Gemini demand.
+//! Repairs histories of APIs in which the message after the calls must answer all of them, such as Anthropic
+//! and Gemini.
 
 use crate::fields::list;
 use crate::pairing::{Entry, Pair, pair};
 use serde_json::{Value, json};
 
-/// How an API has results in the replies to a message of the model.
+/// The differences between the APIs in the messages that reply to the model.
 pub(crate) trait Replies {
-    /// The field with the parts of a message.
+    /// The field for the parts of a message.
     const PARTS: &'static str;
 
-    /// Returns whether a message is none of the model.
+    /// Returns whether a message is not from the model.
     fn is_reply(message: &Value) -> bool;
 
     /// Lists the calls and results of a message.
@@ -17,19 +18,20 @@ pub(crate) trait Replies {
 
     fn is_result(part: &Value) -> bool;
 
-    /// Makes the result of a call that was never answered.
+    /// Creates the result for a call that was never answered.
     fn no_output(call: &Pair<'_>) -> Value;
 
-    /// Returns whether replies hold the results of the calls before them, and no others, where the service wants
-    /// them.
+    /// Returns whether `replies` contain exactly the results of the calls before them, in the positions that
+    /// the service expects.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool;
 
-    /// Returns the parts of the first reply if results stand beside them in one message. The first reply may
-    /// have held results itself.
+    /// Removes the parts of the first reply if the results belong into the same message. `held_results` says
+    /// whether this reply contained results before.
     fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
 }
 
-/// Moves results to the replies after their calls, adds missing ones, and removes those without a call.
+/// Moves results into the replies after their calls, adds missing results, and removes results without a
+/// call.
 pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
     let result =
         |pair: &Pair<'_>| pair.result.map_or_else(|| R::no_output(pair), |(_, result)| result.clone());
@@ -54,7 +56,7 @@ pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
     repaired
 }
 
-/// Returns the replies with the results at their beginning and nowhere else.
+/// Returns the replies with `results` at their beginning and no other results.
 fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value> {
     let mut answered = Vec::with_capacity(replies.len() + 1);
     for (index, reply) in replies.into_iter().enumerate() {
@@ -74,7 +76,8 @@ fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value
     answered
 }
 
-/// Returns a message without its results, and whether it held any. A message of results only is `None`.
+/// Returns a message without its results, and whether it contained any. Returns no message if it contained
+/// nothing else.
 pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>, bool) {
     let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
     let before = parts.len();
@@ -83,12 +86,13 @@ pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>,
     ((!held_results || !is_empty).then_some(message), held_results)
 }
 
-/// Returns the results in the parts of a message.
+/// Returns the results among the parts of a message.
 pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Value> {
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
 }
 
-/// Returns a message of the user with these parts; none for no parts, which services refuse.
+/// Creates a user message from `parts`. Returns none if there are no parts, because services refuse empty
+/// messages.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }

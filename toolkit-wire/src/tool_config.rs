@@ -3,13 +3,13 @@
 use serde_json::{Map, Value};
 use toolkit_schema::SchemaLoss;
 
-/// The fields of a request that hold a [`ToolConfig`](toolkit_core::ToolConfig), and the losses.
+/// The fields of a request for a [`ToolConfig`](toolkit_core::ToolConfig), with the losses.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedToolConfig {
     /// The fields.
     pub fields: Map<String, Value>,
-    /// Settings that the API cannot express; the path is that in the `ToolConfig`, as in `/parallel`.
+    /// The settings that the API cannot express. Their paths start at the `ToolConfig`, as in `/parallel`.
     pub losses: Vec<SchemaLoss>,
 }
 

@@ -1,4 +1,4 @@
-//! Calls among the content blocks, read and written.
+//! Reads and writes calls among content blocks.
 
 use super::FACTS;
 use crate::call::{self, WireCall};
@@ -6,12 +6,15 @@ use crate::fields::{only, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// The fields that have a place in our call. All others (`caller`, `toolset_name`) are its extras.
+/// The fields that a [`ToolCall`](toolkit_core::call::ToolCall) can express. All others, such as `caller` and
+/// `toolset_name`, become provider extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
-/// Returns whether a content block is a call of ours. Those of tools that the service runs (`server_tool_use`)
-/// are not. A block without a type is a call that came broken: all other blocks would be without any
-/// meaning, while a call must not be lost.
+/// Returns whether a content block is a call for the program. Calls of tools that the service runs itself
+/// (`server_tool_use`) are not.
+///
+/// A block without a type is read as a damaged call: any other block would be useless without its type, but a
+/// call must not be lost.
 pub(super) fn is_call(block: &Value) -> bool {
     match block.get("type") {
         Some(Value::String(kind)) => kind == "tool_use",
@@ -19,8 +22,8 @@ pub(super) fn is_call(block: &Value) -> bool {
     }
 }
 
-/// Reads a block `{type: "tool_use", id, name, input}`. `is_cut` marks the block at which the model was
-/// stopped. Servers that write text instead of a value get it as it came.
+/// Reads a block `{type: "tool_use", id, name, input}`. If generation stopped early at this block, `is_cut`
+/// is `true`. Some servers send a string as `input`; it is kept unchanged.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let others = |fields| only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
     WireCall {

@@ -1,4 +1,4 @@
-//! The `tool_choice` of a request, which also says how many calls there may be at once.
+//! The `tool_choice` of a request, which also limits the number of parallel calls.
 
 use super::Anthropic;
 use crate::WireError;
@@ -29,7 +29,7 @@ impl ChoiceCodec for Anthropic {
         if let Some(name) = name {
             set(&mut choice, "name", names.spell(name));
         }
-        // `none` has no such field: the service refuses it there.
+        // The service refuses the field beside `none`.
         if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
             set(&mut choice, "disable_parallel_tool_use", !parallel);
         }
@@ -44,7 +44,7 @@ impl ChoiceCodec for Anthropic {
     }
 
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // The default of a request that has tools.
+        // Without the field, a request with tools has the service's default.
         let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
             return Ok(ToolConfig::default());
         };

@@ -8,8 +8,8 @@ use crate::fields::{Fields, element, field, flag, object, only, optional, set};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
-/// The fields that have a place in our definition. All others (`cache_control` and future
-/// ones) are kept in the metadata, as `meta` of this format's name, and written from there.
+/// The fields that a definition can express. All others, such as `cache_control`, are kept in `meta` under
+/// the name of this format, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
     "name",
@@ -34,8 +34,8 @@ impl DefinitionCodec for Anthropic {
         if metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
-        // The service refuses examples that are not objects, and unknown callers, such as those of other APIs. Its
-        // own are the model itself and the versions of its code execution.
+        // The service refuses examples that are not objects and unknown callers, such as those of other APIs.
+        // It knows the model itself and the versions of its code execution.
         let is_caller = |caller: &String| caller == "direct" || caller.starts_with("code_execution_");
         let example = |_: &Value| "the API takes objects only, so the example is left out".to_owned();
         let caller = |caller: &String| format!("the API knows no caller `{caller}`, so it is left out");
@@ -81,7 +81,7 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// Sets the list of the values that the service accepts, and reports the others.
+/// Sets the field to the values that the service accepts, and reports the others as losses.
 fn put_accepted<T: Clone + Into<Value>>(
     tool: &mut Fields,
     name: &str,
@@ -100,12 +100,12 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether the service defines the tool: `web_search_20250305`, `bash_20250124` and the like.
+/// Returns whether the service defines the tool, such as `web_search_20250305` and `bash_20250124`.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
         Some(kind) if kind == "custom" => Ok(false),
-        // To take it for one of the service's would lose it.
+        // This is a function of another API. Reading it as a hosted tool would lose it.
         Some(kind) if kind == "function" => {
             Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
         }

@@ -1,4 +1,4 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
 use super::media::{self, is_blank};
 use super::{Anthropic, FACTS};
@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
 impl HistoryCodec for Anthropic {
-    /// Writes a call for the next request, without fields that are `null`, which is how a client writes that there is
-    /// none, and which the service refuses.
+    /// Writes a call for the next request. Fields with `null` are left out, because the service refuses them.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
@@ -22,12 +21,13 @@ impl HistoryCodec for Anthropic {
         block.into()
     }
 
-    /// Keeps thinking to the character, because it is signed, and drops blank texts, which the service refuses.
+    /// Copies a content block. Thinking blocks stay unchanged, because they are signed. Blank text blocks are
+    /// dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let mut fields = block.as_object()?.clone();
         match text(block, "type") {
             "text" if is_blank(text(block, "text")) => return None,
-            // Imitators leave out what they cannot sign, but a request must have the fields.
+            // Compatible servers may send thinking without a signature, but requests require the field.
             "thinking" => {
                 for name in ["thinking", "signature"] {
                     fields.entry(name).or_insert_with(|| "".into());
@@ -43,14 +43,15 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes the two fields that the service accepts; it refuses all others, also those of its own answers.
+    /// Writes `role` and `content`. The service refuses other fields, even those of its own responses.
     fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
             _ => {}
         }
-        // The service refuses a message that ends in thinking, as an answer does that was cut off there.
+        // The service refuses messages that end in a thinking block. Responses end so if they were cut off
+        // there.
         let is_thinking = |block: &Value| matches!(text(block, "type"), "thinking" | "redacted_thinking");
         while blocks.last().is_some_and(is_thinking) {
             blocks.pop();
@@ -58,13 +59,14 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Trims the text: the service refuses blanks at its end.
+    /// Encodes a message. The text is trimmed, because the service refuses white space at its end.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(media::text_block);
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Drops blank texts and fills an empty message, because the service refuses both.
+    /// Encodes a user message. Blank texts are dropped and an empty message is filled, because the service
+    /// refuses both.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(media::blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));

@@ -1,4 +1,4 @@
-//! Repairs histories: each call gets its result.
+//! Repairs histories, so that every call has a result.
 
 use super::Anthropic;
 use super::media::{is_blank, text_block};
@@ -9,8 +9,8 @@ use crate::repair::{Replies, repair};
 use serde_json::{Value, json};
 
 impl RepairCodec for Anthropic {
-    /// Moves results to their place. The service wants those of all calls of a message at the beginning of the
-    /// next one, and no others. It reads neighbouring messages of the user as one.
+    /// Moves results to their positions. The service requires the results of all calls of a message, and no
+    /// others, at the beginning of the next message. It reads adjacent user messages as one.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         repair::<Self>(history)
     }
@@ -23,7 +23,7 @@ impl Replies for Anthropic {
         text(message, "role") == "user"
     }
 
-    /// Lists the calls and results of a message. A result that names no call answers none.
+    /// Lists the calls and results of a message. Results without the id of a call are left out.
     fn entries(message: &Value) -> Vec<Entry<'_>> {
         let role = text(message, "role");
         let entries = list(message, "content").iter().filter_map(|block| match (text(block, "type"), role) {
@@ -46,7 +46,7 @@ impl Replies for Anthropic {
     fn is_answered(results: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = results.iter().map(|result| text(result, "tool_use_id")).collect();
         for reply in replies {
-            // A message without a list of blocks holds a text.
+            // The content of such a message is a string.
             if !waiting.is_empty() && reply.get("content").is_some_and(|content| !content.is_array()) {
                 return false;
             }

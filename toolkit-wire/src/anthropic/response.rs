@@ -1,4 +1,4 @@
-//! The content of a response: calls, text and reasoning.
+//! Reads the content of a response: calls, text and reasoning.
 
 use super::{Anthropic, call};
 use crate::WireError;
@@ -10,7 +10,7 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Anthropic {
-    /// Finds the content of a response body or of a message, or the blocks themselves: a list, or one.
+    /// Finds the content in a response body, in a message, in a list of content blocks, or in a single block.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false)?,
@@ -31,14 +31,14 @@ impl ResponseCodec for Anthropic {
             }
         }
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
-        // Tokens read from the cache or written into it are counted apart from the input.
+        // The service counts tokens read from or written into the cache separately from input tokens.
         let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
         response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
     }
 }
 
-/// Reads a message. Those of other roles and other APIs look much alike; finding no calls in them would
-/// hide a mistake.
+/// Reads a message. Messages with other roles and messages of other APIs look similar; silently finding no
+/// calls in them would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(&error)));
@@ -64,7 +64,7 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
     Ok(Message { fields: Some(fields), ..found })
 }
 
-/// Reads content blocks. One that can be recognised vouches for broken and unknown ones beside it.
+/// Reads content blocks. One recognised block is enough to accept damaged and unknown blocks beside it.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
@@ -74,8 +74,8 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value is a content block, when nothing around it says so. The tools that the service runs
-/// have blocks of their own, whose names grow by the year and end alike.
+/// Returns whether a value without context is a content block. Blocks of hosted tools are recognised by the
+/// end of their type, because new ones are added regularly.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,

@@ -1,4 +1,4 @@
-//! Results as content blocks.
+//! Encodes and parses results as content blocks.
 
 use super::media::{self, blocks, is_blank, text_block};
 use super::response::is_block;
@@ -15,15 +15,15 @@ use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Anthropic {
-    /// Encodes one message with all results: the service refuses calls that the next message does not answer.
-    /// Nothing else stands in it, as results of calls from code execution require.
+    /// Encodes one message with all results, because the service requires that the next message answers all
+    /// calls. The message contains nothing else, as required for results of calls from code execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
     }
 
-    /// Parses the results of a message, of one block, or of a list of either. Their names are those of the
-    /// calls before them.
+    /// Parses the results of a message, a block, or a list of either. The names come from the calls before
+    /// them.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "a message with results, a result, or a list of them")?;
         let mut results = Vec::new();
@@ -59,19 +59,19 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut block, "is_error", true);
         }
     }
-    // The one field that a result has in common with its call.
+    // Results share this one field with their calls.
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
     block.into()
 }
 
-/// Returns the text of an error. The service refuses an empty one.
+/// Returns the message of an error. The service refuses an empty message.
 fn error_text(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// Encodes one text as it is, anything else as blocks. The service refuses blank texts.
+/// Encodes a single text as a string, and other outputs as blocks. The service refuses blank texts.
 fn content(output: &ToolOutput) -> Value {
     let message = (!output.message().is_empty()).then(|| text_block(output.message()));
     let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();
@@ -87,14 +87,14 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// Returns the blocks of a message, or the block itself.
+/// Returns the content blocks of a message, or `item` if it is a block itself.
 fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
     if is_block(item) {
         return Ok(vec![(path, item)]);
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // Those of other APIs hold results that would be lost here.
+        // Messages with other roles may contain results of another API, which would be lost.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     let path = field(&path, "content");

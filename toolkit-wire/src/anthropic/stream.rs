@@ -16,16 +16,18 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::mem;
 
-/// Blocks are known by their index, never by being "the block in progress": llama.cpp writes all of
-/// them before it ends the first.
+/// Decodes a streamed message.
+///
+/// Content blocks are found by their index. There may be several open blocks, because llama.cpp begins all
+/// blocks before it ends the first.
 #[derive(Debug, Default)]
 pub(super) struct MessageStream {
-    /// The message without its content.
+    /// The fields of the message except its content.
     message: Fields,
     blocks: Assembler<Block>,
-    /// The number of the latest block of an index.
+    /// The number of the latest block with each index.
     numbers: HashMap<u64, usize>,
-    /// The position after that of the last block.
+    /// The position after the last block.
     next: u64,
 }
 
@@ -47,7 +49,7 @@ impl StreamDecoder for MessageStream {
                     self.start(message, events);
                 }
             }
-            // A server that does not stream sends the whole message.
+            // A server without streaming sends the complete message.
             Some("message") => self.start(fields, events),
             Some("content_block_start") => {
                 self.start_block(index(event), event.get("content_block"), events);
@@ -70,11 +72,11 @@ impl StreamDecoder for MessageStream {
                 self.blocks.release(self.is_cut(), events);
                 self.end_blocks(!self.is_cut(), events);
             }
-            // Those of the Responses API; ignoring them would lose its calls.
+            // These are events of the Responses API. Ignoring them would lose its calls.
             Some(kind) if kind.starts_with("response.") => {
                 return Err(WireError::new("type", "the type of an event of this API"));
             }
-            // `ping`, and events of the future.
+            // `ping` and unknown future events are ignored.
             Some(_) => {}
             None => return Err(WireError::new("type", "the type of an event")),
         }
@@ -113,7 +115,7 @@ impl MessageStream {
         self.stop(events);
     }
 
-    /// Takes the news of the end of a message: the reason, and the usage in all.
+    /// Records the end of a message: the stop reason and the total usage.
     fn update(&mut self, event: &Fields) {
         overlay(&mut self.message, &only(event, |name, _| !matches!(name, "type" | "delta")));
         if let Some(Value::Object(delta)) = event.get("delta") {
@@ -121,7 +123,7 @@ impl MessageStream {
         }
     }
 
-    /// Finds the block of an index; without one, the latest.
+    /// Returns the number of the block with this index, or of the latest block if there is no index.
     fn number(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.numbers.get(&index).copied(),
@@ -129,7 +131,7 @@ impl MessageStream {
         }
     }
 
-    /// Begins a block, and returns its number if there is anything in it.
+    /// Begins a block. Returns its number, or `None` if the event contains no block.
     fn start_block(
         &mut self,
         index: Option<u64>,
@@ -180,14 +182,14 @@ impl MessageStream {
         }
     }
 
-    /// Yields the calls that were held back, if the model has said why it stopped.
+    /// Returns the waiting calls if the stop reason is known.
     fn stop(&mut self, events: &mut Vec<StreamEvent>) {
         if self.finish_reason().is_some() {
             self.blocks.release(self.is_cut(), events);
         }
     }
 
-    /// Ends the blocks that are still open. Unless they `are_whole`, calls without arguments were cut off.
+    /// Ends the open blocks. If `are_whole` is `false`, calls without arguments were cut off.
     fn end_blocks(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
         for number in 0..self.blocks.len() {
             let Some(block) = self.blocks.get_mut(number).filter(|block| block.is_open()) else { continue };
@@ -198,7 +200,7 @@ impl MessageStream {
         }
     }
 
-    /// Returns the finish reason, once it is known.
+    /// Returns the finish reason, if it has arrived.
     fn finish_reason(&self) -> Option<FinishReason> {
         Some(FinishReason::parse(self.message.get("stop_reason")?.as_str()?))
     }

@@ -1,4 +1,4 @@
-//! Calls in the parts of a content, read and written.
+//! Reads and writes calls among the parts of a content.
 
 use super::FACTS;
 use super::spelling::{camel, get};
@@ -8,20 +8,20 @@ use crate::ids;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// Returns the `functionCall` of a part, if it holds one.
+/// Returns the `functionCall` of a part, if there is one.
 pub(super) fn function(part: &Value) -> Option<&Value> {
     get(part.as_object()?, "functionCall")
 }
 
-/// Reads a part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`; `None` if it holds
-/// something else. `is_cut` marks the part at which the model was stopped.
+/// Reads a part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None` for
+/// other parts.
 ///
-/// The signature stands beside the call, and since Gemini 3 the service refuses a history in which it is
-/// not on the very part it came on.
+/// If generation stopped early at this part, `is_cut` is `true`. The signature is beside the call. Since
+/// Gemini 3, the service refuses a history in which a signature is not on its original part.
 pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let function = function(part)?;
     let field = |name| function.as_object().and_then(|function| get(function, name));
-    // Arguments in pieces, which only a stream puts together.
+    // Partial arguments are assembled by the stream decoder only.
     let is_piece = field("partialArgs").is_some() || field("willContinue").is_some_and(|value| value == true);
     let args = field("args");
     Some(WireCall {
@@ -34,21 +34,21 @@ pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Returns the fields beside the call, spelled as in the reference.
+/// Returns the fields beside the call, in the spelling of the reference.
 pub(super) fn beside(part: &Value) -> Fields {
     let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
     let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
     others.map(|(name, value)| (name.into_owned(), value.clone())).collect()
 }
 
-/// Returns the fields of a part without a result, which is never the model's.
+/// Removes a result from a part. Messages of the model never contain results.
 pub(super) fn without_result(mut part: Fields) -> Fields {
     part.retain(|name, _| camel(name) != "functionResponse");
     part
 }
 
-/// Returns whether a part says something. An empty text is refused, unless it carries a signature, which must
-/// come back.
+/// Returns whether the part has content. The service refuses a part with an empty text, unless it has a
+/// signature, which must be sent back.
 pub(super) fn says_something(part: &Fields) -> bool {
     let mut fields = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
     fields.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()

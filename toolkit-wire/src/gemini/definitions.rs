@@ -13,7 +13,7 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The tools that run at the service, as far as they are known; each is an object under its name.
+/// The known tools that the service runs itself. Each is an object under its name.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -29,11 +29,11 @@ const HOSTED: [&str; 12] = [
     "urlContext",
 ];
 
-/// Where the output schema stands in a definition.
+/// The location of the output schema in a definition.
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    /// Writes an element of `function_declarations`; the list around all of them is the format's frame.
+    /// Writes an element of `function_declarations`. The format's frame is the list around all elements.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = match json_schema {
@@ -88,7 +88,7 @@ impl DefinitionCodec for Gemini {
         declarations.collect()
     }
 
-    /// Returns a tool without its functions: it may hold some and run at the service at once.
+    /// Returns the tool without its functions. A tool may contain both functions and hosted tools.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
         let mut rest = checked(tool, path)?.clone();
         if is_declaration(&rest) {
@@ -99,8 +99,8 @@ impl DefinitionCodec for Gemini {
     }
 }
 
-/// Encodes an output schema. A dialect makes an object of every root, because arguments are one; an output may be
-/// anything, so it is converted as a property.
+/// Converts an output schema. Dialects turn every root into an object, because arguments are objects. An
+/// output may be any value, so its schema is converted as the schema of a property.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
@@ -117,8 +117,8 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, lost.collect())
 }
 
-/// Returns whether the schema is that of a function without parameters, for which the service wants none: it
-/// refuses an object without properties.
+/// Returns whether the function has no parameters. The service refuses an object schema without properties,
+/// so such a function is sent without a schema.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
     fields.iter().all(|(keyword, value)| match keyword.as_str() {
@@ -143,12 +143,12 @@ fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
     }
 }
 
-/// Finds a field of another API's tools. Taking such a tool for a hosted one would lose it.
+/// Finds a field that only tools of other APIs have. Reading such a tool as a hosted tool would lose it.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }
 
-/// Returns whether it is a function without the tool around it.
+/// Returns whether the object is a function declaration without the tool around it.
 fn is_declaration(fields: &Fields) -> bool {
     fields.get("name").is_some_and(Value::is_string)
 }

@@ -1,4 +1,4 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
 use super::spelling::{camel, get, key};
 use super::{FACTS, Gemini, call, results};
@@ -17,7 +17,7 @@ impl HistoryCodec for Gemini {
             _ => Fields::new(),
         };
         let args = object(get(&function, "args"), call.arguments);
-        // Fields of streams, which the Gemini API refuses, and the id.
+        // The Gemini API refuses the fields of streams.
         function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
         set(&mut function, "name", call.name.as_str());
         set(&mut function, "args", args);
@@ -33,7 +33,7 @@ impl HistoryCodec for Gemini {
         call::says_something(&part).then(|| part.into())
     }
 
-    /// Drops a content without parts, which the service refuses.
+    /// Writes a content. A content without parts is dropped, because the service refuses it.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();

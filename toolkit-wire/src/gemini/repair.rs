@@ -1,4 +1,4 @@
-//! Histories in which the content after one with calls answers all of them, in their order.
+//! Repairs histories, so that the content after the calls answers all of them in their order.
 
 use super::Gemini;
 use super::call::read as read_call;
@@ -10,8 +10,8 @@ use crate::repair::{Replies, repair, results, without_results};
 use serde_json::{Value, json};
 
 impl RepairCodec for Gemini {
-    /// Moves results to the content after their calls, adds missing ones, and removes those without a call, also
-    /// beside the model's text.
+    /// Moves results into the content after their calls, adds missing results, and removes results without a
+    /// call, also from contents of the model.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let is_call = |part: &Value| read_call(part, false).is_some();
         let stripped = history.into_iter().filter_map(|content| {

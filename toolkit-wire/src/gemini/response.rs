@@ -1,4 +1,4 @@
-//! The contents of a response, and why it may hold none.
+//! Reads the contents of a response, or the reason why it has none.
 
 use super::Gemini;
 use super::call::{read as read_call, says_something};
@@ -12,8 +12,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Gemini {
-    /// Finds contents in a response body (one for each candidate), one candidate, one content, or parts
-    /// without one.
+    /// Finds contents in a response body (one for each candidate), in one candidate, in one content, or in a
+    /// list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
@@ -37,19 +37,20 @@ impl ResponseCodec for Gemini {
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         response.finish = candidate.map(finish).unwrap_or_default();
-        // Thoughts are counted apart from the answer.
+        // The service counts thoughts separately from the answer.
         response.usage.output_tokens += response.usage.reasoning_tokens;
     }
 }
 
-/// Reads the parts of a content. A model that was cut off was stopped at the last part that is not empty.
+/// Reads the parts of a content. If generation stopped early, the last part with content is the incomplete
+/// one.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
     let says_something = |part: &Value| part.as_object().is_some_and(says_something);
     let last = parts.iter().rposition(says_something).filter(|_| is_cut);
     Message { fields, ..Message::of_parts(parts, last, read_call) }
 }
 
-/// Messages of other APIs have a `content`, too, but it is no object.
+/// Messages of other APIs have a field `content` too, but its value is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
@@ -58,7 +59,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
     match parts {
         [] => Ok(Vec::new()),
-        // One recognised call vouches for the parts beside it.
+        // One recognised call is enough to accept the parts beside it.
         _ if parts.iter().any(|part| read_call(part, false).is_some()) || parts.iter().all(is_text) => {
             Ok(vec![message(None, parts, false)])
         }
@@ -66,7 +67,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads all candidates. One that failed is of no interest beside one that did not.
+/// Reads all candidates. A failed candidate is ignored if another one succeeded.
 fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let read = list(body, "candidates").iter().enumerate().map(|(index, one)| {
         let path = element("candidates", index);
@@ -83,7 +84,7 @@ fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a content that was given alone. Those of the user look the same.
+/// Reads a content without a candidate around it. User contents look the same.
 fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -115,8 +116,8 @@ pub(super) fn is_cut(candidate: &Fields) -> bool {
     finish(candidate).is_cut()
 }
 
-/// Returns why a candidate is no answer. A model that failed to write a call must not look as if it had asked
-/// for none; one that was stopped for another reason has still said what it has said.
+/// Returns the reason why a candidate is not an answer. If the model failed to write a call, the response
+/// must not look like one without calls. A candidate that was stopped for another reason keeps its content.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<String> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {
@@ -128,7 +129,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     failed.then(|| with_message(format!("the model stopped: {reason}"), message))
 }
 
-/// Returns the error that the service reported, or why it blocked the prompt.
+/// Returns the error reported by the service, or the reason why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<String> {
     if let Some(error) = get(body, "error") {
         return Some(format!("the service reported an error: {}", error_text(error)));

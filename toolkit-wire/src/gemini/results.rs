@@ -1,4 +1,4 @@
-//! Results as parts of a content.
+//! Encodes results as the parts of a content.
 
 use super::call::sendable_id;
 use super::{FACTS, Gemini};
@@ -17,8 +17,8 @@ pub(super) use parse::WireResult;
 mod parse;
 
 impl ResultCodec for Gemini {
-    /// Encodes one content for all results: the service wants as many as there were calls, in their order, and
-    /// finds the call of a result without an id by its position.
+    /// Encodes one content with all results. The service requires one result per call in the order of the
+    /// calls, and finds the call of a result without an id by position.
     fn encode_results(&self, results: &[ToolResult], _ids: &[String], names: &WireNames) -> Vec<Value> {
         user_message("parts", results.iter().map(|result| encode_result(result, names)).collect())
     }
@@ -47,7 +47,7 @@ pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     json!({"functionResponse": answer})
 }
 
-/// Encodes a single value as it is, anything else as text in which media are named.
+/// Encodes a single JSON value unchanged, and other outputs as text with the names of media.
 fn output_value(output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -55,7 +55,8 @@ fn output_value(output: &ToolOutput) -> Value {
     }
 }
 
-/// Encodes JSON. The service keeps every number as a double, so a value with one that would be rounded stays text.
+/// Encodes JSON. The service stores every number as a double, so a value with a number that would be rounded
+/// is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,
@@ -63,9 +64,10 @@ fn json_value(json: &JsonText) -> Value {
     }
 }
 
-/// Returns whether a double holds every number exactly. The parser bounds the depth of the value.
+/// Returns whether doubles represent all numbers of the value exactly. The parser limits the depth of the
+/// value.
 fn is_exact(value: &Value) -> bool {
-    /// 2^53: up to here a double holds every integer.
+    /// 2^53. Doubles represent all integers up to this one exactly.
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),
@@ -82,7 +84,8 @@ pub(super) fn media(content: &Content) -> Option<&Media> {
     }
 }
 
-/// Encodes media. The name of a file has a field in some versions of the API only; it stands in the text.
+/// Encodes a media item. Only some versions of the API have a field for the file name, so the name is in the
+/// text.
 pub(super) fn media_part(media: &Media) -> Value {
     let media_type = &media.media_type;
     match &media.data {

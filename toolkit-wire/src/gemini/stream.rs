@@ -1,4 +1,4 @@
-//! Streamed responses: each event is a response with the next parts.
+//! Decodes streamed responses. Each event is a response with further parts.
 
 mod arguments;
 mod part;
@@ -24,7 +24,7 @@ impl StreamCodec for Gemini {
         Box::<Stream>::default()
     }
 
-    /// Joins the bodies of a streamed response: without `alt=sse` the service sends a stream as one list.
+    /// Merges the bodies of a streamed response. Without `alt=sse`, the service sends a stream as one list.
     fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
         let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
             return Ok(Cow::Borrowed(payload));
@@ -45,7 +45,7 @@ fn is_body(value: &Value) -> bool {
 
 #[derive(Default)]
 pub(super) struct Stream {
-    /// The fields beside the candidates, each with its newest value.
+    /// The fields beside the candidates, with their latest values.
     body: Fields,
     candidates: BTreeMap<u64, Candidate>,
 }
@@ -56,8 +56,8 @@ struct Candidate {
     content: Fields,
     parts: Assembler<StreamedPart>,
     has_calls: bool,
-    /// The numbers of calls with arguments in pieces, as Vertex AI sends them on demand: a first part
-    /// with the name, then parts with `partialArgs`, and an empty one at the end.
+    /// The numbers of calls with incomplete arguments. On request, Vertex AI sends a part with the name, then
+    /// parts with `partialArgs`, and an empty part at the end.
     open: Vec<usize>,
 }
 
@@ -84,7 +84,7 @@ impl StreamDecoder for Stream {
     }
 
     fn is_complete(&self) -> bool {
-        // A prompt that is refused has no candidate at all.
+        // A response to a refused prompt has no candidates.
         self.body.contains_key("promptFeedback") && self.candidates.is_empty()
             || self.candidates.values().any(|candidate| get(&candidate.fields, "finishReason").is_some())
     }
@@ -100,7 +100,7 @@ impl StreamDecoder for Stream {
     }
 }
 
-/// The fault of a candidate in an event.
+/// A failed candidate in an event.
 enum Fault {
     Parts,
     Stopped(String),
@@ -178,7 +178,8 @@ impl Candidate {
         }
     }
 
-    /// Finds the open call that a part continues: that of its id, or of its name, or else the last.
+    /// Finds the open call that a part continues: the call with the same id or the same name, otherwise the
+    /// last open call.
     fn open_call(&self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
         let open = |is_it: &dyn Fn(&WireCall<'_>) -> bool| {
             let mut calls =
@@ -190,7 +191,7 @@ impl Candidate {
             (Some(id), name) => {
                 open(&|known| known.id.as_ref() == Some(id)).or_else(|| open(&|_| name.is_empty()))
             }
-            // Calls without ids come one after the other, so an open one of this name is meant.
+            // Calls without ids arrive one after another, so this is the open call with the name.
             (None, name) if !is_whole => open(&|known| known.name == name),
             (None, _) => None,
         }
@@ -198,7 +199,7 @@ impl Candidate {
 
     fn finish(mut self, events: &mut Vec<StreamEvent>) -> Value {
         self.parts.release(false, events);
-        // A model that stopped of itself has said all, even if the mark at the end of a call is missing.
+        // A model that stopped by itself has finished its calls, even if the final part of a call is missing.
         let is_complete = get(&self.fields, "finishReason").is_some_and(|reason| reason == "STOP");
         for number in 0..self.parts.len() {
             if let Some(part) = self.parts.get_mut(number) {
@@ -217,7 +218,7 @@ impl Candidate {
     }
 }
 
-/// Returns the fields that say something, but for one.
+/// Returns the non-empty fields without `except`.
 fn beside(fields: &Fields, except: &str) -> Fields {
     only(fields, |name, value| name != except && !value.is_null())
 }

@@ -1,4 +1,4 @@
-//! Definitions in the neutral JSON form that several libraries exchange them in.
+//! The neutral JSON form of definitions, which several libraries exchange.
 
 use crate::WireError;
 use crate::declaration::{grammar, parse_format, parse_name};
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::tool::{ToolKind, ToolSource};
 
-/// A tool of another process is one of the Model Context Protocol; `custom` tools take free text.
+/// `mcp` tools run in another process, reached through the Model Context Protocol. `custom` tools take free
+/// text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
 /// Reads a definition from the neutral form that tool libraries exchange: `type` (`function`, `mcp`
@@ -60,10 +61,8 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
     Ok(definition)
 }
 
-/// Writes the definition in the form that [`definition_from_neutral`] reads.
-///
-/// The fields of [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source are not part
-/// of that form.
+/// Writes a definition in the form read by [`definition_from_neutral`]. The form has no place for fields of
+/// [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source.
 #[must_use]
 pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     let mut metadata = definition.metadata.meta.clone();
@@ -89,7 +88,8 @@ pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     })
 }
 
-/// Returns the schema with the required parameters in it. No schema, or an empty one, is that of no parameters.
+/// Returns the parameter schema, with `required_parameters` merged into it. A missing or empty schema is the
+/// schema of an empty object.
 fn parameters(fields: &Fields) -> Result<Value, WireError> {
     let schema = optional(fields, "", "parameters", "a JSON Schema object", Value::as_object)?;
     let mut schema = schema.cloned().unwrap_or_default();
@@ -101,7 +101,7 @@ fn parameters(fields: &Fields) -> Result<Value, WireError> {
     Ok(schema.into())
 }
 
-/// Adds the names that the schema does not require already, in their order.
+/// Appends the names of `required_parameters` that the schema does not require yet.
 fn merge_required(schema: &mut Fields, fields: &Fields) -> Result<(), WireError> {
     let names = |fields, path, name| optional(fields, path, name, "a list of names", Value::as_array);
     let Some(added) = names(fields, "", "required_parameters")? else { return Ok(()) };

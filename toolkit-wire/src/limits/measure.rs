@@ -1,4 +1,4 @@
-//! How large a schema is, as providers count.
+//! Measures the size of a schema, counted like the providers do.
 
 use crate::fields::{list, text};
 use serde_json::Value;
@@ -8,23 +8,23 @@ use toolkit_schema::subschemas;
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// Properties of all objects.
+    /// The number of properties, over all objects.
     pub(crate) properties: usize,
-    /// Objects inside each other; each definition is counted on its own.
+    /// The nesting depth of objects. Each entry of `$defs` is counted separately.
     pub(crate) depth: usize,
-    /// Values of all enums.
+    /// The number of enum values, over all enums.
     pub(crate) enum_values: usize,
-    /// Characters of the values of the largest enum of more than 250 values.
+    /// The number of characters in the values of the largest enum, if it has more than 250 values.
     pub(crate) large_enum: usize,
-    /// Characters of all names and listed values.
+    /// The number of characters in all property names and listed values.
     pub(crate) characters: usize,
-    /// Properties that may be left out.
+    /// The number of optional properties.
     pub(crate) optional: usize,
-    /// Schemas that are unions.
+    /// The number of unions.
     pub(crate) unions: usize,
 }
 
-/// An enum with more values has a limit of its own.
+/// Enums with more values than this have a separate limit.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {
@@ -60,7 +60,7 @@ fn characters(value: &Value) -> usize {
     value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
 }
 
-/// Returns the names of all properties in a schema, each once, in their order.
+/// Returns all property names of a schema without duplicates, in order of appearance.
 pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     let mut names = Vec::new();
     let mut known = std::collections::HashSet::new();
@@ -72,7 +72,7 @@ pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     names
 }
 
-/// Visits every schema inside a schema with the number of objects that it is the innermost of.
+/// Calls `visit` for every subschema, with the number of objects around it.
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
     let mut open = vec![(schema, 0)];
     while let Some((schema, around)) = open.pop() {

@@ -1,24 +1,24 @@
-//! Merging of fields that come in pieces, unknown ones included.
+//! Merges fields that arrive in pieces, including unknown ones.
 
 use serde_json::{Map, Value, json};
 
-/// The depth from which later values replace earlier ones.
+/// The nesting depth from which values are replaced instead of merged.
 const DEEPEST: usize = 32;
 
-/// The number of elements at the end of a list that a piece may continue. Streams have a few parts open at a
-/// time.
+/// The number of elements at the end of a list that are searched for a matching index. Streams have few open
+/// parts at a time.
 const OPEN_PARTS: usize = 64;
 
-/// Texts that are repeated rather than continued.
+/// The fields whose strings replace earlier ones instead of being appended.
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
-/// Sets each field of `piece`, also those within objects; `null` changes nothing.
+/// Sets each field of `piece`, merging nested objects. `null` changes nothing.
 pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
     merge(fields, piece, 0, |old, value, _| *old = value.clone());
 }
 
-/// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
-/// else replaced; `null` changes nothing.
+/// Appends each field of `piece`: strings are concatenated, lists extended, objects merged, and other values
+/// replaced. `null` changes nothing.
 pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
     merge(fields, piece, 0, join_value);
 }
@@ -46,7 +46,7 @@ fn join_value(old: &mut Value, new: &Value, depth: usize) {
     match (old, new) {
         (Value::String(old), Value::String(new)) => old.push_str(new),
         (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
-        // Content may begin as text and go on as a list of parts, or the other way round.
+        // Content may begin as a string and continue as a list of parts, or the other way round.
         (old @ Value::String(_), Value::Array(new)) => {
             let mut parts = vec![json!({"type": "text", "text": old.take()})];
             new.iter().for_each(|part| join_part(&mut parts, part, depth));
@@ -59,8 +59,10 @@ fn join_value(old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Joins a part to a list. It continues the one with its `index`. Without an index, text and thinking continue
-/// the part before, unless that was signed and thus over.
+/// Appends a part to a list.
+///
+/// The part continues the element with the same `index`. Without an index, text and thinking continue the
+/// last element, unless this element is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let is_same = |old: &Value| match part.get("index") {
         Some(index) => old.get("index") == Some(index) && same_kind(old, part),

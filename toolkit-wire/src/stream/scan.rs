@@ -1,18 +1,19 @@
-//! A scanner that finds the end of a JSON object while its text arrives.
+//! A scanner for the end of a JSON object that arrives in pieces.
 
-/// Follows the text of a JSON object that arrives in pieces, each character once.
+/// Scans a JSON object that arrives in pieces, reading each character once.
 ///
-/// It counts brackets outside strings, which finds the end of an object, not whether it is correct JSON.
+/// The scanner counts brackets outside of strings. It finds the end of the object without checking whether
+/// the JSON is valid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ObjectScanner {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     #[default]
     Blank,
-    /// Within `depth` brackets.
+    /// Inside of `depth` brackets.
     Open { depth: usize, text: Text },
-    /// The object ended, and nothing but white space followed.
+    /// The object has ended, followed by at most white space.
     Complete,
-    /// It is no object, or more followed.
+    /// The text is not an object, or continues after the object.
     NoObject,
 }
 
@@ -25,7 +26,7 @@ pub(crate) enum Text {
 }
 
 impl ObjectScanner {
-    /// Takes the next piece. No byte of a character beyond ASCII looks like a bracket or quote.
+    /// Scans the next piece by bytes. No byte of a character beyond ASCII equals a bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
             *self = match (*self, byte) {

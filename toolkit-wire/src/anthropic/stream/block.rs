@@ -8,12 +8,12 @@ use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::mem;
 
-/// A content block, as far as it has come.
+/// A content block that is being received.
 #[derive(Debug)]
 pub(super) struct Block {
     json: Value,
     kind: Kind,
-    /// The pieces of the one field that grows.
+    /// The pieces of the growing field, joined.
     written: String,
     is_open: bool,
     position: u64,
@@ -24,14 +24,14 @@ enum Kind {
     Text,
     Thinking,
     Call,
-    /// A call that the service runs itself.
+    /// A call of a tool that the service runs itself.
     HostedCall,
-    /// A block that comes whole, or in pieces of whole fields.
+    /// A block without a growing field. Its fields arrive complete.
     Whole,
 }
 
 impl Block {
-    /// Begins a block; `None` for a value that has no type and is no call.
+    /// Creates a block. Returns `None` for a value without a type, unless it is a call.
     pub(super) fn new(mut fields: Fields) -> Option<Self> {
         if !fields.get("type").is_some_and(Value::is_string) {
             if !["id", "name", "input"].iter().any(|name| fields.contains_key(*name)) {
@@ -62,7 +62,7 @@ impl Block {
         Self { position, ..self }
     }
 
-    /// Makes up the start of a block of which only a piece is known.
+    /// Reconstructs the start of a block from its first delta.
     pub(super) fn begun_by(delta: &Value) -> Option<Value> {
         match text(delta, "type") {
             "text_delta" | "citations_delta" => Some(json!({"type": "text"})),
@@ -72,12 +72,12 @@ impl Block {
         }
     }
 
-    /// Returns whether the other block is the start of this call again: it has its id, and this has not ended.
+    /// Returns whether `other` is a repeated start of this open call, with the same id.
     pub(super) fn is_begun_again_by(&self, other: &Self) -> bool {
         self.is_open && self.given_id().is_some_and(|id| Some(id) == other.given_id())
     }
 
-    /// Takes a piece. Those of other kinds of blocks, and of a block that has ended, mean nothing.
+    /// Appends a delta. Deltas for other kinds of blocks and for ended blocks are ignored.
     pub(super) fn extend(&mut self, delta: &Value) -> Option<StreamEvent> {
         if !self.is_open {
             return None;
@@ -109,7 +109,7 @@ impl Block {
         self.event(piece)
     }
 
-    /// Returns the event of the text that the start brought.
+    /// Returns the event for the text in the start of the block.
     pub(super) fn begun(&self) -> Option<StreamEvent> {
         self.event(&self.written)
     }
@@ -126,7 +126,7 @@ impl Block {
         self.is_open
     }
 
-    /// Ends the block: its pieces become the field that grew. Returns whether there were any.
+    /// Ends the block and writes the joined pieces into its growing field. Returns whether there were any.
     pub(super) fn end(&mut self) -> bool {
         self.is_open = false;
         let written = mem::take(&mut self.written);
@@ -134,13 +134,14 @@ impl Block {
         match self.kind {
             Kind::Text => self.set("text", written.into()),
             Kind::Thinking => self.set("thinking", written.into()),
-            // Pieces of nothing but blanks are an empty object, unless the start brought the whole.
+            // Blank pieces become an empty object, unless the start of the block contained the arguments.
             Kind::Call | Kind::HostedCall if !has_pieces => {
                 if is_blank(self.json.get("input")) {
                     self.set("input", json!({}));
                 }
             }
-            // An object as the service would have sent it, or the text that the model left unfinished.
+            // The arguments become an object, as in a response that was not streamed. Incomplete arguments
+            // stay a string.
             Kind::Call | Kind::HostedCall => match serde_json::from_str(&written) {
                 Ok(input @ Value::Object(_)) => self.set("input", input),
                 _ => self.set("input", written.into()),

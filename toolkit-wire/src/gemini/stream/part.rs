@@ -9,11 +9,11 @@ use crate::stream::assembler::StreamPart;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// A part, as far as it has come.
+/// A part that is being received.
 pub(super) struct StreamedPart {
     json: Value,
     position: u64,
-    /// The arguments of an open call, which come in pieces.
+    /// The incomplete arguments of an open call.
     args: Option<Box<PartialArgs>>,
 }
 
@@ -22,8 +22,8 @@ impl StreamedPart {
         Self { json, position, args: None }
     }
 
-    /// Continues a text with a part of the same kind; returns whether it did. A part with a signature stays the
-    /// part that it is.
+    /// Appends the text of a part of the same kind. Returns whether this was possible. A part with a
+    /// signature is never merged with another part.
     pub(super) fn append(&mut self, part: &Value) -> bool {
         let is_same_kind = is_true(part, "thought") == is_true(&self.json, "thought");
         if !is_plain(part) || !is_plain(&self.json) || !is_same_kind {
@@ -42,7 +42,7 @@ impl StreamedPart {
         self.args.is_some()
     }
 
-    /// Takes a piece of an open call, or opens it.
+    /// Opens a call, or adds a piece to its arguments.
     pub(super) fn extend(&mut self, part: &Value, args: Option<&Value>, pieces: &[Value]) {
         if let Some(fields) = self.json.as_object_mut() {
             fields.extend(beside(part));
@@ -54,7 +54,7 @@ impl StreamedPart {
         pieces.iter().for_each(|piece| known.add(piece));
     }
 
-    /// Closes an open call. Unless `is_complete`, it was cut off.
+    /// Closes an open call. If `is_complete` is `false`, the arguments were cut off.
     pub(super) fn close(&mut self, is_complete: bool) {
         let Some(args) = self.args.take() else { return };
         let call = self.call().map(|call| (call.id.map(Cow::into_owned), call.name.to_owned()));
@@ -102,7 +102,7 @@ impl StreamPart for StreamedPart {
     }
 }
 
-/// Returns whether a part is nothing but text.
+/// Returns whether a part contains nothing but text.
 fn is_plain(part: &Value) -> bool {
     let mut fields = part.as_object().into_iter().flatten();
     part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())
