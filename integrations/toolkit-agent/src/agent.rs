@@ -94,7 +94,7 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-/// Implements the facts of a [`RunAgent`] whose part has fields for them.
+/// Implements the methods of [`RunAgent`] that return facts, from the fields of the agent's settings.
 macro_rules! agent_facts {
     ($part:ident) => {
         fn name(&self) -> &str {
@@ -127,8 +127,8 @@ object_safe! {
     }
 }
 
-/// A model with instructions and tools, or a team of such. Clones are the same agent, and one agent may run in many
-/// conversations at the same time.
+/// A model with instructions and tools, or a team of agents. Clones share the agent, and one agent may run in
+/// many conversations at the same time.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -178,7 +178,7 @@ impl Agent {
         self.0.sub_agents()
     }
 
-    /// Finds an agent by name: this one, or one below it.
+    /// Finds an agent by name: this agent or one below it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {
@@ -187,7 +187,7 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers as a part of another agent's run.
+    /// Answers as part of another agent's run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -207,7 +207,8 @@ impl Agent {
 
 debug!(Agent, self, "name": self.name(), "sub_agents": self.sub_agents());
 
-/// One run: the root agent, limits, cancellation and listener shared by all agents of a team. Clones are the same run.
+/// One run of an agent: the root agent, and the limits, cancellation and listener shared by all agents of a
+/// team. Clones share the run.
 #[derive(Clone)]
 pub struct Run(pub(crate) Arc<RunInner>);
 
@@ -218,7 +219,7 @@ pub(crate) struct RunInner {
     cancellation: CancellationToken,
     pub(crate) budget: Arc<Budget>,
     events: Option<UnboundedSender<RunEvent>>,
-    /// Shared by the tool calls of all turns; it holds the session values under `temp:`.
+    /// The context for the tool calls of all turns, with the `temp:` values of the session.
     pub(crate) context: RunContext,
     autosave: Option<Sessions>,
     pub(crate) answer_format: Option<AnswerFormat>,
@@ -240,19 +241,20 @@ impl Run {
         }))
     }
 
-    /// Returns the same run with this format of the final answer.
+    /// Returns the same run with another format for the final answer.
     pub(crate) fn with_answer_format(&self, answer_format: Option<AnswerFormat>) -> Self {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run in an unsaved conversation, with its own root and cancellation: for an agent as a tool.
+    /// Returns the same run for an agent used as a tool: with its own root and cancellation, in a
+    /// conversation that is not saved.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
-        // A nested answer is a tool result, so the format of the final answer does not apply.
+        // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let inner = RunInner::clone(&self.0);
         Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
     }
 
-    /// Returns the same run in a copy of the conversation.
+    /// Returns the same run for a copy of the conversation.
     pub(crate) fn branch(&self) -> Self {
         self.nested(self.0.root.clone(), self.0.cancellation.clone())
     }
@@ -292,7 +294,7 @@ impl Run {
     /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.events {
-            // A dropped listener ignores the rest of the run.
+            // Events after the listener was dropped are ignored.
             let _ = events.send(event());
         }
     }

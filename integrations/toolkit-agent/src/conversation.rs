@@ -10,12 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
 use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
-/// A conversation: its messages and its session.
+/// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
-/// Clones have their own messages but share the session.
-///
-/// It serializes at any time, also during a run, and can continue later: calls without a result are then answered with
-/// an error, and nothing else is lost.
+/// A conversation can be serialized at any time, also during a run, and continued later. Calls without a
+/// result are then answered with an error, and nothing else is lost.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -33,20 +31,20 @@ pub struct Conversation {
     #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
     messages: Vec<Message>,
-    /// The time of each message, in seconds since 1970; 0 or absent if unknown.
+    /// The time of each message in seconds since 1970. 0 or missing if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
     /// The unfinished turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
-    /// The session values under keys without a prefix.
+    /// The session values whose keys have no prefix.
     #[serde(rename = "state", default, with = "session_values")]
     own: SessionMap,
     #[serde(skip)]
     user: SessionMap,
     #[serde(skip)]
     app: SessionMap,
-    /// Keeps the shared state of the user open.
+    /// A handle that keeps the shared state of the user in memory.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<Lease>>,
 }
@@ -59,7 +57,7 @@ pub(crate) struct Owner(pub(crate) String);
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) message: AssistantMessage,
-    /// In the order of completion.
+    /// The results so far, in the order of completion.
     pub(crate) results: Vec<ToolResult>,
 }
 
@@ -84,7 +82,7 @@ impl Conversation {
         Self { id: id.into(), ..Self::default() }
     }
 
-    /// Creates an empty conversation with the values of a session.
+    /// Creates an empty conversation with the values of `session`.
     pub(crate) fn with_session(session: &Session) -> Self {
         let (own, user, app) = (session.store().clone(), session.user().clone(), session.app().clone());
         Self { own, user, app, ..Self::new(session.id()) }
@@ -96,7 +94,7 @@ impl Conversation {
         &self.id
     }
 
-    /// Returns the id of the user; empty if unknown.
+    /// Returns the id of the user. Empty if unknown.
     #[must_use]
     pub fn user_id(&self) -> &str {
         &self.user_id
@@ -108,7 +106,7 @@ impl Conversation {
         &self.messages
     }
 
-    /// Returns the time of a message, to the second; `None` if unknown.
+    /// Returns the time of a message, with a precision of one second. `None` if unknown.
     #[must_use]
     pub fn time_of(&self, index: usize) -> Option<SystemTime> {
         let seconds = *self.times.get(index).filter(|seconds| **seconds > 0)?;
@@ -128,7 +126,7 @@ impl Conversation {
         self.times.push(now.as_secs());
     }
 
-    /// Adds the messages of a copy from an index on.
+    /// Adds the messages of `branch` from the index `begin` on.
     pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
         branch.settle();
         if begin <= branch.messages.len() {
@@ -138,7 +136,7 @@ impl Conversation {
         }
     }
 
-    /// Returns a copy of the messages from an index on.
+    /// Returns a copy of the messages from the index `begin` on.
     pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
         self.messages.get(begin..).unwrap_or_default().to_vec()
     }
@@ -152,8 +150,10 @@ impl Conversation {
             .with_app(self.app.clone())
     }
 
-    /// Removes all but the latest messages. The rest begins with a user message, as providers require, so it may be
-    /// shorter; the latest user message and all after it always stay.
+    /// Removes all but the latest messages.
+    ///
+    /// Providers require that a history begins with a user message, so fewer than `max` messages may remain.
+    /// The latest user message and all messages after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
         self.settle();
         let start = start_of_latest(&self.messages, max);
@@ -161,8 +161,8 @@ impl Conversation {
         self.times.drain(..start.min(self.times.len()));
     }
 
-    /// Finishes a turn after a crash or a dropped run: keeps its message and results, and answers every other call with
-    /// an error that it was cancelled.
+    /// Completes an unfinished turn after a crash or a dropped run. Its message and results are kept, and
+    /// each call without a result gets an error result for cancelled calls.
     pub fn settle(&mut self) {
         if let Some(Turn { message, results }) = self.turn.take() {
             self.end_turn(message, results);
@@ -180,7 +180,7 @@ impl Conversation {
         self.turn.get_or_insert_default()
     }
 
-    /// Adds the message and the results of a turn, in the order of the calls. Returns the results.
+    /// Adds the message and the results of a turn. Returns the results in the order of the calls.
     pub(crate) fn end_turn(
         &mut self,
         message: AssistantMessage,
@@ -201,15 +201,17 @@ impl Conversation {
 }
 
 setters! { Conversation:
-    /// Sets the session values under `user:`, shared by all conversations of a user and not saved with this one.
+    /// Sets the `user:` values, which all conversations of a user share. They are not saved with this
+    /// conversation.
     with_user_state(user: SessionMap) = user;
-    /// Sets the session values under `app:`, shared by all conversations and not saved with this one.
+    /// Sets the `app:` values, which all conversations share. They are not saved with this conversation.
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
 }
 
-/// Returns the index of the first of the latest messages: a user message within `max`, or else the latest one.
+/// Returns the index from which the latest messages are kept: the first user message within the last `max`
+/// messages, otherwise the latest user message.
 pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     let start = messages.len().saturating_sub(max);
     let is_user = |message: &Message| matches!(message, Message::User(_));
@@ -217,7 +219,8 @@ pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     within.or_else(|| messages.iter().rposition(is_user)).unwrap_or(0)
 }
 
-/// Returns one result for each call, in their order. Calls with the same id take their results one by one.
+/// Returns one result per call, in the order of the calls. If several calls have the same id, each gets the
+/// next result with this id.
 fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
     results.sort_by_key(|result| result.position);
     let of_call = |(position, call): (usize, &ToolCall)| {

@@ -2,15 +2,16 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, also after a panic of another thread.
+/// Locks a mutex, even if another thread panicked while holding the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A future that can be sent to another thread, without its type.
+/// A boxed future that can be sent to other threads.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Writes builder methods of a type, each for the field named as its parameter, of the value itself or of a part of it.
+/// Declares builder methods. Each sets the field with the name of its parameter, in the value itself or in
+/// one of its parts.
 macro_rules! setters {
     ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
         impl $type {
@@ -30,7 +31,7 @@ macro_rules! setters {
     };
 }
 
-/// Implements `Debug` with some facts, for types with closures, locks or secrets.
+/// Implements `Debug` with selected facts, for types with closures, locks or secrets.
 macro_rules! debug {
     ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
         impl std::fmt::Debug for $type $(<$lifetime>)? {
@@ -41,7 +42,7 @@ macro_rules! debug {
     };
 }
 
-/// Implements `From` for the contents of some variants.
+/// Implements `From` for the contents of some variants of an enum.
 macro_rules! from_contents {
     ($type:ident: $($variant:ident($content:ty)),+) => {
         $(impl From<$content> for $type {
@@ -52,7 +53,7 @@ macro_rules! from_contents {
     };
 }
 
-/// Declares the object-safe form of a trait and implements it for all types that implement the trait.
+/// Declares the object-safe form of a trait and implements it for all implementations of the trait.
 macro_rules! object_safe {
     (
         $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {

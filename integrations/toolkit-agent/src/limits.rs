@@ -1,4 +1,4 @@
-//! Limits of a run, and the budget left of them.
+//! The limits of a run, and how much of them is used.
 
 use crate::error::{AgentError, Limit};
 use crate::event::RunOutput;
@@ -23,15 +23,16 @@ use tokio::time::Instant;
 pub struct Limits {
     /// The maximum number of model calls. Default: 50.
     pub max_model_calls: u32,
-    /// The maximum number of tool calls. Further calls get an error result, so that the model can still answer.
+    /// The maximum number of tool calls. Calls beyond it get an error result, so that the model can still
+    /// answer.
     pub max_tool_calls: Option<u32>,
-    /// The maximum number of tokens, read and written.
+    /// The maximum number of input and output tokens together.
     pub max_tokens: Option<u64>,
     /// The maximum duration of the run.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// The maximum number of failures in a row of the same call, with the same arguments. Default: 3.
+    /// The maximum number of consecutive failures of the same call with the same arguments. Default: 3.
     pub max_repeated_failures: u32,
 }
 
@@ -53,24 +54,24 @@ setters! { Limits:
     with_max_model_calls(max_model_calls: u32) = max_model_calls;
     /// Sets the maximum number of tool calls.
     with_max_tool_calls(max_tool_calls: u32) = Some(max_tool_calls);
-    /// Sets the maximum number of tokens, read and written.
+    /// Sets the maximum number of input and output tokens together.
     with_max_tokens(max_tokens: u64) = Some(max_tokens);
     /// Sets the maximum duration of the run.
     with_max_duration(max_duration: Duration) = Some(max_duration);
     /// Sets the timeout of one model call.
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
-    /// Sets the maximum number of failures in a row of the same call, at least 1.
+    /// Sets the maximum number of consecutive failures of the same call, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
 }
 
-/// The limits of a run and its use of them.
+/// The limits of a run, and how much of them is used.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
     started: Instant,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
-    /// The tokens and their cost.
+    /// The tokens used so far, and their cost.
     spent: Mutex<(Usage, f64)>,
 }
 
@@ -110,7 +111,7 @@ impl Budget {
         *cost += price.of(usage);
     }
 
-    /// Returns the output of a run with its costs, still without its answer.
+    /// Returns the output of the run with its usage and cost, but without an answer.
     pub(crate) fn sum(&self) -> RunOutput {
         let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =

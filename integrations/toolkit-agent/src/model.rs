@@ -61,13 +61,16 @@ setters! { ModelRequest:
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerFormat {
     pub(crate) format: OutputFormat,
-    /// Whether the provider enforces the schema; `None` if it does without tools. Some servers, such as llama.cpp's,
-    /// enforce it from the first token on: the model then invents an answer and calls no tool.
+    /// Whether the provider enforces the schema. `None`: only if the request has no tools.
+    ///
+    /// Some servers, such as llama.cpp's, enforce the schema from the first token on. The model then invents
+    /// an answer instead of calling a tool.
     pub(crate) native: Option<bool>,
 }
 
 impl AnswerFormat {
-    /// Adds the format to a request: always to the instructions, and to the options if the provider enforces it.
+    /// Adds the format to the instructions of a request, and to its options if the provider enforces the
+    /// schema.
     pub(crate) fn apply(&self, request: &mut ModelRequest) {
         if !request.instructions.is_empty() {
             request.instructions.push_str("\n\n");
@@ -84,8 +87,8 @@ impl AnswerFormat {
 
 /// A language model.
 ///
-/// An `async fn respond` is all that an implementation needs; one that can stream implements
-/// [`stream`](Self::stream), too, so that calls start while the model still writes.
+/// Implementations need only an `async fn respond`. A client with streaming also implements
+/// [`stream`](Self::stream), so that calls start while the model still writes.
 ///
 /// ```
 /// use toolkit_agent::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
@@ -122,7 +125,8 @@ pub trait ChatModel: Send + Sync + 'static {
         request: ModelRequest,
     ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send;
 
-    /// Answers a request piece by piece. By default the answer of [`respond`](Self::respond) is the only piece.
+    /// Answers a request piece by piece. By default, the only piece is the answer of
+    /// [`respond`](Self::respond).
     ///
     /// # Errors
     /// [`ModelError`] if the answer does not begin; later errors are items of the stream.

@@ -1,4 +1,4 @@
-//! Entry points: one agent answers in one conversation.
+//! The entry points of a run: one agent answers in one conversation.
 
 use crate::agent::{Agent, AgentOutput, Run};
 use crate::conversation::Conversation;
@@ -49,7 +49,7 @@ impl Agent {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
-    /// Continues a conversation without an answer: after a crash, an error, or a cancelled run.
+    /// Continues a conversation that has no answer, because of a crash, an error, or a cancelled run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -61,7 +61,7 @@ impl Agent {
         self.execute(conversation, None, Run::new(self.clone(), options, None)).await
     }
 
-    /// Answers in a new conversation and yields events meanwhile.
+    /// Answers in a new conversation, as a stream of events.
     #[must_use]
     pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
         let input = Some(input.into());
@@ -70,7 +70,7 @@ impl Agent {
         })
     }
 
-    /// Answers in a conversation and yields events meanwhile.
+    /// Answers in a conversation, as a stream of events.
     #[must_use]
     pub fn run_stream_in<'a>(
         &self,
@@ -82,7 +82,7 @@ impl Agent {
         self.stream(options, |agent, run| async move { agent.execute(conversation, input, run).await })
     }
 
-    /// Continues a conversation without an answer and yields events meanwhile.
+    /// Continues a conversation that has no answer, as a stream of events.
     #[must_use]
     pub fn resume_stream<'a>(
         &self,
@@ -101,7 +101,7 @@ impl Agent {
         RunStream { run: Some(Box::pin(execute(self.clone(), run))), events, result: None }
     }
 
-    /// Settles and extends the conversation, runs the agent and sums up the run.
+    /// Completes an unfinished turn, adds the input, runs the agent, and collects the output.
     pub(crate) async fn execute(
         &self,
         conversation: &mut Conversation,
@@ -127,7 +127,7 @@ impl Agent {
 }
 
 impl Sessions {
-    /// Runs an agent in a conversation and saves it meanwhile.
+    /// Runs an agent in a conversation and saves the conversation during the run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -142,7 +142,7 @@ impl Sessions {
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
     }
 
-    /// Continues a conversation without an answer, such as after a crash.
+    /// Continues a conversation that has no answer, for example after a crash.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -152,9 +152,9 @@ impl Sessions {
     }
 }
 
-/// The events of a run, as they happen. The last item is [`RunEvent::Finished`] or an error.
+/// A stream of the events of a run. The last item is [`RunEvent::Finished`] or an error.
 ///
-/// Polling the stream drives the run; dropping it stops the run.
+/// Polling the stream drives the run. Dropping the stream stops the run.
 pub struct RunStream<'a> {
     /// `None` after the end of the run.
     run: Option<BoxFuture<'a, Result<RunOutput, AgentError>>>,

@@ -12,8 +12,8 @@ type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send
 
 /// A scripted model for tests, with a log of its requests.
 ///
-/// Each answer is given once, in order. After the last one comes the [`fallback`](Self::fallback), or an error. Clones
-/// share script and requests.
+/// Each answer is used once, in order. After the last answer, the model answers with the
+/// [`fallback`](Self::fallback), or with an error if there is none. Clones share the script and the log.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -37,7 +37,7 @@ struct Script {
 }
 
 enum Step {
-    /// The calls of one answer so far.
+    /// The calls of an answer that is still being built.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),
@@ -71,7 +71,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Ends an answer of calls, so that the next call begins another one.
+    /// Ends the current answer, so that the next call begins a new one.
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();
@@ -111,7 +111,7 @@ impl ScriptedModel {
         self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
-    /// Sets the answers after the end of the script.
+    /// Sets the answer for requests after the end of the script.
     #[must_use]
     pub fn fallback(
         self,

@@ -6,10 +6,10 @@ use toolkit_core::schema::{SchemaDialect, schema_of};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_wire::ApiFormat;
 
-/// The longest name of an output format that providers accept.
+/// The maximum length of a format name accepted by providers.
 const LONGEST_NAME: usize = 64;
 
-/// Options for the answer of a model. `None` leaves an option to the provider.
+/// Options for the answer of a model. An option with `None` has the provider's default.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -26,25 +26,25 @@ pub struct ModelOptions {
     /// The probability mass of nucleus sampling, up to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// The limit of tokens written.
+    /// The maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
     /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// The sampling seed, where the provider has one.
+    /// The sampling seed, for providers that support one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The format of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
-    /// Fields of the request's body for one API; they override all others.
+    /// Provider-specific fields of the request body. They take precedence over all other fields.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
 impl ModelOptions {
-    /// Creates options that leave everything to the provider.
+    /// Creates options with the provider's defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -57,7 +57,7 @@ impl ModelOptions {
         self
     }
 
-    /// Sets a field of the request's body for one API.
+    /// Sets a provider-specific field of the request body.
     #[must_use]
     pub fn with_extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(field.into(), value.into());
@@ -70,7 +70,7 @@ setters! { ModelOptions:
     with_temperature(temperature: f64) = Some(temperature);
     /// Sets the probability mass of nucleus sampling.
     with_top_p(top_p: f64) = Some(top_p);
-    /// Sets the limit of tokens written.
+    /// Sets the maximum number of output tokens.
     with_max_output_tokens(max_output_tokens: u32) = Some(max_output_tokens);
     /// Sets the sampling seed.
     with_seed(seed: u64) = Some(seed);
@@ -78,24 +78,24 @@ setters! { ModelOptions:
     with_output(output: OutputFormat) = Some(output);
 }
 
-/// The format of an answer: JSON of a schema.
+/// The format of an answer: JSON that matches a schema.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
-    /// The name of the format: letters, digits, `_` and `-`.
+    /// The name of the format. It consists of letters, digits, `_` and `-`.
     pub name: String,
     /// The schema.
     pub schema: Value,
 }
 
 impl OutputFormat {
-    /// Creates a format of this schema.
+    /// Creates a format from a schema.
     #[must_use]
     pub fn new(name: impl Into<String>, schema: Value) -> Self {
         Self { name: name.into(), schema }
     }
 
-    /// Creates the format of a type, named as the type's schema, up to 64 characters.
+    /// Creates a format from a type. Its name is the name of the type's schema, cut to 64 characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -103,7 +103,7 @@ impl OutputFormat {
         Self::new(name, schema_of::<T>())
     }
 
-    /// Returns the schema as the API accepts it.
+    /// Returns the schema in the dialect of the API.
     pub(crate) fn schema_for(&self, format: ApiFormat) -> Value {
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
