@@ -14,10 +14,10 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 
 /// Calls callbacks before and after a tool.
 ///
-/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an
-/// answer, the call ends without calling other callbacks or the tool. Each `after` callback receives the
-/// output of the previous one, and each `on_error` callback the error of the previous one, until one of them
-/// turns an output into an error or an error into an output, which is then the outcome.
+/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an answer,
+/// the call ends without calling other callbacks or the tool. Each `after` callback receives the output of the
+/// previous one, and each `on_error` callback the error of the previous one. A callback that turns an output into an
+/// error, or an error into an output, sets the final outcome.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
