@@ -133,7 +133,9 @@ mod on_the_way {
     fn rate_limit(bencher: Bencher<'_, '_>) {
         let nanosecond = Duration::from_nanos(1);
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(RateLimit::new().for_all(9, nanosecond).for_tool("*", 9, nanosecond).unwrap())
+            dispatcher.with_middleware(
+                RateLimit::new().for_all(9, nanosecond).for_tool("*", 9, nanosecond).unwrap(),
+            )
         });
     }
 

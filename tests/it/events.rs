@@ -174,7 +174,10 @@ async fn approvals_emit_events() {
     let dispatcher = dispatcher().with_middleware(permissions);
     let mut events = dispatcher.events();
     for (tool, expected) in [
-        ("echo", &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.start", "tool.result"][..]),
+        (
+            "echo",
+            &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.start", "tool.result"][..],
+        ),
         ("alone", &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.denied"]),
         ("sleep", &["tool.call", "tool.denied"]),
     ] {

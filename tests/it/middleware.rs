@@ -356,7 +356,8 @@ async fn rules_decide_in_their_order() {
         .rule(PermissionRule::deny("privileged").for_tag(ToolTag::Privileged))
         .rule(
             PermissionRule::deny("too large")
-                .for_tool("*double").unwrap()
+                .for_tool("*double")
+                .unwrap()
                 .when(|_, arguments| arguments["n"].as_i64().is_none_or(|n| n >= 100)),
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
@@ -408,7 +409,7 @@ async fn without_a_handler_approvals_are_refused() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
     let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";
-    assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", "{}")).await, unanswered);
+    assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", r#"{"n": 1}"#)).await, unanswered);
     let value: Value = json!(null);
     let rule = PermissionRule::allow().for_tool("mw-double").unwrap().for_tag("network");
     let permissions = Permissions::new().rule(rule);

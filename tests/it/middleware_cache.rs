@@ -147,7 +147,8 @@ async fn a_call_waiting_for_a_cached_answer_holds_no_permit() {
 async fn a_new_tool_of_the_same_name_runs_anew() {
     let (old, new) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(10)));
     let live = LiveRegistry::new(ToolRegistry::from_tools([tool("look", &old)]).unwrap()).unwrap();
-    let dispatcher = Dispatcher::new(live.clone()).unwrap().with_middleware(Cache::new(9).for_tool("*").unwrap());
+    let dispatcher =
+        Dispatcher::new(live.clone()).unwrap().with_middleware(Cache::new(9).for_tool("*").unwrap());
     assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 1"]);
     live.change(|registry| registry.replace(tool("look", &new))).unwrap();
     assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 11"]);

@@ -283,7 +283,10 @@ fn a_filter_hides_all_other_tools() {
     );
     assert_eq!(chosen(ToolFilter::new().in_namespaces(["Math"])), ["math-add"]);
     assert_eq!(chosen(ToolFilter::new().include(["web-*", "paus?"]).unwrap()), ["pause", "web-fetch"]);
-    assert_eq!(chosen(ToolFilter::new().include(["*"]).unwrap().exclude(["fetch"]).unwrap()), ["math-add", "pause"]);
+    assert_eq!(
+        chosen(ToolFilter::new().include(["*"]).unwrap().exclude(["fetch"]).unwrap()),
+        ["math-add", "pause"]
+    );
 
     let part = registry.filtered(&ToolFilter::new().exclude(["math-*"]).unwrap());
     assert_eq!(part.disabled_reason("math-divide"), None);

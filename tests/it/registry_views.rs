@@ -107,10 +107,11 @@ async fn a_view_of_a_live_registry_follows_it() {
     let live = LiveRegistry::new(registry()).expect("complete");
     let made = Arc::new(AtomicU32::new(0));
     let counted = made.clone();
-    let view = RegistryView::new().filter(ToolFilter::new().exclude(["remove"]).unwrap()).adapt_all(move |tool| {
-        counted.fetch_add(1, Ordering::Relaxed);
-        Ok(tool.with_description("Seen."))
-    });
+    let view =
+        RegistryView::new().filter(ToolFilter::new().exclude(["remove"]).unwrap()).adapt_all(move |tool| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok(tool.with_description("Seen."))
+        });
     let shown = live.viewed(dot("disk")(view)).expect("possible");
     let dispatcher = Dispatcher::new(&shown).expect("complete");
     let first = shown.snapshot();

@@ -325,7 +325,8 @@ async fn the_policies_of_the_target_apply() {
         next.run(request)
     };
     let registry = registry().with_shared_state(log.clone());
-    let denied = Permissions::new().rule(PermissionRule::deny("no mail today").for_tool("send_mail").unwrap());
+    let denied =
+        Permissions::new().rule(PermissionRule::deny("no mail today").for_tool("send_mail").unwrap());
     let strict = dispatcher(registry.clone()).with_middleware(watch).with_middleware(denied);
     let mail = |to: &str| {
         ToolCall::new(to, "call_deferred", json!({"_target_tool": "send_mail", "to": to}).to_string())

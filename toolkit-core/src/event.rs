@@ -272,10 +272,7 @@ fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::
     serializer.serialize_f64(duration.as_secs_f64() * 1_000.0)
 }
 
-fn text<'a, S: Serializer>(
-    text: impl Into<Option<&'a Arc<str>>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn text<'a, S: Serializer>(text: impl Into<Option<&'a Arc<str>>>, serializer: S) -> Result<S::Ok, S::Error> {
     text.into().map(|text| &**text).serialize(serializer)
 }
 

@@ -20,7 +20,7 @@ mod toolset;
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
 pub(crate) use call_reason::{
-    CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
@@ -33,8 +33,11 @@ pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
 pub use toolset::{Toolset, shared};
 
+use crate::args::arguments_value;
 use crate::context::ToolContext;
+use crate::error::ToolError;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A tool that a model can call: a definition and a function.
 ///
@@ -73,6 +76,27 @@ pub trait Tool: Send + Sync {
     ///
     /// Timeouts and cancellation drop the future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
+
+    /// Checks a call without running it.
+    ///
+    /// The tools of this library decode the arguments, and say what a call would say. The default accepts every JSON
+    /// object, because a tool may take more than its schema says.
+    ///
+    /// # Errors
+    /// The error that the call would have.
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        let _ = context;
+        arguments_value(arguments, |_| None).map(drop)
+    }
+}
+
+/// Checks a call of a tool that decodes its arguments first and then [ends checks](ToolContext::end_check).
+fn check_by_call(tool: &impl Tool, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+    let decoded = Arc::new(AtomicBool::new(false));
+    match tool.call(arguments, &context.of_check(decoded.clone())).try_ready() {
+        Ok(Err(error)) if !decoded.load(Ordering::Relaxed) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {
@@ -82,5 +106,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (**self).call(arguments, context)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        (**self).validate(arguments, context)
     }
 }

@@ -3,6 +3,7 @@
 use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
+use crate::error::ToolError;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 
 /// Provides the tools of a dispatcher, under its own limits, middleware and state, to another one.
@@ -28,5 +29,9 @@ impl ToolProvider for Dispatcher {
             result.outcome
         };
         ToolFuture::running(call, |outcome| outcome)
+    }
+
+    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+        Self::validate(self, call)
     }
 }

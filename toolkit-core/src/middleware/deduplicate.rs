@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 ///
 /// The duplicates get the same result with a warning for the model. Tools marked as
 /// [not idempotent](crate::ToolMetadata::idempotent) and calls whose arguments are not JSON always run. If the
-/// running call is cancelled, a duplicate runs in its place.
+/// running call is cancelled, a duplicate runs in its place. A call that comes again, because [`Retry`](super::Retry)
+/// stands outside, runs again, once for all its duplicates.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -26,8 +27,15 @@ pub struct Deduplicate {
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
-/// The outcome of each call by tool and arguments.
-type Calls = HashMap<(String, String), SharedOutcome>;
+/// The outcomes of each call, by tool and arguments.
+type Calls = HashMap<(String, String), Attempts>;
+
+/// The outcomes of the attempts of identical calls, and how many attempts each call has made, by position.
+#[derive(Debug, Default)]
+struct Attempts {
+    outcomes: Vec<SharedOutcome>,
+    made: HashMap<usize, usize>,
+}
 
 impl Deduplicate {
     /// The warning that the model reads beside the result of a duplicate.
@@ -38,7 +46,7 @@ impl Deduplicate {
         Self::default()
     }
 
-    /// Returns the shared outcome of the call.
+    /// Returns the shared outcome of the call's next attempt.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +56,14 @@ impl Deduplicate {
         }
         let (_, calls) = batches.entry(address).or_insert_with(|| (Arc::downgrade(token), Calls::new()));
         let key = (request.definition().name.as_str().to_owned(), arguments.to_owned());
-        calls.entry(key).or_default().clone()
+        let Attempts { outcomes, made } = calls.entry(key).or_default();
+        let attempt = made.entry(request.position()).or_default();
+        if outcomes.len() <= *attempt {
+            outcomes.push(SharedOutcome::default());
+        }
+        let outcome = outcomes[*attempt].clone();
+        *attempt += 1;
+        outcome
     }
 }
 

@@ -1,12 +1,11 @@
 //! The reason of a call: asked of the model, split off the arguments.
 
 use super::ToolRegistry;
-use crate::call::RawArguments;
 use crate::error::BuildProblem;
 use crate::tool::{
-    CALL_REASON, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, SplitArguments, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
+    split_call_reason,
 };
-use std::borrow::Cow;
 
 impl ToolRegistry {
     /// Asks the model for the reason of each call, in an extra argument `call_reason`.
@@ -36,32 +35,17 @@ impl ToolRegistry {
         self
     }
 
-    /// Splits the reason off the arguments.
+    /// Splits the reason off the arguments; `None` if they have none.
     #[inline]
-    pub(crate) fn split_call_reason<'a>(
+    pub(crate) fn split_call_reason(
         &self,
         definition: &ToolDefinition,
-        arguments: &'a str,
-    ) -> (Cow<'a, str>, Option<String>) {
-        if asks_for_call_reason(definition, self.call_reason)
-            && let Some(split) = split_call_reason(arguments)
-        {
-            return (Cow::Owned(split.arguments), split.call_reason);
+        arguments: &str,
+    ) -> Option<SplitArguments> {
+        if !asks_for_call_reason(definition, self.call_reason) {
+            return None;
         }
-        (Cow::Borrowed(arguments), None)
-    }
-
-    /// Splits the reason off owned arguments.
-    #[inline]
-    pub(crate) fn split_call_reason_owned(
-        &self,
-        definition: &ToolDefinition,
-        arguments: RawArguments,
-    ) -> (RawArguments, Option<String>) {
-        match self.split_call_reason(definition, arguments.as_str()) {
-            (Cow::Owned(rest), reason) => (rest.into(), reason),
-            (Cow::Borrowed(_), _) => (arguments, None),
-        }
+        split_call_reason(arguments)
     }
 
     /// Returns a problem for each tool with a parameter of the reason's name.

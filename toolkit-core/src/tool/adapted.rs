@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
-use crate::error::BuildError;
+use crate::error::{BuildError, ToolError};
 use crate::name::ToolName;
 use std::fmt;
 use std::sync::Arc;
@@ -107,6 +107,13 @@ impl Tool for AdaptedTool {
         match &self.arguments {
             Some(changed) => changed.call(&*self.tool, arguments, context),
             None => self.tool.call(arguments, context),
+        }
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        match &self.arguments {
+            Some(changed) => changed.validate(&*self.tool, arguments, context),
+            None => self.tool.validate(arguments, context),
         }
     }
 }

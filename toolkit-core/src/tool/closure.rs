@@ -2,10 +2,10 @@
 
 use super::closure_return::ClosureReturn;
 use super::definition::OutputSchema;
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments, check_by_call};
 use crate::args::{DecodeOptions, ObjectInfo, ToolParams, decode_struct};
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem, Location};
+use crate::error::{BuildError, BuildProblem, Location, ToolError};
 use crate::name::ToolName;
 use crate::schema::__private::strip_aliases;
 use schemars::JsonSchema;
@@ -146,13 +146,12 @@ impl ClosureTool {
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
         definition.add_aliases_of(checked.as_ref());
-        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_struct::<Args>(
-            text,
-            &made.shape,
-            &made.rules(context),
-        ) {
-            Ok(args) => closure(args, context),
-            Err(error) => ToolFuture::ready(Err(error)),
+        let call = move |text: &str, context: &ToolContext, made: &Made| {
+            let args = decode_struct::<Args>(text, &made.shape, &made.rules(context));
+            match args.and_then(|args| context.end_check().map(|()| args)) {
+                Ok(args) => closure(args, context),
+                Err(error) => ToolFuture::ready(Err(error)),
+            }
         };
         let mut made = Made { definition, checked, shape };
         made.close(true);
@@ -222,6 +221,10 @@ impl Tool for ClosureTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (self.call)(arguments, context, &self.made)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        check_by_call(self, arguments, context)
     }
 }
 

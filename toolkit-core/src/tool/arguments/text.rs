@@ -28,6 +28,19 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// Checks a call of the tool with the arguments as the model wrote them.
+    pub(in super::super) fn validate(
+        &self,
+        tool: &dyn Tool,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<(), ToolError> {
+        let rewritten = self.0.rewrite(tool, arguments, context)?;
+        tool.validate(&rewritten, context).map_err(|error| self.0.translated(tool, arguments, error))
+    }
+}
+
 impl Inner {
     /// Returns the arguments by the tool's names, with the values that the model does not give. Everything else
     /// stays as the model wrote it.
