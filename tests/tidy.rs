@@ -10,6 +10,8 @@ mod crates;
 mod dependencies;
 #[path = "tidy/language.rs"]
 mod language;
+#[path = "tidy/map.rs"]
+mod map;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/root.rs"]
@@ -22,6 +24,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&str] = &[
     "macros",
     "guard",
+    "depth",
     "name",
     "error",
     "pattern",

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # What a cold `cargo build` costs: a program with one tool, a library that needs only the core, and 200 tools.
-# Everything is compiled, dependencies included, without optimisation and with debug information, on two cores.
+# Everything is compiled once, then only the project's crates and the program, without optimisation and with debug
+# information, on two cores.
 #
 #     benches/compile/cold.sh                 this checkout
 #     benches/compile/cold.sh ../old          this one and another in turn, program by program
 #
-# Prints `program checkout wall user system` for each build, and the medians of user and system together. ROUNDS (3) is
-# how often each is built. On a machine with other work only the CPU seconds mean something.
+# Prints `program checkout wall user system` for each build, and the medians of user and system together for the
+# builds without dependencies, which are the same on both sides. ROUNDS (3) is how often those are built. On a machine
+# with other work only the CPU seconds mean something.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -54,12 +56,22 @@ write() {
     esac
 }
 
+# build SIDE PROGRAM: everything the first time, afterwards the crates that have a path.
 build() {
-    rm -rf "$work/build"
-    (cd "$work/$1/$2" && CARGO_TARGET_DIR=$work/build cargo build --quiet --offline -j 2 >"$work/log" 2>&1) ||
-        { cat "$work/log" >&2; return 1; }
+    local target=$work/build/$1/$2
+    (
+        cd "$work/$1/$2"
+        export CARGO_TARGET_DIR=$target
+        if [ -d "$target" ]; then
+            own=$(cargo tree --offline --prefix none -e normal,build | sed -n 's/^\([a-z-]*\) .*(.*\/.*).*/-p \1/p' | sort -u)
+            # shellcheck disable=SC2086
+            cargo clean --quiet --offline $own
+        fi
+        time cargo build --quiet --offline -j 2 >"$work/log" 2>&1
+    ) || { cat "$work/log" >&2; return 1; }
 }
 
+rm -rf "$work"
 for side in $sides; do
     for program in $programs; do
         write "$side" "$program"
@@ -68,12 +80,15 @@ for side in $sides; do
     done
 done
 TIMEFORMAT='%R %U %S'
-: >"$work/lines"
-for ((round = 0; round < rounds; round++)); do
+for ((round = 0; round <= rounds; round++)); do
     for program in $programs; do
         for side in $sides; do
-            seconds=$({ time build "$side" "$program"; } 2>&1) || { echo "$seconds" >&2; exit 1; }
-            echo "$program $side $seconds" | tee -a "$work/lines"
+            seconds=$(build "$side" "$program" 2>&1) || { echo "$seconds" >&2; exit 1; }
+            if [ "$round" = 0 ]; then
+                echo "$program $side $seconds with dependencies"
+            else
+                echo "$program $side $seconds" | tee -a "$work/lines"
+            fi
         done
     done
 done

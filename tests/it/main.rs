@@ -41,6 +41,7 @@ mod schema_diff;
 mod schemas;
 mod search;
 mod state;
+mod stored;
 mod strict;
 mod testing;
 mod tool_context;

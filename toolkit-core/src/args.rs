@@ -4,7 +4,6 @@
 //! and lets each slot parse its value in place. Only a faulty text is read a second time, by slower code that
 //! coerces near misses and reports all violations.
 
-mod canonical;
 pub mod constraints;
 mod decode;
 mod default;
@@ -15,18 +14,18 @@ mod fields;
 mod members;
 mod options;
 mod param;
-mod place;
 mod struct_args;
 
-pub(crate) use canonical::canonical_arguments;
 pub(crate) use decode::decode;
 pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
-pub(crate) use members::{Member, arguments_value, with_members, with_object};
+pub(crate) use members::{Member, arguments_value, canonical_arguments, with_members, with_object};
 pub(crate) use options::DecodeOptions;
-pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};
+pub use param::{
+    Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, ParamType, PlainParamType, ToolParams,
+};
 pub(crate) use param::{Param, parameters_schema};
 pub use struct_args::{ObjectInfo, struct_args};
 pub(crate) use struct_args::{close, decode_struct};

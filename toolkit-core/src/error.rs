@@ -1,10 +1,11 @@
 //! Errors: [`ToolError`] for the model, [`BuildError`] for the programmer.
 
 mod build;
+mod details;
 mod kind;
 mod tool;
 
-pub use build::{BuildError, BuildProblem, Location};
+pub use build::{BuildError, BuildProblem, Location, ToolFault};
 pub use kind::ErrorKind;
 pub use tool::ToolError;
 pub(crate) use tool::one_of;

@@ -71,28 +71,13 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     ) -> (Self::Rendered, Vec<Arc<Self::Fragment>>);
 }
 
-/// Which tools a registry publishes, and with which additions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Publication {
-    /// Whether the model is asked for the reason of each call, also where the registry does not ask.
-    pub call_reason: bool,
-    /// Whether deferred tools are listed although the registry has a tool search.
-    pub list_deferred: bool,
-}
-
-impl Publication {
-    /// Sets whether the model is asked for the reason of each call.
-    #[must_use]
-    pub fn with_call_reason(mut self, call_reason: bool) -> Self {
-        self.call_reason = call_reason;
-        self
-    }
-
-    /// Sets whether deferred tools are listed although the registry has a tool search.
-    #[must_use]
-    pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
-        self.list_deferred = list_deferred;
-        self
+settings! {
+    /// Which tools a registry publishes, and with which additions.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Publication {
+        /// Whether the model is asked for the reason of each call, also where the registry does not ask.
+        call_reason: bool, with_call_reason(bool);
+        /// Whether deferred tools are listed although the registry has a tool search.
+        list_deferred: bool, with_list_deferred(bool);
     }
 }

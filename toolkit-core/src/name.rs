@@ -135,10 +135,17 @@ impl ToolName {
         namespace: Option<&str>,
         separator: Separator,
     ) -> Result<Self, NameError> {
-        let method = normalize(function);
+        Self::maybe_qualified(namespace, &normalize(function), separator)
+    }
+
+    fn maybe_qualified(
+        namespace: Option<&str>,
+        method: &str,
+        separator: Separator,
+    ) -> Result<Self, NameError> {
         match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => Self::qualified(namespace, &method, separator),
-            None => Self::new(&method),
+            Some(namespace) => Self::qualified(namespace, method, separator),
+            None => Self::new(method),
         }
     }
 
@@ -146,12 +153,6 @@ impl ToolName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0.qualified
-    }
-
-    /// Returns the qualified name, as [`as_str`](Self::as_str); this is toolregistry's word.
-    #[must_use]
-    pub fn qualified_name(&self) -> &str {
-        self.as_str()
     }
 
     /// Returns the normalised namespace, if any.
@@ -200,11 +201,7 @@ impl ToolName {
     /// # Errors
     /// [`NameError`] if the new name is illegal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
-        let method = self.bare_method();
-        match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => Self::qualified(namespace, method, separator),
-            None => Self::new(method),
-        }
+        Self::maybe_qualified(namespace, self.bare_method(), separator)
     }
 
     /// Returns the method name; if it equals the qualified name, the part after the namespace.
@@ -219,13 +216,6 @@ impl ToolName {
             None => separators.find_map(|separator| split(name, separator)).map(|(_, rest)| rest),
         };
         rest.unwrap_or(name)
-    }
-
-    /// Returns whether the name begins with `namespace` and the separator: `math` contains `math-add`, not
-    /// `math_ops-add`.
-    #[must_use]
-    pub fn is_in_namespace(&self, namespace: &str, separator: Separator) -> bool {
-        is_in_namespace(self.as_str(), namespace, separator)
     }
 }
 
@@ -260,7 +250,8 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
     split(name, separator).map(|(prefix, _)| prefix)
 }
 
-/// Returns whether `name` begins with `namespace` and the separator.
+/// Returns whether `name` begins with `namespace` and the separator: `math` contains `math-add`, not
+/// `math_ops-add`.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()

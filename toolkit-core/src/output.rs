@@ -4,7 +4,6 @@ mod bytes;
 mod content;
 mod into;
 pub(crate) mod probes;
-pub(crate) mod schema_probes;
 pub mod serde;
 mod sink;
 mod truncate;
@@ -14,7 +13,7 @@ pub use content::{Content, JsonText, Media, MediaData, Resource};
 #[cfg(feature = "tower")]
 pub(crate) use into::failed;
 pub use into::{IntoToolOutput, Json};
-pub(crate) use schema_probes::SchemaFn;
+pub(crate) use probes::SchemaFn;
 pub use sink::{FullOutput, OutputSink};
 pub use truncate::{Truncation, TruncationStrategy};
 
@@ -73,7 +72,7 @@ impl ToolOutput {
     /// Creates output of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Content::Text(text.into()).into()
+        Content::text(text).into()
     }
 
     /// Creates output of a value, written as JSON.
@@ -197,26 +196,8 @@ impl ToolOutput {
     }
 }
 
-impl From<String> for ToolOutput {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<&str> for ToolOutput {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<Content> for ToolOutput {
-    fn from(content: Content) -> Self {
-        Self { content: ContentList::One(content), notes: None }
-    }
-}
-
-impl From<Media> for ToolOutput {
-    fn from(media: Media) -> Self {
-        Content::from(media).into()
+impl<T: Into<Content>> From<T> for ToolOutput {
+    fn from(content: T) -> Self {
+        Self { content: ContentList::One(content.into()), notes: None }
     }
 }

@@ -5,12 +5,11 @@
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_text};
 pub use crate::args::{
     Decode, DefaultValue, Describe, Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec,
-    Probe, Unwritable, struct_args,
+    ParamType, Unwritable, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
-pub use crate::output::probes::{Failure, Output, Unconvertible};
-pub use crate::output::schema_probes::{Returned, SchemaFn, Undescribed};
+pub use crate::output::probes::{Failure, Output, Returned, SchemaFn, Unconvertible, Undescribed};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
@@ -30,9 +29,9 @@ pub mod params {
 
 /// The traits of method resolution, imported without names to shadow none of the user.
 pub mod prelude {
-    pub use crate::args::{DefaultValueBySerialize as _, ProbePlain as _};
+    pub use crate::args::{DefaultValueBySerialize as _, PlainParamType as _};
     pub use crate::output::probes::{
-        ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _, Infallible as _,
+        AlwaysSuccess as _, ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _,
+        Infallible as _, SchemaByConversion as _, SchemaByType as _,
     };
-    pub use crate::output::schema_probes::{AlwaysSuccess as _, SchemaByConversion as _, SchemaByType as _};
 }

@@ -21,17 +21,16 @@ pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::context::{RareParts, State, StateNeed, ToolContext};
-use crate::error::{BuildError, BuildProblem, ToolError};
+use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::search::SearchOptions;
 use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
-use enable::Disabled;
 use foldhash::fast::RandomState;
 use render::RenderCache;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,12 +49,8 @@ use switches::Switches;
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    /// The callable tools. Disabled ones are kept apart, so that look-ups need not check.
-    tools: HashMap<Arc<str>, Arc<dyn Tool>, RandomState>,
-    disabled: BTreeMap<Arc<str>, Disabled>,
+    tools: HashMap<Arc<str>, Entry, RandomState>,
     switches: Switches,
-    /// The original tools behind overrides.
-    overridden: BTreeMap<Arc<str>, Arc<dyn Tool>>,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     call_reason: bool,
@@ -63,6 +58,26 @@ pub struct ToolRegistry {
     /// Collisions of `+` and `+=`: operators cannot return errors.
     problems: Vec<BuildProblem>,
     cache: RenderCache,
+}
+
+/// A tool of the registry.
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn Tool>,
+    /// The reason why the tool is disabled.
+    disabled: Option<Arc<str>>,
+    /// The tool behind an override.
+    original: Option<Arc<dyn Tool>>,
+}
+
+impl Entry {
+    fn name(&self) -> &ToolName {
+        &self.tool.definition().name
+    }
+
+    fn is_callable(&self) -> bool {
+        self.disabled.is_none()
+    }
 }
 
 impl ToolRegistry {
@@ -89,7 +104,7 @@ impl ToolRegistry {
     /// # Errors
     /// [`BuildError`] if the name is illegal or taken; the registry is then unchanged.
     pub fn register(&mut self, tool: impl Tool + 'static) -> Result<(), BuildError> {
-        self.try_insert(Arc::new(tool)).map_err(BuildError::from)
+        self.try_insert(Arc::new(tool)).map(drop).map_err(BuildError::from)
     }
 
     /// Adds the tools of a [`Toolset`].
@@ -146,17 +161,12 @@ impl ToolRegistry {
     /// Checks for collisions, missing state and reserved names before the registry serves calls.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        for tool in self.all_tools_sorted() {
-            let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        for Entry { tool, .. } in self.entries() {
             let definition = tool.definition();
-            let ToolDefinition { name, metadata, .. } = definition;
-            problems.extend(definition.state_needs().iter().filter(is_missing).map(|need| {
-                BuildProblem::MissingState {
-                    tool: name.to_string(),
-                    type_name: need.type_name(),
-                    defined_at: metadata.defined_at,
-                }
-            }));
+            let missing = definition.state_needs().iter().filter(is_missing).map(StateNeed::type_name);
+            problems
+                .extend(missing.map(|type_name| definition.problem(ToolFault::MissingState { type_name })));
         }
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
@@ -174,20 +184,26 @@ impl ToolRegistry {
     /// Returns the number of callable tools.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.tools.len()
+        self.tools.values().filter(|entry| entry.is_callable()).count()
     }
 
     /// Returns whether there are no callable tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
+        self.len() == 0
     }
 
     /// Returns the callable tool of this name, or of a provider's [spelling](crate::name::WireNames) of it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let by_spelling = || self.tools.get(&*self.cache.original(self, name)?);
-        self.tools.get(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
+        let by_spelling = || self.callable(&self.cache.original(self, name)?);
+        self.callable(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
+    }
+
+    /// Returns the callable tool of exactly this name.
+    #[inline]
+    fn callable(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name).filter(|entry| entry.is_callable()).map(|entry| &entry.tool)
     }
 
     /// Returns the callable tools, sorted by name. [Disabled](Self::disabled) ones are left out here and in all other
@@ -243,7 +259,7 @@ impl ToolRegistry {
     /// # Errors
     /// [`ToolError`]: there is no such tool, the arguments are wrong, or the tool failed, panicked or timed out.
     pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
-        let (tool, arguments) = match self.tools.get(name) {
+        let (tool, arguments) = match self.callable(name) {
             Some(tool) => (tool, Cow::Borrowed(arguments)),
             None => self.resolve_otherwise(name, arguments)?,
         };
@@ -282,7 +298,7 @@ impl ToolRegistry {
     /// # Errors
     /// The [`ToolError`] that the call would have.
     pub fn validate(&self, name: &str, arguments: &str) -> Result<(), ToolError> {
-        let (tool, arguments) = match self.tools.get(name) {
+        let (tool, arguments) = match self.callable(name) {
             Some(tool) => (tool, Cow::Borrowed(arguments)),
             None => self.resolve_otherwise(name, arguments)?,
         };
@@ -296,7 +312,7 @@ impl ToolRegistry {
     /// Returns the tool of a call.
     #[inline]
     pub(crate) fn resolve(&self, name: &str, arguments: &str) -> Result<Resolved<'_>, ToolError> {
-        if let Some(tool) = self.tools.get(name) {
+        if let Some(tool) = self.callable(name) {
             return Ok(Resolved { tool, arguments: None, called_as: None });
         }
         let (tool, arguments) = self.resolve_otherwise(name, arguments)?;

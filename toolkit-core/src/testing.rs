@@ -61,12 +61,14 @@ pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, s
     let mut now = records(registry);
     let mut changes = Vec::new();
     for earlier in recorded {
-        match now.remove(&earlier.name) {
-            Some(now) => compare(earlier, now, &mut changes),
-            None => changes.push(ToolChange::Removed { tool: earlier.name }),
-        }
+        let tool = earlier.name.clone();
+        let kinds = match now.remove(&tool) {
+            Some(now) => compare(earlier, now),
+            None => vec![ToolChangeKind::Removed],
+        };
+        changes.extend(kinds.into_iter().map(|kind| ToolChange { tool: tool.clone(), kind }));
     }
-    changes.extend(now.into_keys().map(|tool| ToolChange::Added { tool }));
+    changes.extend(now.into_keys().map(|tool| ToolChange { tool, kind: ToolChangeKind::Added }));
     Ok(ToolChanges(changes))
 }
 
@@ -75,23 +77,22 @@ fn records(registry: &ToolRegistry) -> BTreeMap<String, Record> {
     records.map(|record| (record.name.clone(), record)).collect()
 }
 
-fn compare(earlier: Record, now: Record, changes: &mut Vec<ToolChange>) {
-    let tool = || earlier.name.clone();
+fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
+    let mut changes = Vec::new();
     if earlier.description != now.description {
-        let (old, new) = (earlier.description.clone(), now.description);
-        changes.push(ToolChange::Description { tool: tool(), old, new });
+        changes.push(ToolChangeKind::Description { old: earlier.description, new: now.description });
     }
-    let parameters = SchemaDiff::of_arguments(&earlier.parameters, &now.parameters);
-    if !parameters.is_empty() {
-        changes.push(ToolChange::Parameters { tool: tool(), diff: parameters });
+    let diff = SchemaDiff::of_arguments(&earlier.parameters, &now.parameters);
+    if !diff.is_empty() {
+        changes.push(ToolChangeKind::Parameters { diff });
     }
     // Without a schema, any value may be returned.
-    let [old, new] =
-        [&earlier.returns, &now.returns].map(|schema| schema.clone().unwrap_or(Value::Bool(true)));
-    let returns = SchemaDiff::of_results(&old, &new);
-    if !returns.is_empty() {
-        changes.push(ToolChange::Returns { tool: tool(), diff: returns });
+    let [old, new] = [earlier.returns, now.returns].map(|schema| schema.unwrap_or(Value::Bool(true)));
+    let diff = SchemaDiff::of_results(&old, &new);
+    if !diff.is_empty() {
+        changes.push(ToolChangeKind::Returns { diff });
     }
+    changes
 }
 
 /// The changes since a record. `Display` writes a line for each.
@@ -101,21 +102,23 @@ pub struct ToolChanges(Vec<ToolChange>);
 /// One change of a tool since its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ToolChange {
+pub struct ToolChange {
+    /// The tool's name.
+    pub tool: String,
+    /// The kind of change.
+    pub kind: ToolChangeKind,
+}
+
+/// The kind of a tool's change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChangeKind {
     /// The tool is new.
-    Added {
-        /// The tool's name.
-        tool: String,
-    },
+    Added,
     /// The tool was removed.
-    Removed {
-        /// The tool's name.
-        tool: String,
-    },
+    Removed,
     /// The description changed.
     Description {
-        /// The tool's name.
-        tool: String,
         /// The recorded description.
         old: String,
         /// The current description.
@@ -123,15 +126,11 @@ pub enum ToolChange {
     },
     /// The parameters changed.
     Parameters {
-        /// The tool's name.
-        tool: String,
         /// The changes of the schema.
         diff: SchemaDiff,
     },
     /// The result's schema changed.
     Returns {
-        /// The tool's name.
-        tool: String,
         /// The changes of the schema.
         diff: SchemaDiff,
     },
@@ -161,39 +160,33 @@ impl ToolChange {
     /// Returns whether callers of the recorded tool are affected.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
-        match self {
-            Self::Added { .. } | Self::Description { .. } => Compatibility::Compatible,
-            Self::Removed { .. } => Compatibility::Breaking,
-            Self::Parameters { diff, .. } | Self::Returns { diff, .. } => diff.compatibility(),
+        match &self.kind {
+            ToolChangeKind::Added | ToolChangeKind::Description { .. } => Compatibility::Compatible,
+            ToolChangeKind::Removed => Compatibility::Breaking,
+            ToolChangeKind::Parameters { diff } | ToolChangeKind::Returns { diff } => diff.compatibility(),
         }
     }
 }
 
 impl fmt::Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (tool, what, diff) = match self {
-            Self::Added { tool } => return write!(f, "- tool `{tool}` is new"),
-            Self::Removed { tool } => return write!(f, "- tool `{tool}` was removed"),
-            Self::Description { tool, old, new } => {
-                return write!(f, "- tool `{tool}`, description: was {old:?}\n  and is {new:?}");
+        let tool = format!("- tool `{}`", self.tool);
+        let (what, diff) = match &self.kind {
+            ToolChangeKind::Added => return write!(f, "{tool} is new"),
+            ToolChangeKind::Removed => return write!(f, "{tool} was removed"),
+            ToolChangeKind::Description { old, new } => {
+                return write!(f, "{tool}, description: was {old:?}\n  and is {new:?}");
             }
-            Self::Parameters { tool, diff } => (tool, "parameters", diff),
-            Self::Returns { tool, diff } => (tool, "result", diff),
+            ToolChangeKind::Parameters { diff } => ("parameters", diff),
+            ToolChangeKind::Returns { diff } => ("result", diff),
         };
-        for (index, change) in diff.changes().iter().enumerate() {
-            let end = if index > 0 { "\n" } else { "" };
-            write!(f, "{end}- tool `{tool}`, {what}: {change}")?;
-        }
-        Ok(())
+        let lines = diff.changes().iter().map(|change| format!("{tool}, {what}: {change}"));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 
 impl fmt::Display for ToolChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, change) in self.0.iter().enumerate() {
-            let end = if index > 0 { "\n" } else { "" };
-            write!(f, "{end}{change}")?;
-        }
-        Ok(())
+        f.write_str(&self.0.iter().map(ToolChange::to_string).collect::<Vec<_>>().join("\n"))
     }
 }

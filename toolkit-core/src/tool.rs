@@ -5,15 +5,16 @@ mod argument;
 mod arguments;
 mod call_reason;
 mod closure;
-mod closure_return;
 mod definition;
 #[cfg(feature = "jsonschema")]
 mod dynamic;
 mod function;
 mod future;
+mod inner;
 mod lane;
 mod metadata;
 mod provider;
+mod rewriting;
 mod run;
 mod toolset;
 
@@ -36,8 +37,51 @@ pub use toolset::{Toolset, shared};
 use crate::args::arguments_value;
 use crate::context::ToolContext;
 use crate::error::ToolError;
+use crate::name::ToolName;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Writes the setters that tools of several kinds share, over their `definition_mut`, and `Debug`.
+macro_rules! definition_setters {
+    ($($ty:ident)*) => {$(
+        impl $ty {
+            /// Sets the name.
+            #[must_use]
+            pub fn with_name(mut self, name: ToolName) -> Self {
+                self.definition_mut().name = name;
+                self
+            }
+
+            /// Sets the description.
+            #[must_use]
+            pub fn with_description(mut self, description: impl Into<String>) -> Self {
+                self.definition_mut().description = description.into();
+                self
+            }
+
+            /// Sets the time limit of a call, which precedes those of dispatcher and registry.
+            #[must_use]
+            pub fn with_timeout(mut self, limit: Duration) -> Self {
+                self.definition_mut().metadata.timeout = Some(limit);
+                self
+            }
+        }
+
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let definition = Tool::definition(self);
+                f.debug_struct(stringify!($ty)).field("definition", definition).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+definition_setters! { FunctionTool ClosureTool AdaptedTool }
+
+#[cfg(feature = "jsonschema")]
+definition_setters! { DynamicTool }
 
 /// A tool that a model can call: a definition and a function.
 ///
@@ -96,6 +140,12 @@ fn check_by_call(tool: &impl Tool, arguments: &str, context: &ToolContext) -> Re
     match tool.call(arguments, &context.of_check(decoded.clone())).try_ready() {
         Ok(Err(error)) if !decoded.load(Ordering::Relaxed) => Err(error),
         _ => Ok(()),
+    }
+}
+
+impl fmt::Debug for dyn Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.definition().name.fmt(f)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Descriptions of schemas in a few words.
 
 use crate::discriminator::{Discriminator, branches, discriminator, may_be_object, only_member, tag};
+use crate::json::Json;
 use crate::nearest::nearest;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
@@ -28,19 +29,19 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
 
 /// Describes a schema with references into `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
-    Describer { root, given: None, left: VISITED, depth: 0 }.describe(schema)
+    describe_for(root, schema, None)
 }
 
 /// Describes a schema for a value that does not fit: of many allowed values, those like it come first.
-pub(crate) fn describe_for(root: &Value, schema: &Value, given: &Value) -> Option<String> {
-    Describer { root, given: Some(given), left: VISITED, depth: 0 }.describe(schema)
+pub(crate) fn describe_for(root: &Value, schema: &Value, given: Option<&Json<'_>>) -> Option<String> {
+    Describer { root, given, left: VISITED, depth: 0 }.describe(schema)
 }
 
 struct Describer<'a> {
     /// The document that references point into.
     root: &'a Value,
     /// The value that does not fit.
-    given: Option<&'a Value>,
+    given: Option<&'a Json<'a>>,
     /// Schemas that may still be visited.
     left: usize,
     /// Schemas around the current one.
@@ -64,7 +65,7 @@ impl Describer<'_> {
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return Some(one_of(
                 values.iter().map(plain_and_shown).collect(),
-                self.given.and_then(Value::as_str),
+                self.given.and_then(Json::as_str),
             ));
         }
         if let Some(value) = schema.get("const") {
@@ -155,9 +156,9 @@ impl Describer<'_> {
                 )
             }
             Discriminator::Members(names) => {
-                let given = self.given.and_then(|given| given.as_object()?.keys().next());
+                let given = self.given.and_then(|given| given.members()?.first());
                 let names = names.into_iter().map(|name| (name.to_owned(), format!("`{name}`")));
-                format!("object with {}", one_of(names.collect(), given.map(String::as_str)))
+                format!("object with {}", one_of(names.collect(), given.map(|(name, _)| &**name)))
             }
         }
     }
@@ -209,7 +210,9 @@ mod tests {
         let names: Vec<String> = (10..50).map(|n| format!("n{n}")).chain(["delete".to_owned()]).collect();
         let plain = json!({"enum": names});
         let listed = r#""n10", "n11", "n12", "n13", "n14", "n15", "n16", "n17", "n18""#;
-        let with = |schema: &Value, given: Value| describe_for(schema, schema, &given).unwrap();
+        let with = |schema: &Value, given: Value| {
+            describe_for(schema, schema, Json::parse(&given.to_string()).ok().as_ref()).unwrap()
+        };
         assert_eq!(with(&plain, json!("delte")), format!(r#"one of "delete", {listed} and 31 more"#));
         assert_eq!(with(&plain, json!(1)), format!(r#"one of {listed}, "n19" and 31 more"#));
 

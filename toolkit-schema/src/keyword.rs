@@ -146,6 +146,30 @@ impl Keyword {
     }
 }
 
+impl Holds {
+    /// Returns the name of the values for the author of a schema.
+    #[cfg(feature = "jsonschema")]
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Schema => "boolean or object",
+            Self::Schemas | Self::Values => "array of at least 1 item",
+            Self::List => "array",
+            Self::NamedSchemas => "object",
+            Self::Any => "any value",
+            Self::Types => {
+                r#"one of "array", "boolean", "integer", "null", "number", "object", "string" or array"#
+            }
+            Self::Names => "array of string",
+            Self::NamedNames => "object whose members are arrays of string",
+            Self::Number => "number",
+            Self::PositiveNumber => "a number, greater than 0",
+            Self::Count => "a number of at least 0",
+            Self::Flag => "boolean",
+            Self::Text => "string",
+        }
+    }
+}
+
 /// The names that `type` takes.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 

@@ -37,24 +37,25 @@ fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
     property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns the schema of the member of this name.
-pub(crate) fn member_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    if let Some((_, own)) = properties.and_then(|properties| property(properties, name)) {
-        return Some(own);
-    }
-    match schema.get("patternProperties").and_then(Value::as_object) {
-        Some(patterns) => {
-            patterns.iter().find(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema)
-        }
-        None => schema.get("additionalProperties"),
-    }
+/// Returns the schemas of the member of this name, and that of the members that no other schema is about.
+pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Value>, Option<&'a Value>) {
+    let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
+    let own = held("properties").and_then(|properties| property(properties, name));
+    let by_pattern = held("patternProperties").into_iter().flatten();
+    let by_pattern = by_pattern.filter(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema);
+    let named: Vec<&Value> = own.map(|(_, schema)| schema).into_iter().chain(by_pattern).collect();
+    let other = schema.get("additionalProperties").filter(|_| named.is_empty());
+    (named, other)
 }
 
 /// Returns the schema of the item at an index.
 pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
-    let first = schema.get("prefixItems").and_then(|first| first.get(index));
-    first.or_else(|| schema.get("items").filter(|rest| rest.is_object()))
+    // Before draft 2020-12, `items` held the schemas of the first items, too.
+    let first = ["prefixItems", "items"].iter().find_map(|keyword| schema.get(keyword)?.as_array());
+    first.and_then(|first| first.get(index)).or_else(|| {
+        let rest = if schema.get("items").is_some_and(Value::is_array) { "additionalItems" } else { "items" };
+        schema.get(rest)
+    })
 }
 
 #[cfg(test)]

@@ -63,11 +63,3 @@ pub(crate) fn escape(name: &str) -> Cow<'_, str> {
         false => name.into(),
     }
 }
-
-/// Reads a token of a JSON pointer.
-pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
-    match token.contains('~') {
-        true => token.replace("~1", "/").replace("~0", "~").into(),
-        false => token.into(),
-    }
-}

@@ -32,15 +32,6 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns whether a typed decoder reads the value as the type; `5.0` is no integer.
-pub(crate) fn is_of_type(value: &Value, name: &str) -> bool {
-    match name {
-        "integer" => value.is_i64() || value.is_u64(),
-        "null" | "boolean" | "string" | "array" | "object" | "number" => includes(name, type_of(value)),
-        _ => true,
-    }
-}
-
 /// Returns whether a value can be of both types.
 pub(crate) fn overlap(one: &str, other: &str) -> bool {
     includes(one, other) || includes(other, one)

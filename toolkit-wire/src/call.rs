@@ -1,11 +1,66 @@
-//! A received call, and the reading of its fields that providers share.
+//! Calls and messages as they are received and written, and the reading of fields that providers share.
 
+use crate::fields::Fields;
 use crate::history;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
+use toolkit_core::name::{NameRule, WireNames};
 
-pub(crate) type Fields = Map<String, Value>;
+/// The model's messages in a payload.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    pub(crate) payload: &'a Value,
+    pub(crate) messages: Vec<Message<'a>>,
+}
+
+/// One message of the model.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    /// The fields of the message; `None` for parts that came without one.
+    pub(crate) fields: Option<&'a Fields>,
+    pub(crate) parts: Vec<Part<'a>>,
+    /// Whether it is all that the model said in its turn.
+    pub(crate) is_whole: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    Call(WireCall<'a>),
+    Other(&'a Value),
+}
+
+impl<'a> Reading<'a> {
+    /// Returns the parts of the first message that are not calls.
+    pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
+        self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::Call(_) => None,
+            Part::Other(part) => Some(*part),
+        })
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Reads a list of parts. At the one at `cut`, the model was stopped.
+    pub(crate) fn of_parts(
+        list: &'a [Value],
+        cut: Option<usize>,
+        read: impl Fn(&'a Value, bool) -> Option<WireCall<'a>>,
+    ) -> Self {
+        let parts = list.iter().enumerate().map(|(at, part)| match read(part, Some(at) == cut) {
+            Some(call) => Part::Call(call),
+            None => Part::Other(part),
+        });
+        Self { fields: None, parts: parts.collect(), is_whole: true }
+    }
+
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            Part::Other(_) => None,
+        })
+    }
+}
 
 /// A call in a response, before missing ids are generated.
 #[derive(Debug)]
@@ -31,11 +86,46 @@ impl WireCall<'_> {
             None => call,
         }
     }
+
+    /// Returns the call for the next request.
+    pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'_> {
+        let name = history::name(rule, names.spell(self.name)).into_owned();
+        OutgoingCall { received: Some(self.json), extras: &self.extras, id, name, arguments: &self.arguments }
+    }
 }
 
-/// Returns the text of a field; empty if it is missing or no text.
-pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
+/// A call for the next request, received or made.
+#[derive(Debug)]
+pub(crate) struct OutgoingCall<'a> {
+    /// The JSON that it was received in.
+    pub(crate) received: Option<&'a Value>,
+    pub(crate) extras: &'a ProviderExtras,
+    /// The id as requests accept it.
+    pub(crate) id: String,
+    /// The name as it is spelled, and accepted.
+    pub(crate) name: String,
+    pub(crate) arguments: &'a str,
+}
+
+impl<'a> OutgoingCall<'a> {
+    pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
+        let name = history::name(rule, names.spell(&call.name)).into_owned();
+        Self { received: None, extras: &call.extras, id, name, arguments: call.arguments.as_str() }
+    }
+
+    /// Returns the fields that the call came with: all of a received one, and the extras of one that was made.
+    pub(crate) fn fields(&self, format: &str) -> Fields {
+        let extras = || self.extras.of(format);
+        self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
+    }
+
+    /// Returns the field of the text of a call, and the text: free text if the call has the mark `custom`.
+    pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
+        match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
+            true => (true, "input", free_text(self.arguments)),
+            false => (false, "arguments", history::arguments(self.arguments)),
+        }
+    }
 }
 
 /// Reads an id, which some servers write as a number or leave empty.
@@ -87,16 +177,6 @@ pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
             None => Cow::Borrowed(arguments),
         },
         _ => Cow::Borrowed(arguments),
-    }
-}
-
-/// Makes the free text of a received custom call a text.
-pub(crate) fn make_text(fields: &mut Fields, name: &str) {
-    let value = fields.entry(name).or_insert(Value::Null);
-    match value {
-        Value::String(_) => {}
-        Value::Null => *value = "".into(),
-        _ => *value = value.to_string().into(),
     }
 }
 

@@ -144,7 +144,13 @@ impl<'a> Renderer<'a> {
         names: &'a WireNames,
         options: &'a DefinitionOptions,
     ) -> Self {
-        Self { codec, names, options, definitions, plan: strict::plan(codec, definitions, options.strict) }
+        Self {
+            codec,
+            names,
+            options,
+            definitions,
+            plan: strict::plan(codec.facts(), definitions, options.strict),
+        }
     }
 
     /// Returns whether an earlier fragment is still valid for the tool at `index`.
@@ -157,13 +163,11 @@ impl<'a> Renderer<'a> {
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.is_strict(index);
-        let codec = self.codec;
-        let dialect = codec.dialect(strict, self.options.json_schema);
-        let mut encoded = codec.encode_definition(
-            definition,
-            &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
-        );
-        encoded.losses.extend(unsaid_metadata(definition, codec.own_fields()));
+        let facts = self.codec.facts();
+        let dialect = facts.dialect(strict, self.options.json_schema);
+        let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
+        let mut encoded = self.codec.encode_definition(definition, &how);
+        encoded.losses.extend(unsaid_metadata(definition, facts));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
@@ -182,13 +186,13 @@ impl<'a> Renderer<'a> {
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.codec.frame();
+            let (before, after) = self.codec.facts().frame;
             let fragments: Vec<&str> =
                 fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
             json = format!("{before}{}{after}", fragments.join(","));
         }
         let mut report = DefinitionReport {
-            limits: limits::check(self.codec, self.definitions, self.names),
+            limits: limits::check(self.codec.facts(), self.definitions, self.names),
             not_strict: self.plan.refused(),
             ..DefinitionReport::default()
         };

@@ -48,6 +48,14 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
 }
 
+/// Makes the error of an answer in whose place a provider reported an error.
+pub(crate) fn failed(path: &str, expected: &str, error: Option<&str>) -> WireError {
+    match error {
+        Some(error) => WireError::new(path, format!("{expected} (the service reported an error: {error})")),
+        None => WireError::new(path, expected),
+    }
+}
+
 /// Returns the message of a reported error.
 pub(crate) fn error_text(error: &Value) -> String {
     match error.get("message").unwrap_or(error) {

@@ -1,7 +1,8 @@
 //! The formats, and the operations on each of them.
 
-use crate::codec::Codec;
+use crate::codec::{Api, Codec};
 use crate::definitions::{Fragment, Renderer};
+use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
     anthropic, gemini, openai_chat, openai_responses, reading,
@@ -44,7 +45,7 @@ macro_rules! formats {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $folder::FORMAT,)+
+                    $(Self::$variant => $folder::FACTS.name,)+
                 }
             }
 
@@ -52,7 +53,7 @@ macro_rules! formats {
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {
-                    $(Self::$variant => $folder::ALIASES,)+
+                    $(Self::$variant => $folder::FACTS.aliases,)+
                 }
             }
 
@@ -61,7 +62,7 @@ macro_rules! formats {
             pub const fn name_rule(self) -> NameRule {
                 // Not a method of `Codec`: looking up a tool needs it, and must not link whole codecs.
                 match self {
-                    $(Self::$variant => $folder::NAMES,)+
+                    $(Self::$variant => $folder::FACTS.names,)+
                 }
             }
 
@@ -71,6 +72,14 @@ macro_rules! formats {
                 }
             }
         }
+
+        $(impl Api for $folder::$variant {
+            fn facts(&self) -> &'static Facts {
+                &$folder::FACTS
+            }
+        }
+
+        impl Codec for $folder::$variant {})+
     };
 }
 
@@ -289,7 +298,8 @@ impl ApiFormat {
     /// # Errors
     /// [`WireError`] if a result is not valid for the format.
     pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        self.codec().parse_results(payload)
+        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
+        Ok(results.map(|(position, result)| result.with_position(position)).collect())
     }
 
     /// Repairs a history: a call without a result gets one that says so, and a result without a call is removed.

@@ -40,3 +40,12 @@ pub(super) fn media(address: &str, otherwise: &str) -> Media {
     };
     Media { media_type: media_type.to_owned(), data, name: None }
 }
+
+/// Returns the media type without its parameters, in small letters.
+pub(super) fn essence(media_type: &str) -> Cow<'_, str> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Owned(essence.to_ascii_lowercase());
+    }
+    Cow::Borrowed(essence)
+}

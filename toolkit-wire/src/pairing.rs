@@ -4,7 +4,7 @@
 //! name, the name decides if the call or the result has no id. Of several such calls, the nearest turn
 //! has the right one, and in that turn it is the earliest.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
@@ -127,28 +127,4 @@ pub(crate) fn pair<'a>(
         }
     }
     pairs
-}
-
-/// Returns the elements of the list under `field` of a message.
-pub(crate) fn parts<'a>(message: &'a Value, field: &str) -> &'a [Value] {
-    message.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// Returns a message without the results under `field`, and whether it held any. A message of results only is
-/// `None`.
-pub(crate) fn without_results(
-    mut message: Value,
-    field: &str,
-    is_result: impl Fn(&Value) -> bool,
-) -> (Option<Value>, bool) {
-    let Some(Value::Array(parts)) = message.get_mut(field) else { return (Some(message), false) };
-    let before = parts.len();
-    parts.retain(|part| !is_result(part));
-    let (has_results, is_empty) = (parts.len() < before, parts.is_empty());
-    ((!has_results || !is_empty).then_some(message), has_results)
-}
-
-/// Returns a message of the user with these parts; none for no parts, which services refuse.
-pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
-    if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }

@@ -1,7 +1,7 @@
 //! Results as providers take them: readings and spellings that several APIs share.
 
 use crate::WireError;
-use crate::path::element;
+use crate::fields::element;
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};

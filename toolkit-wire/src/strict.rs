@@ -1,7 +1,6 @@
 //! Planning of strict tools, for all tools of a request together.
 
-use crate::codec::Codec;
-use crate::declaration::Strictness;
+use crate::facts::{Facts, Strictness};
 use crate::limits::measure::Measure;
 use std::fmt;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
@@ -61,7 +60,7 @@ impl Plan {
 /// for Anthropic recursion) is not strict, nor is one beyond the provider's limits. Where all
 /// strict tools share limits, those that are marked come first; among them, and then among the others,
 /// those that use up least of the limits, so that many are strict; among equals the first.
-pub(super) fn plan(codec: &dyn Codec, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
+pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
     let mut plan = Plan { strict: vec![false; definitions.len()], refused: Vec::new() };
     let mut candidates = Vec::new();
     let mut refused = Vec::new();
@@ -73,18 +72,18 @@ pub(super) fn plan(codec: &dyn Codec, definitions: &[&ToolDefinition], wanted: S
             StrictTools::All => marked != Some(false),
         };
         let is_marked = marked == Some(true);
-        if !is_wanted || !could_be_strict(codec.strictness(), definition, is_marked) {
+        if !is_wanted || !could_be_strict(facts.strictness, definition, is_marked) {
             continue;
         }
-        match judge(codec, definition) {
+        match judge(facts, definition) {
             Ok(measure) => candidates.push((!is_marked, measure.optional + measure.unions, index, measure)),
             Err(reason) => refused.push((index, reason)),
         }
     }
-    if codec.strictness() == Strictness::PerRequest {
+    if facts.strictness == Strictness::PerRequest {
         candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
     }
-    let mut budget = Budget::of(codec.strictness());
+    let mut budget = Budget::of(facts.strictness);
     for (_, _, index, measure) in candidates {
         match budget.take(&measure) {
             Ok(()) => plan.strict[index] = true,
@@ -112,16 +111,16 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
 }
 
 /// Measures the tool's strict schema, or returns the reason why it has none.
-fn judge(codec: &dyn Codec, definition: &ToolDefinition) -> Result<Measure, String> {
-    if let Strictness::AllOrNone(reason) = codec.strictness() {
+fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
+    if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
     }
-    let converted = codec.dialect(true, false).convert(&definition.parameters);
+    let converted = facts.dialect(true, false).convert(&definition.parameters);
     if let Some(loss) = converted.narrowed {
         return Err(loss.to_string());
     }
     let measure = Measure::of(&converted.schema);
-    if codec.strictness() == Strictness::PerFunction {
+    if facts.strictness == Strictness::PerFunction {
         within_openai(&measure)?;
     }
     Ok(measure)
@@ -205,7 +204,7 @@ mod tests {
         wanted: StrictTools,
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
-        let plan = plan(format.codec(), &tools, wanted);
+        let plan = plan(format.codec().facts(), &tools, wanted);
         let strict = tools.iter().enumerate().filter(|(index, _)| plan.is_strict(*index));
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
         (strict, plan.refused().iter().map(ToString::to_string).collect())

@@ -18,13 +18,9 @@ impl EncodedToolConfig {
         Self { fields, losses: Vec::new() }
     }
 
-    /// Reports that the API cannot limit parallel calls.
-    pub(super) fn lose_parallel(&mut self, reason: &str) {
-        self.losses.push(SchemaLoss::new("/parallel", "parallel", reason));
-    }
-
-    /// Reports that the API cannot express a set of allowed tools.
-    pub(super) fn lose_allowed(&mut self, reason: &str) {
-        self.losses.push(SchemaLoss::new("/choice/allowed/names", "allowed", reason));
+    /// Reports a setting that the API cannot express.
+    pub(super) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
+        self.losses.push(SchemaLoss::new(path, setting, reason));
+        self
     }
 }

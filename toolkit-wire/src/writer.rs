@@ -1,5 +1,6 @@
 //! Encoding of calls and results into a history, with the same names and ids.
 
+use crate::call::OutgoingCall;
 use crate::codec::Codec;
 use crate::{WireError, reading};
 use serde_json::Value;
@@ -66,8 +67,10 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
-        let calls = calls.iter().zip(ids).map(|(call, id)| self.codec.encode_call(call, id, self.names));
-        self.codec.encode_assistant(text, calls.collect())
+        let rule = self.codec.facts().names;
+        let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
+        let calls = calls.map(|call| self.codec.write_call(call)).collect();
+        self.codec.encode_assistant(text, calls)
     }
 
     /// Works as [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).

@@ -1,19 +1,14 @@
 //! Agents, and the run shared by the agents of a team.
 
-mod answer_format;
-
-pub(crate) use answer_format::{AnswerFormat, Enforcement};
-
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::{Budget, Limits};
-use crate::model::FinishReason;
+use crate::model::{AnswerFormat, FinishReason};
 use crate::options::RunOptions;
 use crate::session::Sessions;
-use std::fmt;
 use std::future::{pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
@@ -99,36 +94,36 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-type BoxAnswer<'a> = Pin<Box<dyn Future<Output = Result<AgentOutput, AgentError>> + Send + 'a>>;
+/// Implements the facts of a [`RunAgent`] whose part has fields for them.
+macro_rules! agent_facts {
+    ($part:ident) => {
+        fn name(&self) -> &str {
+            &self.$part.name
+        }
 
-/// The object-safe form of [`RunAgent`].
-trait DynAgent: Send + Sync {
-    fn name(&self) -> &str;
-    fn description(&self) -> &str;
-    fn sub_agents(&self) -> &[Agent];
-    fn limits(&self) -> Limits;
-    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> BoxAnswer<'a>;
+        fn description(&self) -> &str {
+            &self.$part.description
+        }
+
+        fn sub_agents(&self) -> &[Agent] {
+            &self.$part.sub_agents
+        }
+
+        fn limits(&self) -> Limits {
+            self.$part.limits.clone()
+        }
+    };
 }
+pub(crate) use agent_facts;
 
-impl<A: RunAgent> DynAgent for A {
-    fn name(&self) -> &str {
-        RunAgent::name(self)
-    }
-
-    fn description(&self) -> &str {
-        RunAgent::description(self)
-    }
-
-    fn sub_agents(&self) -> &[Agent] {
-        RunAgent::sub_agents(self)
-    }
-
-    fn limits(&self) -> Limits {
-        RunAgent::limits(self)
-    }
-
-    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> BoxAnswer<'a> {
-        Box::pin(RunAgent::run(self, conversation, run))
+object_safe! {
+    /// The object-safe form of [`RunAgent`].
+    trait DynAgent: RunAgent {
+        fn name(&self) -> &str;
+        fn description(&self) -> &str;
+        fn sub_agents(&self) -> &[Agent];
+        fn limits(&self) -> Limits;
+        async fn run(conversation: &'a mut Conversation, run: &'a Run) -> Result<AgentOutput, AgentError>;
     }
 }
 
@@ -210,27 +205,23 @@ impl Agent {
     }
 }
 
-impl fmt::Debug for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent").field("name", &self.name()).field("sub_agents", &self.sub_agents()).finish()
-    }
-}
+debug!(Agent, self, "name": self.name(), "sub_agents": self.sub_agents());
 
 /// One run: the root agent, limits, cancellation and listener shared by all agents of a team. Clones are the same run.
 #[derive(Clone)]
-pub struct Run(Arc<RunInner>);
+pub struct Run(pub(crate) Arc<RunInner>);
 
 #[derive(Clone)]
-struct RunInner {
+pub(crate) struct RunInner {
     root: Agent,
     invocation_id: String,
     cancellation: CancellationToken,
-    budget: Arc<Budget>,
+    pub(crate) budget: Arc<Budget>,
     events: Option<UnboundedSender<RunEvent>>,
-    /// Shared by the tool calls of all turns.
-    context: RunContext,
+    /// Shared by the tool calls of all turns; it holds the session values under `temp:`.
+    pub(crate) context: RunContext,
     autosave: Option<Sessions>,
-    answer_format: Option<AnswerFormat>,
+    pub(crate) answer_format: Option<AnswerFormat>,
 }
 
 impl Run {
@@ -264,19 +255,6 @@ impl Run {
     /// Returns the same run in a copy of the conversation.
     pub(crate) fn branch(&self) -> Self {
         self.nested(self.0.root.clone(), self.0.cancellation.clone())
-    }
-
-    /// Returns the context of tool calls; it holds the session values under `temp:`.
-    pub(crate) fn context(&self) -> &RunContext {
-        &self.0.context
-    }
-
-    pub(crate) fn answer_format(&self) -> Option<&AnswerFormat> {
-        self.0.answer_format.as_ref()
-    }
-
-    pub(crate) fn budget(&self) -> &Budget {
-        &self.0.budget
     }
 
     /// Saves the conversation if the run saves automatically.
@@ -331,7 +309,7 @@ impl Run {
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let mut cancelled = pin!(self.cancellation().cancelled());
         let mut deadline = pin!(async {
-            match self.budget().time_left() {
+            match self.0.budget.time_left() {
                 Some(left) => sleep(left).await,
                 None => pending().await,
             }
@@ -344,7 +322,7 @@ impl Run {
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(AgentError::Cancelled));
             }
-            deadline.as_mut().poll(cx).map(|()| Err(self.budget().out_of_time()))
+            deadline.as_mut().poll(cx).map(|()| Err(self.0.budget.out_of_time()))
         })
         .await
     }
@@ -357,11 +335,4 @@ fn new_id() -> String {
     format!("run_{now:x}_{:x}_{:x}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }
 
-impl fmt::Debug for Run {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run")
-            .field("root", &self.0.root.name())
-            .field("invocation_id", &self.0.invocation_id)
-            .finish_non_exhaustive()
-    }
-}
+debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);

@@ -28,21 +28,27 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Saved", into = "Saved")]
 pub struct Conversation {
     id: String,
+    #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
     messages: Vec<Message>,
-    /// The time of each message, in seconds since 1970; 0 if unknown.
+    /// The time of each message, in seconds since 1970; 0 or absent if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
     /// The unfinished turn.
-    turn: Option<Turn>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) turn: Option<Turn>,
     /// The session values under keys without a prefix.
+    #[serde(rename = "state", default, with = "session_values")]
     own: SessionMap,
+    #[serde(skip)]
     user: SessionMap,
+    #[serde(skip)]
     app: SessionMap,
     /// Keeps the shared state of the user open.
-    lease: Option<Arc<Lease>>,
+    #[serde(skip)]
+    pub(crate) lease: Option<Arc<Lease>>,
 }
 
 /// The id of the user, for the tools of a run.
@@ -57,32 +63,17 @@ pub(crate) struct Turn {
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// The serialized form of a [`Conversation`].
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    id: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    user: String,
-    messages: Vec<Message>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    times: Vec<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn: Option<Turn>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    state: BTreeMap<String, Value>,
-}
+/// Session values as a map in JSON.
+mod session_values {
+    use super::{BTreeMap, Deserialize, SessionMap, Value};
+    use serde::{Deserializer, Serialize, Serializer};
 
-impl From<Saved> for Conversation {
-    fn from(Saved { id, user, messages, mut times, turn, state }: Saved) -> Self {
-        times.resize(messages.len(), 0);
-        Self { user_id: user, messages, times, turn, own: state.into_iter().collect(), ..Self::new(id) }
+    pub(super) fn serialize<S: Serializer>(values: &SessionMap, serializer: S) -> Result<S::Ok, S::Error> {
+        values.snapshot().serialize(serializer)
     }
-}
 
-impl From<Conversation> for Saved {
-    fn from(conversation: Conversation) -> Self {
-        let Conversation { id, user_id, messages, times, turn, own, .. } = conversation;
-        Self { id, user: user_id, messages, times, turn, state: own.snapshot() }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SessionMap, D::Error> {
+        Ok(BTreeMap::<String, Value>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 
@@ -91,27 +82,6 @@ impl Conversation {
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), ..Self::default() }
-    }
-
-    /// Sets the session values under `user:`, shared by all conversations of a user and not saved with this one.
-    #[must_use]
-    pub fn with_user_state(mut self, user: SessionMap) -> Self {
-        self.user = user;
-        self
-    }
-
-    /// Sets the session values under `app:`, shared by all conversations and not saved with this one.
-    #[must_use]
-    pub fn with_app_state(mut self, app: SessionMap) -> Self {
-        self.app = app;
-        self
-    }
-
-    /// Sets the id of the user.
-    #[must_use]
-    pub fn with_user_id(mut self, user: impl Into<String>) -> Self {
-        self.user_id = user.into();
-        self
     }
 
     /// Creates an empty conversation with the values of a session.
@@ -153,6 +123,7 @@ impl Conversation {
 
     fn add(&mut self, message: Message) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.times.resize(self.messages.len(), 0);
         self.messages.push(message);
         self.times.push(now.as_secs());
     }
@@ -161,23 +132,15 @@ impl Conversation {
     pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
         branch.settle();
         if begin <= branch.messages.len() {
+            self.times.resize(self.messages.len(), 0);
             self.messages.extend(branch.messages.drain(begin..));
-            self.times.extend(branch.times.drain(begin..));
+            self.times.extend(branch.times.into_iter().skip(begin));
         }
     }
 
     /// Returns a copy of the messages from an index on.
     pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
         self.messages.get(begin..).unwrap_or_default().to_vec()
-    }
-
-    pub(crate) fn leased(mut self, lease: Arc<Lease>) -> Self {
-        self.lease = Some(lease);
-        self
-    }
-
-    pub(crate) fn lease(&self) -> Option<&Arc<Lease>> {
-        self.lease.as_ref()
     }
 
     /// Returns the session, for tools and for the program.
@@ -195,7 +158,7 @@ impl Conversation {
         self.settle();
         let start = start_of_latest(&self.messages, max);
         self.messages.drain(..start);
-        self.times.drain(..start);
+        self.times.drain(..start.min(self.times.len()));
     }
 
     /// Finishes a turn after a crash or a dropped run: keeps its message and results, and answers every other call with
@@ -217,11 +180,6 @@ impl Conversation {
         self.turn.get_or_insert_default()
     }
 
-    /// Discards the unfinished turn.
-    pub(crate) fn drop_turn(&mut self) {
-        self.turn = None;
-    }
-
     /// Adds the message and the results of a turn, in the order of the calls. Returns the results.
     pub(crate) fn end_turn(
         &mut self,
@@ -240,6 +198,15 @@ impl Conversation {
         }
         results
     }
+}
+
+setters! { Conversation:
+    /// Sets the session values under `user:`, shared by all conversations of a user and not saved with this one.
+    with_user_state(user: SessionMap) = user;
+    /// Sets the session values under `app:`, shared by all conversations and not saved with this one.
+    with_app_state(app: SessionMap) = app;
+    /// Sets the id of the user.
+    with_user_id(user_id: impl Into<String>) = user_id.into();
 }
 
 /// Returns the index of the first of the latest messages: a user message within `max`, or else the latest one.

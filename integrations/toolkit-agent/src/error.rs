@@ -87,20 +87,4 @@ impl Error for AgentError {
     }
 }
 
-impl From<ModelError> for AgentError {
-    fn from(error: ModelError) -> Self {
-        Self::Model(error)
-    }
-}
-
-impl From<StoreError> for AgentError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<BuildError> for AgentError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
+from_contents!(AgentError: Model(ModelError), Store(StoreError), Build(BuildError));

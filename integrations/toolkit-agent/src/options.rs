@@ -24,33 +24,16 @@ impl RunOptions {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+setters! { RunOptions:
     /// Sets the limits of the run.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = Some(limits);
-        self
-    }
-
+    with_limits(limits: Limits) = Some(limits);
     /// Sets the cancellation token of the run.
-    #[must_use]
-    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.cancellation = token;
-        self
-    }
-
+    with_cancellation(cancellation: CancellationToken) = cancellation;
     /// Sets the id of the run.
-    #[must_use]
-    pub fn with_invocation_id(mut self, id: impl Into<String>) -> Self {
-        self.invocation_id = Some(id.into());
-        self
-    }
-
+    with_invocation_id(invocation_id: impl Into<String>) = Some(invocation_id.into());
     /// Saves the conversation during the run: with the input, before calls run, after each result, and at the end.
     /// A crash loses nothing of that, and no call runs twice.
-    #[must_use]
-    pub fn with_autosave(mut self, sessions: &Sessions) -> Self {
-        self.autosave = Some(sessions.clone());
-        self
-    }
+    with_autosave(autosave: &Sessions) = Some(autosave.clone());
 }

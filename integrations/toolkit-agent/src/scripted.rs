@@ -1,11 +1,11 @@
 //! A scripted model for tests.
 
+use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use std::collections::VecDeque;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use toolkit_core::{RawArguments, ToolCall};
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
@@ -138,7 +138,7 @@ impl ScriptedModel {
         self
     }
 
-    fn steps(&self) -> std::sync::MutexGuard<'_, VecDeque<Step>> {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
         lock(&self.0.steps)
     }
 
@@ -160,10 +160,6 @@ impl ScriptedModel {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl ChatModel for ScriptedModel {
     fn name(&self) -> &str {
         "scripted"
@@ -178,14 +174,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-impl fmt::Debug for ScriptedModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedModel")
-            .field("remaining", &self.remaining())
-            .field("requests", &lock(&self.0.requests).len())
-            .finish()
-    }
-}
+debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&self.0.requests).len());
 
 #[cfg(test)]
 mod tests {

@@ -69,8 +69,9 @@ impl DynamicArgs {
         context: Option<&ToolContext>,
     ) -> Option<Value> {
         if self.takes_object {
-            let relaxed = relax(text, &DecodeOptions::strict(schema, context), |_| true).ok()?;
-            return if relaxed.is_ambiguous() { None } else { serde_json::from_str(&relaxed.text).ok() };
+            let options = DecodeOptions::strict(schema, context);
+            let (object, repeated) = relax(text, &options, |_| false).ok()?;
+            return if repeated.is_empty() { serde_json::from_str(&object).ok() } else { None };
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
         self.schema.is_valid(&inner).then_some(inner)
@@ -102,15 +103,11 @@ impl DynamicArgs {
 fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
     let Some(members) = value.as_object() else { return Vec::new() };
     let repeated = with_members(text, |all| {
-        let mut names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        if names.len() == members.len() {
-            return Vec::new();
+        let is_repeated = |name: &&String| all.iter().filter(|(own, _)| own == *name).nth(1).is_some();
+        match all.len() == members.len() {
+            true => Vec::new(),
+            false => members.keys().filter(is_repeated).map(|name| explain::given_twice(name)).collect(),
         }
-        names.sort_unstable();
-        let twice = names.windows(2).filter_map(|pair| pair.first().filter(|name| pair.last() == Some(name)));
-        let mut twice: Vec<&str> = twice.copied().collect();
-        twice.dedup();
-        twice.into_iter().map(explain::given_twice).collect()
     });
     repeated.unwrap_or_default()
 }

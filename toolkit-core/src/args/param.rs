@@ -97,11 +97,6 @@ pub(crate) struct Param<'a> {
 }
 
 impl<'a> Param<'a> {
-    /// Returns a parameter for a property of a schema.
-    pub(super) fn property(name: &'a str, required: bool) -> Self {
-        Self { name, aliases: &[], required, absent_is_none: false }
-    }
-
     /// Returns the other accepted names.
     pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases
@@ -226,11 +221,11 @@ pub(super) fn fill_absent(param: &Param<'_>, slot: &mut dyn Fill) {
 
 /// Resolves whether a type is an `Option`, through any alias.
 ///
-/// Method resolution picks the inherent method for `Option<T>`, and [`ProbePlain`] for every other type.
+/// Method resolution picks the inherent method for `Option<T>`, and [`PlainParamType`] for every other type.
 #[derive(Debug)]
-pub struct Probe<T>(PhantomData<T>);
+pub struct ParamType<T>(PhantomData<T>);
 
-impl<T> Probe<Option<T>> {
+impl<T> ParamType<Option<T>> {
     /// Returns the schema of an optional `T`.
     pub fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
@@ -240,8 +235,8 @@ impl<T> Probe<Option<T>> {
     }
 }
 
-/// [`Probe`] for types other than `Option`.
-pub trait ProbePlain<T> {
+/// [`ParamType`] for types other than `Option`.
+pub trait PlainParamType<T> {
     /// Returns the schema of the type.
     fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
@@ -251,4 +246,4 @@ pub trait ProbePlain<T> {
     }
 }
 
-impl<T> ProbePlain<T> for Probe<T> {}
+impl<T> PlainParamType<T> for ParamType<T> {}

@@ -1,17 +1,17 @@
 //! Arguments decoded as one struct: the parameter of a closure, or of a function with `flatten`.
 //!
-//! The text is deserialized directly. Only if that fails, or the schema constrains more than the type, each member is
-//! checked by itself with [`explain`](super::explain), against the schema in place of slots.
+//! The text is deserialized directly. Only if that fails, or the schema constrains more than the type, it is coerced
+//! and checked as a whole.
 
 use super::explain::{self, Report};
 use super::fields::fields_of;
-use super::members::{Member, with_members};
+use super::members::with_members;
 use super::options::DecodeOptions;
-use super::param::{Decode, Fill, Param, ToolParams};
+use super::param::{Decode, ToolParams};
+use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Scope, argument_schema_of, check};
-use crate::schema::{SchemaRef, violations};
-use serde::de::Error as _;
+use crate::schema::__private::{Json, Scope, argument_schema_of, check, members_of, quoted};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// Facts about an arguments type beyond its schema.
@@ -67,9 +67,8 @@ impl ObjectInfo {
     }
 
     fn broken(&self, text: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
-        let value = if self.has_constraints { serde_json::from_str::<Value>(text).ok() } else { None };
-        let broken =
-            value.map(|value| check(options.schema.into(), &value, Some(text), "", Scope::Constraints));
+        let value = if self.has_constraints { Json::parse(text).ok() } else { None };
+        let broken = value.map(|value| check(options.schema.into(), &value, "", Scope::Constraints));
         broken.unwrap_or_default()
     }
 }
@@ -106,23 +105,34 @@ pub(crate) fn decode_struct<T: Decode>(
     {
         return Ok(value);
     }
-    let relaxed = relax(text, options, |name| !info.is_unknown(name, options))?;
-    match serde_json::from_str(&relaxed.text) {
-        Ok(value) => relaxed.accept(info, options).map(|()| value),
-        Err(error) => Err(relaxed.refuse(options, &error)),
+    let (object, names) = relax(text, options, |name| info.is_unknown(name, options))?;
+    let mut report = Report::default();
+    // For a member of any name, the type has the last word.
+    let properties = options.schema.get("properties");
+    let is_property = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
+    report.extend(
+        names
+            .into_iter()
+            .filter(|violation| violation.kind != ViolationKind::Duplicate || is_property(&violation.path)),
+    );
+    match serde_json::from_str(&object) {
+        Ok(value) => {
+            report.extend(info.broken(&object, options));
+            report.finish().map(|()| value)
+        }
+        Err(error) => {
+            // For violations of values, the schema says more than the type.
+            report.extend(explain::violations("", &object, options, Some(options.schema), &error));
+            if report.violations.is_empty() {
+                report.add(|| explain::refused_by_type("", &object, &error));
+            }
+            Err(report.into_error())
+        }
     }
 }
 
-/// Coerced arguments as the text of an object, with the violations found.
-pub(crate) struct Relaxed {
-    pub(crate) text: String,
-    /// For violations of values, the type has the last word.
-    report: Report,
-    /// The given names.
-    names: Vec<String>,
-}
-
-/// Coerces arguments to their schema. Members outside of its properties are kept as they are if `keep` says so.
+/// Returns the arguments as the text of an object without near misses and unknown names, and the violations by its
+/// names.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -130,100 +140,37 @@ pub(crate) struct Relaxed {
 pub(crate) fn relax(
     text: &str,
     options: &DecodeOptions<'_>,
-    keep: impl Fn(&str) -> bool,
-) -> Result<Relaxed, ToolError> {
-    with_members(text, |members| relax_members(members, options, keep))
-}
-
-fn relax_members(
-    members: &[Member<'_>],
-    options: &DecodeOptions<'_>,
-    keep: impl Fn(&str) -> bool,
-) -> Relaxed {
-    let none = Map::new();
-    let properties = options.schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let is_kept = |name: &String| !properties.contains_key(name) && keep(name);
-    let (kept, others): (Vec<Member<'_>>, _) = members.iter().cloned().partition(|(name, _)| is_kept(name));
-    // A kept member may be an alias of a property that seems to be missing.
-    let required = options.schema.get("required").and_then(Value::as_array).filter(|_| kept.is_empty());
-    let is_required =
-        |name: &String| required.is_some_and(|required| required.iter().any(|required| required == name));
-    let params: Vec<Param<'_>> =
-        properties.keys().map(|name| Param::property(name, is_required(name))).collect();
-    let mut values: Vec<Checked<'_>> = properties
-        .values()
-        .map(|property| Checked { root: options.schema, schema: property, text: None })
-        .collect();
-    let mut slots: Vec<&mut dyn Fill> = values.iter_mut().map(|value| value as &mut dyn Fill).collect();
-    let report = explain::fill_slots(&others, &params, options, &mut slots);
-
-    let mut text = String::from("{");
-    let mut write = |name: &str, value: &str| {
-        let comma = if text.len() > 1 { "," } else { "" };
-        text.push_str(&format!("{comma}{}:{value}", Value::from(name)));
-    };
-    for (name, value) in properties.keys().zip(&values) {
-        let given = others.iter().find(|(other, _)| other == name).map(|(_, value)| value.get());
-        let is_absent = given == Some("null") && !is_required(name);
-        match (&value.text, given) {
-            (Some(taken), _) => write(name, taken),
-            (None, Some(given)) if !is_absent => write(name, given),
-            _ => {}
+    is_unknown: impl Fn(&str) -> bool,
+) -> Result<(String, Vec<Violation>), ToolError> {
+    with_members(text, |members| {
+        let mut found = Vec::new();
+        let mut known = Vec::with_capacity(members.len());
+        for (index, (name, value)) in members.iter().enumerate() {
+            if is_unknown(name) {
+                let properties = options.schema.get("properties").and_then(Value::as_object);
+                let names = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+                found.push(explain::unknown(name, names));
+                continue;
+            }
+            known.push(format!("{}:{}", quoted(name), value.get()));
+            if members.iter().take(index).any(|(other, _)| other == name) {
+                found.push(explain::given_twice(name));
+            }
         }
-    }
-    kept.iter().for_each(|(name, value)| write(name, value.get()));
-    text.push('}');
-    Relaxed { text, report, names: members.iter().map(|(name, _)| name.clone()).collect() }
-}
-
-impl Relaxed {
-    /// Returns whether a name was given twice.
-    #[cfg(feature = "jsonschema")]
-    pub(crate) fn is_ambiguous(&self) -> bool {
-        let mut names: Vec<&String> = self.names.iter().collect();
-        names.sort_unstable();
-        names.dedup();
-        names.len() < self.names.len()
-    }
-
-    /// Checks the rules beyond the type, after it accepted the text.
-    fn accept(self, info: &ObjectInfo, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
-        let is_about_name = |violation: &Violation| {
-            matches!(violation.kind, ViolationKind::Unknown | ViolationKind::Duplicate)
-                && self.names.contains(&violation.path)
-        };
-        let names = self.report.violations.iter().filter(|violation| is_about_name(violation)).cloned();
-        let mut report = Report::default();
-        report.extend(names.chain(info.broken(&self.text, options)));
-        report.finish()
-    }
-
-    /// Returns the error for a text refused by the type; the schema's faults say more than `error`.
-    fn refuse(mut self, options: &DecodeOptions<'_>, error: &serde_json::Error) -> ToolError {
-        if self.report.violations.is_empty() {
-            self.report.extend(explain::wrong_value("", &self.text, options, Some(options.schema), error));
+        let object = format!("{{{}}}", known.join(","));
+        let coerced =
+            if options.coerce { explain::coerced(options.schema, options.schema, &object) } else { None };
+        if let (Some(coerced), Some(emitter)) = (&coerced, options.context.and_then(ToolContext::emitter)) {
+            let is_given = |name: &str, value: &RawValue| {
+                members.iter().any(|(own, given)| own == name && given.get() == value.get())
+            };
+            let changed = members_of(coerced).unwrap_or_default().into_iter();
+            changed
+                .filter(|(name, value)| !is_given(name, value))
+                .for_each(|(name, _)| emitter.coerced(&name));
         }
-        self.report.into_error()
-    }
-}
-
-/// A slot with a check against the schema in place of decoding.
-struct Checked<'a> {
-    root: &'a Value,
-    schema: &'a Value,
-    /// The value's text, once there is one without faults.
-    text: Option<String>,
-}
-
-impl Fill for Checked<'_> {
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let value: Value = serde_json::from_str(text)?;
-        if !violations(SchemaRef::new(self.root, self.schema), &value).is_empty() {
-            return Err(serde_json::Error::custom("it does not conform to the schema"));
-        }
-        self.text = Some(text.to_owned());
-        Ok(text.len())
-    }
+        (coerced.unwrap_or(object), found)
+    })
 }
 
 /// Returns whether the schema accepts only objects.

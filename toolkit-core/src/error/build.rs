@@ -2,7 +2,7 @@
 
 use super::nearest;
 use super::tool::one_of;
-use crate::name::NameError;
+use crate::name::{NameError, ToolName};
 use std::fmt;
 
 /// The source location of a tool's definition.
@@ -13,6 +13,15 @@ pub struct Location {
     pub file: &'static str,
     /// The line, from 1.
     pub line: u32,
+}
+
+impl Location {
+    /// Returns the place of the call, as far out as `#[track_caller]` reaches.
+    #[track_caller]
+    pub(crate) fn caller() -> Self {
+        let place = std::panic::Location::caller();
+        Self { file: place.file(), line: place.line() }
+    }
 }
 
 impl fmt::Display for Location {
@@ -34,31 +43,6 @@ pub enum BuildProblem {
         /// The definition of the later tool, if known.
         second: Option<Location>,
     },
-    /// A tool needs state missing from the registry.
-    MissingState {
-        /// The name of the tool.
-        tool: String,
-        /// The type of the state.
-        type_name: &'static str,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
-    /// A tool has a parameter with a reserved name.
-    ReservedParameter {
-        /// The name of the tool.
-        tool: String,
-        /// The name of the parameter.
-        parameter: &'static str,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
-    /// A tool has the name of a [search tool](crate::ToolRegistry::with_tool_search).
-    ReservedName {
-        /// The name.
-        tool: String,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
     /// A tool has an illegal name.
     IllegalName {
         /// The name, with a legal spelling.
@@ -66,27 +50,14 @@ pub enum BuildProblem {
         /// The definition of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A schema is invalid, or a parameters schema accepts no objects.
-    InvalidSchema {
+    /// A tool cannot be served.
+    Tool {
         /// The name of the tool.
         tool: String,
-        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
-        path: String,
-        /// The fault and its remedy.
-        message: String,
         /// The definition of the tool, if known.
         defined_at: Option<Location>,
-    },
-    /// An argument cannot be transformed as asked.
-    InvalidTransform {
-        /// The name of the tool.
-        tool: String,
-        /// The argument.
-        argument: String,
-        /// The fault and its remedy.
-        message: String,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
+        /// The fault.
+        fault: ToolFault,
     },
     /// A name refers to nothing.
     Unknown {
@@ -104,15 +75,6 @@ pub enum BuildProblem {
         /// The name.
         name: String,
     },
-    /// A [check](crate::LiveRegistry::add_check) refused a tool.
-    Refused {
-        /// The name of the tool.
-        tool: String,
-        /// The reason of the check.
-        reason: String,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
     /// No legal tool name can match a pattern.
     InvalidPattern {
         /// The pattern.
@@ -127,7 +89,49 @@ pub enum BuildProblem {
     },
 }
 
+/// The fault of one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolFault {
+    /// State that the tool needs is missing from the registry.
+    MissingState {
+        /// The type of the state.
+        type_name: &'static str,
+    },
+    /// A parameter has a reserved name.
+    ReservedParameter {
+        /// The name of the parameter.
+        parameter: &'static str,
+    },
+    /// The tool has the name of a [search tool](crate::ToolRegistry::with_tool_search).
+    ReservedName,
+    /// A schema is invalid, or the parameters schema accepts no objects.
+    InvalidSchema {
+        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
+        path: String,
+        /// The fault and its remedy.
+        message: String,
+    },
+    /// An argument cannot be transformed as asked.
+    InvalidTransform {
+        /// The argument.
+        argument: String,
+        /// The fault and its remedy.
+        message: String,
+    },
+    /// A [check](crate::LiveRegistry::add_check) refused the tool.
+    Refused {
+        /// The reason of the check.
+        reason: String,
+    },
+}
+
 impl BuildProblem {
+    /// Creates [`Tool`](Self::Tool).
+    pub(crate) fn of_tool(tool: &ToolName, defined_at: Option<Location>, fault: ToolFault) -> Self {
+        Self::Tool { tool: tool.to_string(), defined_at, fault }
+    }
+
     /// Creates [`Unknown`](Self::Unknown) with the nearest of the `known` names.
     pub(crate) fn unknown<'a>(
         what: &'static str,
@@ -151,36 +155,30 @@ impl fmt::Display for BuildProblem {
                 At(first),
                 At(second)
             ),
-            Self::MissingState { tool, type_name, defined_at } => write!(
-                f,
-                "tool `{tool}` (defined at {}) needs state of type `{type_name}`; add it with `registry.with_state(…)`",
-                At(defined_at)
-            ),
-            Self::ReservedParameter { tool, parameter, defined_at } => write!(
-                f,
-                "tool `{tool}` (defined at {}) has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`",
-                At(defined_at)
-            ),
-            Self::ReservedName { tool, defined_at } => write!(
-                f,
-                "tool `{tool}` (defined at {}) has the name of a search tool; rename it",
-                At(defined_at)
-            ),
             Self::IllegalName { error, defined_at } => {
                 write!(f, "{error} (defined at {})", At(defined_at))
             }
-            Self::InvalidSchema { tool, path, message, defined_at } => {
-                write!(
-                    f,
-                    "tool `{tool}` (defined at {}) has an invalid schema at `{path}`: {message}",
-                    At(defined_at)
-                )
+            Self::Tool { tool, defined_at, fault } => {
+                let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
+                match fault {
+                    ToolFault::MissingState { type_name } => write!(
+                        f,
+                        "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`"
+                    ),
+                    ToolFault::ReservedParameter { parameter } => write!(
+                        f,
+                        "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"
+                    ),
+                    ToolFault::ReservedName => write!(f, "{tool} has the name of a search tool; rename it"),
+                    ToolFault::InvalidSchema { path, message } => {
+                        write!(f, "{tool} has an invalid schema at `{path}`: {message}")
+                    }
+                    ToolFault::InvalidTransform { argument, message } => {
+                        write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
+                    }
+                    ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
+                }
             }
-            Self::InvalidTransform { tool, argument, message, defined_at } => write!(
-                f,
-                "argument `{argument}` of tool `{tool}` (defined at {}) cannot be transformed: {message}",
-                At(defined_at)
-            ),
             Self::Unknown { what, name, nearest } if nearest.is_empty() => {
                 write!(f, "{what} `{name}` not found")
             }
@@ -189,9 +187,6 @@ impl fmt::Display for BuildProblem {
                 write!(f, "{what} `{name}` not found; did you mean {}?", one_of(&nearest))
             }
             Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
-            Self::Refused { tool, reason, defined_at } => {
-                write!(f, "tool `{tool}` (defined at {}) was refused: {reason}", At(defined_at))
-            }
             Self::InvalidPattern { pattern, message } => {
                 write!(f, "pattern `{pattern}` matches no tool: {message}")
             }

@@ -1,5 +1,6 @@
 //! Errors for the model: the failure of one call.
 
+use super::details::Details;
 use super::kind::ErrorKind;
 use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
@@ -39,8 +40,8 @@ struct Repr {
     /// The number of violations beyond the recorded ones.
     #[serde(default)]
     more: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    details: Option<String>,
+    #[serde(default, skip_serializing_if = "Details::are_private")]
+    details: Details,
     #[serde(default)]
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,30 +60,20 @@ impl ToolError {
             message,
             violations: Vec::new(),
             more: 0,
-            details: None,
+            details: Details::default(),
             retryable: false,
             earlier: Vec::new(),
         }))
     }
 
-    /// Sets details for the program, such as the causes of the failure; the model does not see them.
+    /// Sets whether the [details](Self::details), also those of earlier attempts, are serialized with the error.
+    ///
+    /// The default is no: they may hold secrets, and errors are stored with conversations.
     #[must_use]
-    pub fn with_details(mut self, details: impl Into<String>) -> Self {
-        self.0.details = Some(details.into());
-        self
-    }
-
-    /// Sets the brief text for the user.
-    #[must_use]
-    pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
-        self.0.brief = brief.into();
-        self
-    }
-
-    /// Sets whether the same call may succeed later, as after a lost connection.
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.0.retryable = retryable;
+    pub fn with_stored_details(mut self, stored: bool) -> Self {
+        self.0.details.stored = stored;
+        let earlier = std::mem::take(&mut self.0.earlier).into_iter();
+        self.0.earlier = earlier.map(|error| error.with_stored_details(stored)).collect();
         self
     }
 
@@ -102,13 +93,6 @@ impl ToolError {
         }
         self.0.message = message;
         self.0.earlier = earlier;
-        self
-    }
-
-    /// Sets the message for the model.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.0.message = message.into();
         self
     }
 
@@ -171,7 +155,7 @@ impl ToolError {
     pub(crate) fn failed_with(reason: &str, details: String) -> Self {
         let mut error = Self::new(ErrorKind::Failed, format!("Error running tool: {reason}"))
             .with_brief("Tool runtime error");
-        error.0.details = Some(details).filter(|details| details != reason);
+        error.0.details = Details { text: Some(details).filter(|details| details != reason), stored: false };
         error
     }
 
@@ -295,8 +279,8 @@ impl ToolError {
         &self.0.brief
     }
 
-    /// Returns the details for the program, such as an error's text with its causes. The `{:#}` form of an error shows
-    /// them too.
+    /// Returns the details for the program, such as an error's text with its causes, or the text of a panic. The `{:#}`
+    /// form of an error shows them too; its serialized form has them [on demand](Self::with_stored_details).
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -307,7 +291,7 @@ impl ToolError {
     /// ```
     #[must_use]
     pub fn details(&self) -> Option<&str> {
-        self.0.details.as_deref()
+        self.0.details.text.as_deref()
     }
 
     /// Returns whether the same call may succeed later.
@@ -326,6 +310,19 @@ impl ToolError {
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
+    }
+}
+
+setters! {
+    ToolError, 0 {
+        /// Sets details for the program, such as the causes of the failure; the model does not see them.
+        with_details(details: impl Into<String>) = Details::private(details.into());
+        /// Sets the brief text for the user.
+        with_brief(brief: impl Into<String>) = brief.into();
+        /// Sets whether the same call may succeed later, as after a lost connection.
+        with_retryable(retryable: bool) = retryable;
+        /// Sets the message for the model.
+        with_message(message: impl Into<String>) = message.into();
     }
 }
 

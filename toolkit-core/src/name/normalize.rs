@@ -29,24 +29,11 @@ pub fn normalize(name: &str) -> String {
 /// Applies toolregistry's rules once. A repetition is only found in the input, so `add-add-get` takes two passes.
 fn once(name: &str) -> String {
     without_repeated_word(name).unwrap_or_else(|| {
-        let words = separate_camel_case(&underscore_blanks(&underscore_punctuation(name)));
-        shrink_underscores(&words.to_lowercase())
+        let words = separate_camel_case(&underscore_blanks(&name.replace(['.', '-', '@'], "_")));
+        let mut letters: Vec<char> = words.to_lowercase().chars().collect();
+        letters.dedup_by(|a, b| *a == '_' && *b == '_');
+        letters.into_iter().collect()
     })
-}
-
-fn underscore_punctuation(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut in_run = false;
-    for c in name.chars() {
-        let punctuation = matches!(c, '.' | '-' | '@');
-        if !punctuation {
-            out.push(c);
-        } else if !in_run {
-            out.push('_');
-        }
-        in_run = punctuation;
-    }
-    out
 }
 
 fn underscore_blanks(name: &str) -> String {
@@ -66,16 +53,6 @@ fn separate_camel_case(name: &str) -> String {
             out.push('_');
         }
         out.push(c);
-    }
-    out
-}
-
-fn shrink_underscores(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c != '_' || !out.ends_with('_') {
-            out.push(c);
-        }
     }
     out
 }

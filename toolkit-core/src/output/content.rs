@@ -23,6 +23,12 @@ pub enum Content {
 }
 
 impl Content {
+    /// Creates plain text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
     /// Returns the content as text. Media and resources are named, not included.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
@@ -129,6 +135,24 @@ impl Media {
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<JsonText> for Content {
+    fn from(json: JsonText) -> Self {
+        Self::Json(json)
     }
 }
 

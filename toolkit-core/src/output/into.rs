@@ -67,8 +67,8 @@ convert! {
     Content: content => content.into();
     Media: media => media.into();
     Vec<Content>: contents => ToolOutput::new(contents);
-    JsonText: json => Content::Json(json).into();
-    String: text => Content::Text(text).into();
+    JsonText: json => json.into();
+    String: text => text.into();
     &str: text => ToolOutput::text(text);
     &String: text => ToolOutput::text(text);
     Box<str>: text => ToolOutput::text(text);

@@ -1,12 +1,13 @@
-//! Conversion of a function's return value, chosen by its type in generated code.
+//! Conversion and schema of a function's return value, chosen by its type in generated code.
 //!
-//! Generated code wraps the value in [`Output`] and calls `split` and `convert`. Method resolution picks the
-//! implementation by the concrete type, through any alias: inherent methods before those of traits, `self` before
-//! `&self`.
+//! Generated code wraps the value in [`Output`] and calls `split` and `convert`; for the schema it calls
+//! `Returned::<T>::TYPE.of_success().output_schema()`. Method resolution picks the implementation by the concrete
+//! type, through any alias: inherent methods before those of traits, `self` before `&self`.
 
 use super::ToolOutput;
-use super::into::{IntoToolOutput, as_json, failed};
+use super::into::{IntoToolOutput, Json, as_json, failed};
 use crate::error::ToolError;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use std::convert::Infallible as Never;
 use std::error::Error;
@@ -99,35 +100,29 @@ impl<T> Deref for Output<T> {
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
-impl Failure<ToolError> {
+/// Conversions by inherent methods, which precede all others.
+macro_rules! into_error {
+    ($($(#[$doc:meta])* $ty:ty: $error:ident => $converted:expr;)*) => {
+        $(impl Failure<$ty> {
+            $(#[$doc])*
+            #[must_use]
+            pub fn into_error(self) -> ToolError {
+                let $error = self.0;
+                $converted
+            }
+        })*
+    };
+}
+
+into_error! {
     /// Returns the error as it is.
-    pub fn into_error(self) -> ToolError {
-        self.0
-    }
-}
-
-impl Failure<Never> {
+    ToolError: error => error;
     /// Compiles to nothing: the type has no values.
-    #[must_use]
-    pub fn into_error(self) -> ToolError {
-        match self.0 {}
-    }
-}
-
-impl Failure<Box<dyn Error + Send + Sync>> {
+    Never: never => match never {};
     /// Converts the error; its causes become details.
-    #[must_use]
-    pub fn into_error(self) -> ToolError {
-        failed(&*self.0)
-    }
-}
-
-impl Failure<Box<dyn Error>> {
+    Box<dyn Error + Send + Sync>: error => failed(&*error);
     /// Converts the error; its causes become details.
-    #[must_use]
-    pub fn into_error(self) -> ToolError {
-        failed(&*self.0)
-    }
+    Box<dyn Error>: error => failed(&*error);
 }
 
 /// First choice: an error with causes.
@@ -168,5 +163,112 @@ impl<E> ByDisplay<E> for Failure<E> {
         E: ErrorText,
     {
         ToolError::failed(&self.0)
+    }
+}
+
+/// Makes the schema of a type.
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+
+/// The return type of a function.
+#[derive(Debug)]
+pub struct Returned<T>(PhantomData<T>);
+
+impl<T> Returned<T> {
+    /// The value representing the type.
+    pub const TYPE: Self = Self(PhantomData);
+}
+
+impl<T, E> Returned<Result<T, E>> {
+    /// Returns the type of the value without the error.
+    #[inline]
+    pub fn of_success(self) -> Returned<T> {
+        Returned::TYPE
+    }
+}
+
+impl<T, E> Returned<Option<Result<T, E>>> {
+    /// Returns the type of the value without the error.
+    #[inline]
+    pub fn of_success(self) -> Returned<Option<T>> {
+        Returned::TYPE
+    }
+}
+
+/// `of_success` for types other than `Result` and `Option<Result>`.
+pub trait AlwaysSuccess: Sized {
+    /// Returns the type itself.
+    #[inline]
+    fn of_success(self) -> Self {
+        self
+    }
+}
+
+impl<T> AlwaysSuccess for Returned<T> {}
+
+/// Schemas by inherent methods, which precede all others.
+macro_rules! output_schema {
+    ($($(#[$doc:meta])* $ty:ty $(where $param:ident)?: $schema:expr;)*) => {
+        $(impl$(<$param: JsonSchema>)? Returned<$ty> {
+            $(#[$doc])*
+            #[inline]
+            pub fn output_schema(self) -> Option<SchemaFn> {
+                $schema
+            }
+        })*
+    };
+}
+
+output_schema! {
+    /// Returns the schema of the wrapped type.
+    Json<T> where T: Some(T::json_schema);
+    /// Returns the schema of the wrapped type or `null`.
+    Option<Json<T>> where T: Some(Option::<T>::json_schema);
+    /// Returns `None`: there is nothing to describe.
+    (): None;
+}
+
+/// First choice: a type with its own conversion, possibly to other content than JSON.
+pub trait SchemaByConversion: Sized {
+    /// Returns the schema of the type, if its output is JSON.
+    fn output_schema(self) -> Option<SchemaFn>;
+}
+
+impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned<T> {
+    #[inline]
+    fn output_schema(self) -> Option<SchemaFn> {
+        if T::IS_JSON { Some(T::json_schema) } else { None }
+    }
+}
+
+/// Second choice: a value written as JSON.
+pub trait SchemaByType {
+    /// Returns the schema of the type.
+    fn output_schema(&self) -> Option<SchemaFn>;
+}
+
+impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
+    #[inline]
+    fn output_schema(&self) -> Option<SchemaFn> {
+        Some(T::json_schema)
+    }
+}
+
+/// The end of method resolution for a type without a schema.
+#[derive(Debug)]
+pub struct Undescribed;
+
+impl Undescribed {
+    /// Returns `None`.
+    #[inline]
+    pub fn output_schema(&self) -> Option<SchemaFn> {
+        None
+    }
+}
+
+impl<T> Deref for Returned<T> {
+    type Target = Undescribed;
+
+    fn deref(&self) -> &Undescribed {
+        &Undescribed
     }
 }

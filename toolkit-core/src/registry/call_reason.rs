@@ -1,9 +1,9 @@
 //! The reason of a call: asked of the model, split off the arguments.
 
 use super::ToolRegistry;
-use crate::error::BuildProblem;
+use crate::error::{BuildProblem, ToolFault};
 use crate::tool::{
-    CALL_REASON, SplitArguments, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
+    CALL_REASON, SplitArguments, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
     split_call_reason,
 };
 
@@ -35,17 +35,15 @@ impl ToolRegistry {
         self
     }
 
-    /// Splits the reason off the arguments; `None` if they have none.
+    /// Splits the reason off the arguments; `None` if there is none to split off.
     #[inline]
     pub(crate) fn split_call_reason(
         &self,
         definition: &ToolDefinition,
         arguments: &str,
     ) -> Option<SplitArguments> {
-        if !asks_for_call_reason(definition, self.call_reason) {
-            return None;
-        }
-        split_call_reason(arguments)
+        let asks = asks_for_call_reason(definition, self.call_reason);
+        if asks { split_call_reason(arguments) } else { None }
     }
 
     /// Returns a problem for each tool with a parameter of the reason's name.
@@ -53,10 +51,7 @@ impl ToolRegistry {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
         };
-        self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
-            tool: definition.name.to_string(),
-            parameter: CALL_REASON,
-            defined_at: definition.metadata.defined_at,
-        })
+        let taken = self.iter_definitions().filter(is_taken);
+        taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 }

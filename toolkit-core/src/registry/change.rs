@@ -1,10 +1,9 @@
 //! Removing, replacing and overriding tools.
 
-use super::ToolRegistry;
 use super::filter::ToolFilter;
+use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
-use crate::tool::{AdaptedTool, Tool};
-use std::collections::BTreeSet;
+use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::sync::Arc;
 
 /// # Changing tools
@@ -15,7 +14,8 @@ impl ToolRegistry {
     /// [`BuildError`] with the nearest names if there is no such tool.
     pub fn unregister(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let tool = self.require_tool(name)?.clone();
-        self.remove(name);
+        self.tools.remove(name);
+        self.cache = self.cache.renewed();
         Ok(tool)
     }
 
@@ -36,12 +36,10 @@ impl ToolRegistry {
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let now = ClosureTool::new("now", "The year.", |_: Nothing| 2026)?;
-    /// let fixed = ClosureTool::new("for_tests", "The year.", |_: Nothing| 1999)?;
+    /// let now = ClosureTool::without_arguments("now", "The year.", || 2026)?;
+    /// let fixed = ClosureTool::without_arguments("for_tests", "The year.", || 1999)?;
     /// let mut registry = ToolRegistry::from_tools([now])?;
     /// registry.override_tool("now", fixed)?;
     /// assert_eq!(registry.call("now", "{}").await?.to_text(), "1999");
@@ -61,8 +59,7 @@ impl ToolRegistry {
         } else {
             Arc::new(AdaptedTool::new(tool).with_name(own_name.clone()))
         };
-        self.insert(tool);
-        self.overridden.entry(name.into()).or_insert(earlier);
+        self.insert(tool).original.get_or_insert(earlier);
         Ok(())
     }
 
@@ -72,7 +69,7 @@ impl ToolRegistry {
     /// [`BuildError`] if there is no such tool, or it is not overridden.
     pub fn restore(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let replaced = self.require_tool(name)?.clone();
-        let Some(original) = self.overridden.remove(name) else {
+        let Some(original) = self.tools.get_mut(name).and_then(|entry| entry.original.take()) else {
             return Err(BuildProblem::NotOverridden { tool: name.to_owned() }.into());
         };
         self.insert(original);
@@ -81,7 +78,8 @@ impl ToolRegistry {
 
     /// Returns the sorted names of [overridden](Self::override_tool) tools.
     pub fn overridden(&self) -> impl Iterator<Item = &str> {
-        self.overridden.keys().map(|name| &**name)
+        let overridden = self.entries().into_iter().filter(|entry| entry.original.is_some());
+        overridden.map(|entry| entry.name().as_str())
     }
 
     /// Returns a registry with only the tools passing a filter. The others are neither listed nor callable, and no
@@ -89,10 +87,8 @@ impl ToolRegistry {
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
-    /// let tools = ["read", "remove"].map(|name| ClosureTool::new(name, "", |_: Nothing| 1));
+    /// let tools = ["read", "remove"].map(|name| ClosureTool::without_arguments(name, "", || 1));
     /// let [read, remove] = tools;
     /// let registry = ToolRegistry::from_tools([read?, remove?])?;
     /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"])?);
@@ -101,39 +97,30 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {
-        self.subset(&self.names_where(|tool| filter.matches(tool.definition())))
+        self.subset(|definition| filter.matches(definition))
     }
 
-    pub(super) fn is_overridden(&self, name: &str) -> bool {
-        self.overridden.contains_key(name)
-    }
-
-    pub(super) fn names_where(&self, wanted: impl Fn(&dyn Tool) -> bool) -> BTreeSet<&str> {
-        let wanted = self.all_tools().filter(|tool| wanted(&***tool));
-        wanted.map(|tool| tool.definition().name.as_str()).collect()
-    }
-
-    /// Returns a registry with only the tools of these names.
-    pub(super) fn subset(&self, names: &BTreeSet<&str>) -> Self {
+    /// Returns a registry with only the tools to `keep`, and the rules for them.
+    pub(super) fn subset(&self, keep: impl Fn(&ToolDefinition) -> bool) -> Self {
         let mut subset = self.clone();
-        subset.tools.retain(|name, _| names.contains(&**name));
-        subset.disabled.retain(|name, _| names.contains(&**name));
-        subset.overridden.retain(|name, _| names.contains(&**name));
-        subset.switches = self.switches.for_tools(|name| names.contains(name));
+        subset.tools.retain(|_, entry| keep(entry.tool.definition()));
+        subset.switches.tools.retain(|name, _| subset.tools.contains_key(&**name));
         subset.cache = self.cache.renewed();
         subset
     }
 
-    /// Inserts a tool, in place of the one of its name.
-    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) {
-        self.place(tool);
+    /// Inserts a tool, in place of the one of its name. An override stays one.
+    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut Entry {
+        let definition = tool.definition();
+        let disabled = self.switches.reason(definition).cloned();
+        let name = definition.name.as_str().into();
         self.cache = self.cache.renewed();
-    }
-
-    pub(super) fn remove(&mut self, name: &str) {
-        self.tools.remove(name);
-        self.disabled.remove(name);
-        self.overridden.remove(name);
-        self.cache = self.cache.renewed();
+        let entry = self.tools.entry(name).or_insert_with(|| Entry {
+            tool: tool.clone(),
+            disabled: None,
+            original: None,
+        });
+        (entry.tool, entry.disabled) = (tool, disabled);
+        entry
     }
 }

@@ -30,16 +30,16 @@ impl ToolRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Location;
     use crate::tool::{Function, ToolCell, ToolFuture};
 
     fn long() -> FunctionTool {
         let name = "and_a_method_name_that_is_long_but_legal_on_its_own";
-        Function::new(name, "", &[], |_| ToolFuture::incomplete(), None)
-            .with_namespace(
-                "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
-            )
-            .with_location("src/tools.rs", 7)
-            .tool(&ToolCell::new())
+        let mut function = Function::new(name, "", &[], |_| ToolFuture::incomplete(), None).with_namespace(
+            "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
+        );
+        function.defined_at = Some(Location { file: "src/tools.rs", line: 7 });
+        function.tool(&ToolCell::new())
     }
 
     /// The macro checks name and namespace separately, so only their joint length is left.

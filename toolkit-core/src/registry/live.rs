@@ -12,7 +12,8 @@ use crate::error::BuildError;
 use crate::tool::ToolDefinition;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
-use events::{EVENTS_KEPT, changes};
+use events::{EVENTS_KEPT, ViewChanges, changes};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
@@ -26,29 +27,25 @@ use tokio::sync::broadcast;
 /// ```
 /// use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
 /// use toolkit::registry::RegistryChange;
-/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// # struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let live = LiveRegistry::new(ToolRegistry::new())?;
 /// let mut events = live.subscribe();
 /// let before = live.snapshot();
 ///
-/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// live.change(|registry| registry.register(add))?;
 /// assert!(live.snapshot().contains("add"));
 /// assert!(before.is_empty());
 /// let event = events.next().await.unwrap()?;
-/// assert!(matches!(event.change, RegistryChange::Registered { tool } if tool.as_str() == "add"));
+/// assert_eq!((event.tool.as_str(), event.change), ("add", RegistryChange::Registered));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct LiveRegistry(Arc<Inner>);
-
-enum Inner {
-    Root(Root),
-    View(View),
+pub struct LiveRegistry {
+    root: Arc<Root>,
+    view: Option<Arc<View>>,
 }
 
 struct Root {
@@ -77,20 +74,6 @@ struct Latest {
     projection: Projection,
 }
 
-impl View {
-    fn published(&self) -> Published {
-        let Published { registry, version } = self.of.published();
-        let known = self.latest.load();
-        if Arc::ptr_eq(&known.of, &registry) {
-            return Published { registry: known.projection.registry.clone(), version };
-        }
-        let projection = self.view.project(&registry, Some(&known.projection));
-        let shown = projection.registry.clone();
-        self.latest.store(Arc::new(Latest { of: registry, projection }));
-        Published { registry: shown, version }
-    }
-}
-
 impl LiveRegistry {
     /// Creates a live registry with these tools.
     ///
@@ -102,7 +85,7 @@ impl LiveRegistry {
         registry.check_complete()?;
         let published = ArcSwap::from_pointee(Published { registry, version: 0 });
         let (events, _) = broadcast::channel(EVENTS_KEPT);
-        Ok(Self(Arc::new(Inner::Root(Root { published, checks: Mutex::default(), events }))))
+        Ok(Self { root: Arc::new(Root { published, checks: Mutex::default(), events }), view: None })
     }
 
     /// Returns a view of this registry; it follows each change.
@@ -117,21 +100,23 @@ impl LiveRegistry {
         let projection = view.project(&of, None);
         projection.registry.check()?;
         let latest = ArcSwap::from_pointee(Latest { of, projection });
-        Ok(Self(Arc::new(Inner::View(View { of: self.clone(), view, latest }))))
+        let view = View { of: self.clone(), view, latest };
+        Ok(Self { root: self.root.clone(), view: Some(Arc::new(view)) })
     }
 
     fn published(&self) -> Published {
-        match &*self.0 {
-            Inner::Root(root) => Published::clone(&root.published.load()),
-            Inner::View(view) => view.published(),
+        let Some(View { of, view, latest }) = self.view.as_deref() else {
+            return Published::clone(&self.root.published.load());
+        };
+        let Published { registry, version } = of.published();
+        let known = latest.load();
+        if Arc::ptr_eq(&known.of, &registry) {
+            return Published { registry: known.projection.registry.clone(), version };
         }
-    }
-
-    fn root(&self) -> &Root {
-        match &*self.0 {
-            Inner::Root(root) => root,
-            Inner::View(view) => view.of.root(),
-        }
+        let projection = view.project(&registry, Some(&known.projection));
+        let shown = projection.registry.clone();
+        latest.store(Arc::new(Latest { of: registry, projection }));
+        Published { registry: shown, version }
     }
 
     /// Returns the registry as it is now. Later changes do not reach it.
@@ -143,7 +128,7 @@ impl LiveRegistry {
     /// Returns the number of changes so far; equal numbers mean equal tools.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.root().published.load().version
+        self.root.published.load().version
     }
 
     /// Checks for tools left out of a view.
@@ -165,19 +150,19 @@ impl LiveRegistry {
         &self,
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
-        let root = self.root();
+        let root = &self.root;
         let checks = root.lock();
         let before = root.published.load_full();
         let mut after = (*before.registry).clone();
         let value = edit(&mut after)?;
         run_checks(&checks, &before.registry, &mut after)?;
         after.check_complete()?;
-        let changes = changes(&before.registry, &after);
+        let changes = changes(before.version + 1, &before.registry, &after);
         let version = before.version + u64::from(!changes.is_empty());
         root.published.store(Arc::new(Published { registry: Arc::new(after), version }));
-        for change in changes {
+        for event in changes {
             // An error means that there are no listeners.
-            let _ = root.events.send(RegistryEvent { version, change });
+            let _ = root.events.send(event);
         }
         Ok(value)
     }
@@ -201,29 +186,29 @@ impl LiveRegistry {
         &self,
         check: impl Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync + 'static,
     ) {
-        self.root().lock().push(Arc::new(check));
+        self.root.lock().push(Arc::new(check));
     }
 
     /// Subscribes to the changes from now on.
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
-        let receiver = self.root().events.subscribe();
-        match &*self.0 {
-            Inner::Root(_) => RegistryEvents::new(receiver),
-            Inner::View(_) => {
-                let view = Arc::downgrade(&self.0);
-                RegistryEvents::of_view(receiver, self.snapshot(), move || {
-                    let Published { registry, version } = Self(view.upgrade()?).published();
-                    Some((registry, version))
-                })
-            }
-        }
+        let receiver = self.root.events.subscribe();
+        let Some(view) = &self.view else { return RegistryEvents::new(receiver, None) };
+        let view = Arc::downgrade(view);
+        let now = move || {
+            let view = view.upgrade()?;
+            let live = Self { root: view.of.root.clone(), view: Some(view) };
+            let Published { registry, version } = live.published();
+            Some((registry, version))
+        };
+        let view = ViewChanges { now: Box::new(now), last: self.snapshot(), queue: VecDeque::new() };
+        RegistryEvents::new(receiver, Some(view))
     }
 
     /// Returns the registry as it is now with the changes from there on: none missing, none repeated.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
-        let _no_change_meanwhile = self.root().lock();
+        let _no_change_meanwhile = self.root.lock();
         (self.snapshot(), self.subscribe())
     }
 }

@@ -1,6 +1,6 @@
 //! Merging registries.
 
-use super::ToolRegistry;
+use super::{Entry, ToolRegistry};
 use crate::context::State;
 use crate::error::{BuildError, BuildProblem};
 use crate::name::check_name;
@@ -47,20 +47,20 @@ impl ToolRegistry {
 
     /// Merges another registry and records refused tools.
     fn absorb(&mut self, other: Self, collision: Collision) {
-        let tools: Vec<Arc<dyn Tool>> = other.all_tools_sorted().into_iter().cloned().collect();
+        let mut entries: Vec<Entry> = other.tools.into_values().collect();
+        entries.sort_by(|a, b| a.name().cmp(b.name()));
         self.problems.extend(other.problems);
         self.switches.extend(other.switches);
         self.apply_switches();
-        for tool in tools {
+        for Entry { tool, original, .. } in entries {
             let name = tool.definition().name.clone();
-            let is_taken = self.get_any(name.as_str()).is_some();
-            match collision {
-                Collision::Keep if is_taken => continue,
-                Collision::Replace if is_taken => self.insert(tool),
-                _ => self.insert_or_record(tool),
-            }
-            if let (false, Some(original)) = (is_taken, other.overridden.get(name.as_str())) {
-                self.overridden.insert(name.as_str().into(), original.clone());
+            match (collision, self.tools.contains_key(name.as_str())) {
+                (Collision::Keep, true) => {}
+                (Collision::Replace, true) => drop(self.insert(tool)),
+                _ => match self.try_insert(tool) {
+                    Ok(entry) => entry.original = original,
+                    Err(problem) => self.problems.push(problem),
+                },
             }
         }
         self.timeout = self.timeout.or(other.timeout);
@@ -74,11 +74,9 @@ impl ToolRegistry {
     }
 
     /// Inserts a tool with a legal, free name.
-    pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {
+    pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
-        if let Err(error) = check_name(name.as_str()) {
-            return Err(BuildProblem::IllegalName { error, defined_at: metadata.defined_at });
-        }
+        check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
         if let Some(first) = self.get_any(name.as_str()) {
             return Err(BuildProblem::DuplicateName {
                 name: name.to_string(),
@@ -86,8 +84,7 @@ impl ToolRegistry {
                 second: metadata.defined_at,
             });
         }
-        self.insert(tool);
-        Ok(())
+        Ok(self.insert(tool))
     }
 
     /// Inserts a tool, or records the problem.

@@ -1,10 +1,10 @@
 //! Namespaces of a registry: moving, replacing and splitting them off.
 
-use super::{Collision, ToolRegistry};
-use crate::error::{BuildError, BuildProblem};
+use super::{Collision, Entry, ToolRegistry};
+use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
-use crate::tool::{AdaptedTool, Tool};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::tool::{AdaptedTool, Tool, ToolDefinition};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// # Namespaces
@@ -44,10 +44,8 @@ impl ToolRegistry {
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
     /// use toolkit::name::Separator;
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
-    /// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+    /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
     /// let mut registry = ToolRegistry::from_tools([add])?;
     /// registry.update_namespace("math", false, Separator::Dash)?;
     /// assert_eq!(registry.names().collect::<Vec<_>>(), ["math-add"]);
@@ -63,14 +61,12 @@ impl ToolRegistry {
     /// [`BuildError`] with the nearest names if no tool is in the namespace.
     pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
         let namespace = self.require_namespace(namespace)?;
-        let inside = |tool: &dyn Tool| tool.definition().name.namespace() == Some(&namespace);
-        let names = self.names_where(inside);
-        let mut part = self.subset(&names);
+        let inside = |definition: &ToolDefinition| definition.name.namespace() == Some(&namespace);
+        let mut part = self.subset(inside);
         part.problems = Vec::new();
-        let mut rest = self.subset(&self.names_where(|tool| !inside(tool)));
-        rest.switches = self.switches.for_tools(|name| !names.contains(name));
-        rest.problems = std::mem::take(&mut self.problems);
-        *self = rest;
+        self.tools.retain(|_, entry| !inside(entry.tool.definition()));
+        self.switches.tools.retain(|name, _| !part.tools.contains_key(&**name));
+        self.cache = self.cache.renewed();
         Ok(part)
     }
 
@@ -82,10 +78,8 @@ impl ToolRegistry {
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
     /// use toolkit::name::Separator;
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
-    /// let tool = |name| ClosureTool::new(name, "", |_: Nothing| 1);
+    /// let tool = |name| ClosureTool::without_arguments(name, "", || 1);
     /// let mut registry = ToolRegistry::new();
     /// registry.replace_namespace("shop", [tool("buy")?, tool("sell")?], Separator::Dash)?;
     /// registry.replace_namespace("shop", [tool("buy")?, tool("rent")?], Separator::Dash)?;
@@ -105,17 +99,15 @@ impl ToolRegistry {
         coming.rename_all(|name| inside(name, namespace, separator))?;
         let namespace = normalize(namespace);
         let mut changed = self.clone();
-        let earlier = changed.names_where(|tool| tool.definition().name.namespace() == Some(&namespace));
-        let earlier: Vec<String> = earlier.into_iter().map(str::to_owned).collect();
-        for name in earlier.iter().filter(|name| coming.get_any(name).is_none()) {
-            changed.remove(name);
-        }
-        let overridden: Vec<String> = changed.overridden().map(str::to_owned).collect();
-        for name in overridden {
+        changed.tools.retain(|name, entry| {
+            entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)
+        });
+        for (name, entry) in &mut changed.tools {
             // The override stays; `restore` brings the new tool.
-            if let Some(tool) = coming.get_any(&name).cloned() {
-                coming.remove(&name);
-                changed.overridden.insert(name.into(), tool);
+            if let Some(original) = &mut entry.original
+                && let Some(new) = coming.tools.remove(name)
+            {
+                *original = new.tool;
             }
         }
         changed.merge_with(coming, Collision::Replace)?;
@@ -145,32 +137,21 @@ impl ToolRegistry {
         &mut self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError>,
     ) -> Result<(), BuildError> {
-        let mut renamed = self.subset(&BTreeSet::new());
-        let mut takers: BTreeMap<ToolName, &Arc<dyn Tool>> = BTreeMap::new();
+        let mut renamed = self.subset(|_| false);
         let mut problems = Vec::new();
-        for tool in self.all_tools_sorted() {
+        for Entry { tool, original, .. } in self.entries() {
             let definition = tool.definition();
-            let defined_at = definition.metadata.defined_at;
             let name = match rename(&definition.name) {
                 Ok(name) => name,
                 Err(error) => {
-                    problems.push(BuildProblem::IllegalName { error, defined_at });
+                    problems.push(definition.illegal_name(error));
                     continue;
                 }
             };
-            if let Some(first) = takers.insert(name.clone(), tool) {
-                let first = first.definition().metadata.defined_at;
-                problems.push(BuildProblem::DuplicateName {
-                    name: name.to_string(),
-                    first,
-                    second: defined_at,
-                });
-                continue;
-            }
             renamed.switches.rename(&self.switches, definition, &name);
-            renamed.place(under(tool, &name));
-            if let Some(original) = self.overridden.get(definition.name.as_str()) {
-                renamed.overridden.insert(name.as_str().into(), under(original, &name));
+            match renamed.try_insert(under(tool, &name)) {
+                Ok(entry) => entry.original = original.as_ref().map(|original| under(original, &name)),
+                Err(problem) => problems.push(problem),
             }
         }
         BuildError::unless_empty(problems)?;

@@ -1,7 +1,7 @@
 //! Tool search over a registry: for programs, and for models with deferred tools.
 
 use super::ToolRegistry;
-use crate::error::{BuildProblem, ToolError};
+use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, ToolMatch};
 use crate::tool::Tool;
 use std::borrow::Cow;
@@ -73,11 +73,9 @@ impl ToolRegistry {
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
     /// let tools = [("send_mail", "Sends a message."), ("read_file", "Reads a file from disk.")];
-    /// let [mail, file] = tools.map(|(name, about)| ClosureTool::new(name, about, |_: Nothing| ""));
+    /// let [mail, file] = tools.map(|(name, about)| ClosureTool::without_arguments(name, about, || ""));
     /// let registry = ToolRegistry::from_tools([mail?, file?])?;
     /// let found = registry.search("what is in this file?", 5);
     /// assert_eq!(found[0].tool.definition().name.as_str(), "read_file");
@@ -141,9 +139,6 @@ impl ToolRegistry {
     /// Returns a problem for each tool with the name of a search tool.
     pub(super) fn reserved_names(&self) -> impl Iterator<Item = BuildProblem> {
         let taken = self.search_names().iter().filter_map(|name| self.get_any(name)).map(Tool::definition);
-        taken.map(|definition| BuildProblem::ReservedName {
-            tool: definition.name.to_string(),
-            defined_at: definition.metadata.defined_at,
-        })
+        taken.map(|definition| definition.problem(ToolFault::ReservedName))
     }
 }

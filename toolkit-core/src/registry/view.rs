@@ -2,7 +2,7 @@
 
 use super::namespaces::inside;
 use super::switches::Switches;
-use super::{ToolFilter, ToolRegistry};
+use super::{Entry, ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
 use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
@@ -45,15 +45,19 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    Rename(Arc<Rename>),
-    Adapt(Arc<Adapt>),
-    /// For one tool.
-    RenameOne(String, String),
-    AdaptOne(String, Arc<Adapt>),
+    /// Adapts one tool, or all.
+    Adapt(Option<String>, Arc<Adapt>),
 }
 
-type Rename = dyn Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync;
-type Adapt = dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync;
+/// Returns the tool and whether it has changed.
+type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
+
+fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {
+    let definition = tool.definition();
+    let name = name.map_err(|error| definition.illegal_name(error))?;
+    let is_new = name != definition.name;
+    Ok((tool.with_name(name), is_new))
+}
 
 impl RegistryView {
     /// Creates a view of all tools as they are.
@@ -83,7 +87,8 @@ impl RegistryView {
     /// Renames one tool. A missing tool is an error.
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
-        self.step(Step::RenameOne(name.into(), to.into()))
+        let to = to.into();
+        self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| renamed(tool, ToolName::new(&to)))))
     }
 
     /// Renames every tool with a function of its name.
@@ -92,7 +97,11 @@ impl RegistryView {
         self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Rename(Arc::new(rename)))
+        let change = move |tool: AdaptedTool| {
+            let name = rename(&tool.definition().name);
+            renamed(tool, name)
+        };
+        self.step(Step::Adapt(None, Arc::new(change)))
     }
 
     /// Changes the metadata of every tool.
@@ -115,7 +124,7 @@ impl RegistryView {
         name: impl Into<String>,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::AdaptOne(name.into(), Arc::new(change)))
+        self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
     /// Changes every tool.
@@ -124,7 +133,7 @@ impl RegistryView {
         self,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Adapt(Arc::new(change)))
+        self.step(Step::Adapt(None, Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
     /// Returns the tool after all steps; `None` if it is filtered out. `visit` gets its name before each step.
@@ -137,33 +146,16 @@ impl RegistryView {
         let mut changed = false;
         for (index, step) in self.steps.iter().enumerate() {
             let definition = adapted.definition();
-            let own_name = &definition.name;
-            visit(index, own_name);
-            let illegal = |error| {
-                BuildError::from(BuildProblem::IllegalName {
-                    error,
-                    defined_at: definition.metadata.defined_at,
-                })
-            };
-            let name = match step {
-                Step::Filter(filter) if filter.matches(definition) => continue,
+            visit(index, &definition.name);
+            match step {
+                Step::Filter(filter) if filter.matches(definition) => {}
                 Step::Filter(_) => return Ok(None),
-                Step::Rename(rename) => rename(own_name).map_err(illegal)?,
-                Step::RenameOne(name, to) if name == own_name.as_str() => {
-                    ToolName::new(to).map_err(illegal)?
+                Step::Adapt(Some(only), _) if only != definition.name.as_str() => {}
+                Step::Adapt(_, change) => {
+                    let (after, is_new) = change(adapted)?;
+                    adapted = after;
+                    changed |= is_new;
                 }
-                Step::AdaptOne(name, change) if name == own_name.as_str() => {
-                    (adapted, changed) = (change(adapted)?, true);
-                    continue;
-                }
-                Step::RenameOne(..) | Step::AdaptOne(..) => continue,
-                Step::Adapt(change) => {
-                    (adapted, changed) = (change(adapted)?, true);
-                    continue;
-                }
-            };
-            if name != *own_name {
-                (adapted, changed) = (adapted.with_name(name), true);
             }
         }
         Ok(Some(if changed { Arc::new(adapted) } else { tool.clone() }))
@@ -171,7 +163,7 @@ impl RegistryView {
 
     /// Returns the registry after all steps. Tools that cannot be shown are left out and recorded as problems.
     pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
-        let mut shown = registry.subset(&BTreeSet::new());
+        let mut shown = registry.subset(|_| false);
         // Rules for namespaces and tags refer to the original names; their effect is copied for each tool.
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
@@ -180,7 +172,7 @@ impl RegistryView {
         }
         let mut tools = BTreeMap::new();
         let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.steps.len()];
-        for tool in registry.all_tools_sorted() {
+        for Entry { tool, disabled, .. } in registry.entries() {
             let own_name = &tool.definition().name;
             let projected = self.of_tool(tool, |step, name| {
                 if let Some(names) = names.get_mut(step) {
@@ -189,7 +181,7 @@ impl RegistryView {
             });
             let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
             let projected = match (projected, known) {
-                (Ok(Some(_)), Some(known)) if Arc::ptr_eq(&known.original, tool) => known.shown.clone(),
+                (Ok(Some(_)), Some([original, shown])) if Arc::ptr_eq(original, tool) => shown.clone(),
                 (Ok(Some(projected)), _) => projected,
                 (Ok(None), _) => continue,
                 (Err(error), _) => {
@@ -197,18 +189,15 @@ impl RegistryView {
                     continue;
                 }
             };
-            let pair = Projected { original: tool.clone(), shown: projected.clone() };
-            tools.insert(own_name.clone(), pair);
+            tools.insert(own_name.clone(), [tool.clone(), projected.clone()]);
             let name = projected.definition().name.clone();
-            if shown.get_any(name.as_str()).is_none()
-                && let Some(reason) = registry.disabled_reason(own_name.as_str())
-            {
-                shown.switches.disable(name.as_str(), reason);
+            if let (None, Some(reason)) = (shown.get_any(name.as_str()), disabled) {
+                shown.switches.tools.insert(name.as_str().into(), Some(reason.clone()));
             }
             shown.insert_or_record(projected);
         }
         for (step, names) in self.steps.iter().zip(&names) {
-            if let Step::RenameOne(name, _) | Step::AdaptOne(name, _) = step
+            if let Step::Adapt(Some(name), _) = step
                 && !names.contains(name)
             {
                 let names = names.iter().map(String::as_str);
@@ -222,14 +211,8 @@ impl RegistryView {
 /// A registry as a view shows it.
 pub(super) struct Projection {
     pub(super) registry: Arc<ToolRegistry>,
-    /// By original name.
-    tools: BTreeMap<ToolName, Projected>,
-}
-
-/// A tool with its projection.
-struct Projected {
-    original: Arc<dyn Tool>,
-    shown: Arc<dyn Tool>,
+    /// Each original tool with its projection, by original name.
+    tools: BTreeMap<ToolName, [Arc<dyn Tool>; 2]>,
 }
 
 impl ToolRegistry {

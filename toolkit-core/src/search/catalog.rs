@@ -10,24 +10,15 @@ use std::sync::Arc;
 
 /// The tools of one registry snapshot, shared by both search tools.
 pub(crate) struct Catalog {
-    pub(super) index: Arc<Index>,
+    pub(crate) index: Arc<Index>,
     /// Spellings accepted by every provider.
-    pub(super) names: WireNames,
-    pub(super) options: SearchOptions,
+    pub(crate) names: WireNames,
+    pub(crate) options: SearchOptions,
     /// Whether the registry asks for the reason of each call.
-    pub(super) call_reason: bool,
+    pub(crate) call_reason: bool,
 }
 
 impl Catalog {
-    pub(crate) fn new(
-        index: Arc<Index>,
-        names: WireNames,
-        options: SearchOptions,
-        call_reason: bool,
-    ) -> Self {
-        Self { index, names, options, call_reason }
-    }
-
     /// Returns the deferred tool of this name.
     ///
     /// # Errors

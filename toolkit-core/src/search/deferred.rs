@@ -1,10 +1,9 @@
 //! A call of `call_deferred`, read as the call of its target.
 
-use crate::args::with_members;
+use crate::args::{self, with_members};
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::tool::{CALL_REASON, Tool, asks_for_call_reason};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 /// The argument with the name of the target.
 pub(super) const TARGET: &str = "_target_tool";
@@ -73,6 +72,6 @@ impl DeferredCall {
 
 /// Returns the members of an object, in the order of the text.
 fn members(text: &str) -> Result<Vec<Member>, ToolError> {
-    let owned = |(name, value): &(String, &RawValue)| (name.clone(), value.get().to_owned());
+    let owned = |(name, value): &args::Member<'_>| (name.to_string(), value.get().to_owned());
     with_members(text, |members| members.iter().map(owned).collect())
 }

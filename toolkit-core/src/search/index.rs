@@ -6,7 +6,6 @@ use crate::schema::subschemas;
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 const NAME: usize = 0;
@@ -22,7 +21,7 @@ const COMMON_FROM: usize = 3;
 const DEEPEST: usize = 16;
 
 /// A tool found by a [search](crate::ToolRegistry::search).
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolMatch {
     /// The tool.
@@ -31,18 +30,6 @@ pub struct ToolMatch {
     pub score: f64,
     /// Whether the query is the tool's name.
     pub is_exact: bool,
-}
-
-impl fmt::Debug for ToolMatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, score, is_exact } = self;
-        let name = &tool.definition().name;
-        f.debug_struct("ToolMatch")
-            .field("tool", name)
-            .field("score", score)
-            .field("is_exact", is_exact)
-            .finish()
-    }
 }
 
 /// The searchable tools. There are no posting lists: a query scans the sorted words of every tool, so an added or

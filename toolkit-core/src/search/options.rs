@@ -3,65 +3,30 @@
 /// The places of words in a definition: name, description, tags, parameters, search hint.
 pub(super) const FIELDS: usize = 5;
 
-/// Ranking weights and limits of a tool search.
-///
-/// ```
-/// use toolkit::ToolRegistry;
-/// use toolkit::search::{SearchOptions, SearchWeights};
-///
-/// let weights = SearchWeights { description: 3.0, ..SearchWeights::default() };
-/// let mut registry = ToolRegistry::new();
-/// registry.enable_tool_search(SearchOptions::default().with_weights(weights).with_max_listed(20));
-/// assert!(registry.contains("discover_tools"));
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct SearchOptions {
-    /// The weight of a word by its place.
-    pub weights: SearchWeights,
-    /// The least score of a match, as a part of the best score; 0.3 by default.
-    pub min_score_ratio: f64,
-    /// The share of common words: a word in at least this part of the tools is ignored; 0.5 by default. A word in
-    /// fewer than three tools is never common.
-    pub max_tools_ratio: f64,
-    /// The number of deferred tools listed in the descriptions of `discover_tools` and `call_deferred`; 50 by
-    /// default. The list costs tokens in every request.
-    pub max_listed: usize,
-}
-
-impl Default for SearchOptions {
-    fn default() -> Self {
-        Self { weights: SearchWeights::default(), min_score_ratio: 0.3, max_tools_ratio: 0.5, max_listed: 50 }
-    }
-}
-
-impl SearchOptions {
-    /// Sets the weight of a word by its place.
-    #[must_use]
-    pub fn with_weights(mut self, weights: SearchWeights) -> Self {
-        self.weights = weights;
-        self
-    }
-
-    /// Sets the least score of a match, as a part of the best score.
-    #[must_use]
-    pub fn with_min_score_ratio(mut self, ratio: f64) -> Self {
-        self.min_score_ratio = ratio;
-        self
-    }
-
-    /// Sets the share of common words.
-    #[must_use]
-    pub fn with_max_tools_ratio(mut self, ratio: f64) -> Self {
-        self.max_tools_ratio = ratio;
-        self
-    }
-
-    /// Sets the number of deferred tools listed in both descriptions.
-    #[must_use]
-    pub fn with_max_listed(mut self, tools: usize) -> Self {
-        self.max_listed = tools;
-        self
+settings! {
+    /// Ranking weights and limits of a tool search.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit::search::{SearchOptions, SearchWeights};
+    ///
+    /// let weights = SearchWeights { description: 3.0, ..SearchWeights::default() };
+    /// let mut registry = ToolRegistry::new();
+    /// registry.enable_tool_search(SearchOptions::default().with_weights(weights).with_max_listed(20));
+    /// assert!(registry.contains("discover_tools"));
+    /// ```
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct SearchOptions {
+        /// The weight of a word by its place.
+        weights: SearchWeights, with_weights(SearchWeights);
+        /// The least score of a match, as a part of the best score; 0.3 by default.
+        min_score_ratio: f64 = 0.3, with_min_score_ratio(f64);
+        /// The share of common words: a word in at least this part of the tools is ignored; 0.5 by default. A word in
+        /// fewer than three tools is never common.
+        max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
+        /// The number of deferred tools listed in the descriptions of `discover_tools` and `call_deferred`; 50 by
+        /// default. The list costs tokens in every request.
+        max_listed: usize = 50, with_max_listed(usize);
     }
 }
 

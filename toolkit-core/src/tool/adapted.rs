@@ -4,8 +4,6 @@ use super::arguments::Arguments;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};
-use crate::name::ToolName;
-use std::fmt;
 use std::sync::Arc;
 
 /// A tool under another name, with another description, other metadata or [other arguments](Self::with_arguments).
@@ -13,10 +11,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use toolkit::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
-/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// # struct Nothing {}
 ///
-/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// let plus = AdaptedTool::new(add).with_name(ToolName::new("plus")?).with_description("Counts on.");
 /// assert_eq!(plus.definition().description, "Counts on.");
 /// assert!(ToolRegistry::from_tools([plus])?.contains("plus"));
@@ -26,7 +22,7 @@ use std::sync::Arc;
 pub struct AdaptedTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
-    arguments: Option<Arguments>,
+    arguments: Option<Arc<Arguments>>,
 }
 
 impl AdaptedTool {
@@ -42,18 +38,8 @@ impl AdaptedTool {
         Self { definition: tool.definition().clone(), tool, arguments: None }
     }
 
-    /// Sets the name.
-    #[must_use]
-    pub fn with_name(mut self, name: ToolName) -> Self {
-        self.definition.name = name;
-        self
-    }
-
-    /// Sets the description.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.definition.description = description.into();
-        self
+    pub(super) fn definition_mut(&mut self) -> &mut ToolDefinition {
+        &mut self.definition
     }
 
     /// Changes the metadata. The wrapped tool keeps its treatment of unknown arguments and coercion.
@@ -93,7 +79,7 @@ impl AdaptedTool {
         }
         let examples = &mut view.definition.metadata.input_examples;
         *examples = std::mem::take(examples).into_iter().map(|example| arguments.as_shown(example)).collect();
-        view.arguments = Some(arguments);
+        view.arguments = Some(Arc::new(arguments));
         Ok(view)
     }
 }
@@ -115,12 +101,5 @@ impl Tool for AdaptedTool {
             Some(changed) => changed.validate(&*self.tool, arguments, context),
             None => self.tool.validate(arguments, context),
         }
-    }
-}
-
-impl fmt::Debug for AdaptedTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let own = &self.tool.definition().name;
-        f.debug_struct("AdaptedTool").field("name", &self.definition.name).field("tool", own).finish()
     }
 }

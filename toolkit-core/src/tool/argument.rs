@@ -41,6 +41,8 @@ pub struct ArgumentTransform {
     pub(super) supply: Option<Supply>,
     pub(super) required: bool,
     pub(super) hidden: bool,
+    /// Whether the tool accepts `null` for the argument; known once the tool is.
+    pub(super) takes_null: bool,
 }
 
 /// The source of a value that the model does not give.
@@ -61,28 +63,8 @@ impl ArgumentTransform {
             supply: None,
             required: false,
             hidden: false,
+            takes_null: false,
         }
-    }
-
-    /// Sets the name for the model.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets the description.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets the default for an absent argument, which the schema publishes.
-    #[must_use]
-    pub fn with_default(mut self, value: impl Into<Value>) -> Self {
-        self.supply = Some(Supply::Fixed(value.into()));
-        self
     }
 
     /// Sets a function that computes the default for an absent argument.
@@ -92,6 +74,13 @@ impl ArgumentTransform {
         compute: impl Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync + 'static,
     ) -> Self {
         self.supply = Some(Supply::Computed(Arc::new(compute)));
+        self
+    }
+
+    /// Sets the default for an absent argument, which the schema publishes.
+    #[must_use]
+    pub fn with_default(mut self, value: impl Into<Value>) -> Self {
+        self.supply = Some(Supply::Fixed(value.into()));
         self
     }
 
@@ -147,6 +136,15 @@ impl ArgumentTransform {
         compute: impl Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync + 'static,
     ) -> Self {
         self.with_computed_default(compute).hidden()
+    }
+}
+
+setters! {
+    ArgumentTransform {
+        /// Sets the name for the model.
+        with_name(name: impl Into<String>) = Some(name.into());
+        /// Sets the description.
+        with_description(description: impl Into<String>) = Some(description.into());
     }
 }
 

@@ -9,22 +9,38 @@ mod text;
 use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
-use crate::error::{BuildError, BuildProblem, nearest, one_of};
+use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::{SchemaRef, describe};
 use parts::{accepts, argument_names, demands, is_required};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// The transforms of a tool's arguments.
-#[derive(Clone)]
-pub(super) struct Arguments(Arc<Inner>);
-
-struct Inner {
-    changes: Vec<Change>,
+pub(super) struct Arguments {
+    changes: Changes,
     /// All arguments, by the tool's names.
     names: BTreeSet<String>,
     unknown: Unknown,
+}
+
+/// The transforms, each of one argument.
+struct Changes(Vec<ArgumentTransform>);
+
+impl Changes {
+    /// Returns the transform of an argument.
+    fn of(&self, argument: &str) -> Option<&ArgumentTransform> {
+        self.0.iter().find(|change| change.argument == argument)
+    }
+
+    /// Returns the transform of the argument with this name for the model.
+    fn shown(&self, name: &str) -> Option<&ArgumentTransform> {
+        self.0.iter().find(|change| change.shown_as() == Some(name))
+    }
+
+    /// Returns the model's name of an argument; `None` if it is hidden.
+    fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
+        self.of(argument).map_or(Some(argument), ArgumentTransform::shown_as)
+    }
 }
 
 /// The treatment of an argument under a name that the tool has and the model does not see.
@@ -36,23 +52,10 @@ enum Unknown {
     Ignored,
 }
 
-/// The transform of one argument.
-struct Change {
-    /// The tool's name of the argument.
-    argument: String,
-    /// The model's name of the argument; `None` if it is hidden.
-    shown_as: Option<String>,
-    description: Option<String>,
-    /// The source of a value that the model does not give.
-    supply: Option<Supply>,
-    required: bool,
-    takes_null: bool,
-}
-
 /// The meaning of a name that the model uses.
 enum Meaning<'a> {
     /// A transformed argument under its name for the model.
-    Changed(&'a Change),
+    Changed(&'a ArgumentTransform),
     /// An unchanged argument of the tool.
     Own,
     /// An argument of the tool that the model does not see under this name.
@@ -68,19 +71,15 @@ impl Arguments {
     /// [`BuildError`] with every impossible transform.
     pub(super) fn new(
         definition: &ToolDefinition,
-        transforms: Vec<ArgumentTransform>,
+        mut transforms: Vec<ArgumentTransform>,
     ) -> Result<(Self, Value), BuildError> {
-        let ToolDefinition { name: tool, parameters: root, metadata, .. } = definition;
+        let ToolDefinition { parameters: root, metadata, .. } = definition;
         let names = argument_names(root);
         let mut problems = Vec::new();
-        let mut problem = |argument: &str, message: String| {
-            problems.push(BuildProblem::InvalidTransform {
-                tool: tool.to_string(),
-                argument: argument.to_owned(),
-                message,
-                defined_at: metadata.defined_at,
-            });
+        let fault = |argument: &str, message| {
+            definition.problem(ToolFault::InvalidTransform { argument: argument.to_owned(), message })
         };
+        let mut problem = |argument: &str, message: String| problems.push(fault(argument, message));
         let mut changed = BTreeSet::new();
         for transform in &transforms {
             let argument = transform.argument.as_str();
@@ -91,15 +90,14 @@ impl Arguments {
                 problem(argument, "it is changed twice; say all in one place".to_owned());
             }
         }
-        let shown_as = |name: &str| match transforms.iter().find(|transform| transform.argument == name) {
-            Some(ArgumentTransform { hidden: true, .. }) => None,
-            Some(ArgumentTransform { name: Some(shown), .. }) => Some(shown.clone()),
-            _ => Some(name.to_owned()),
-        };
+        for transform in &mut transforms {
+            transform.takes_null = takes(root, &transform.argument, &Value::Null);
+        }
+        let changes = Changes(transforms);
         let mut takers = BTreeMap::new();
         for name in &names {
-            if let Some(shown) = shown_as(name)
-                && let Some(other) = takers.insert(shown.clone(), *name)
+            if let Some(shown) = changes.shown_as(name)
+                && let Some(other) = takers.insert(shown, *name)
             {
                 let (moved, there) = if *name == shown { (other, *name) } else { (*name, other) };
                 problem(
@@ -109,47 +107,33 @@ impl Arguments {
             }
         }
         BuildError::unless_empty(problems)?;
-        let change = |transform: ArgumentTransform| Change {
-            shown_as: shown_as(&transform.argument),
-            takes_null: takes(root, &transform.argument, &Value::Null),
-            argument: transform.argument,
-            description: transform.description,
-            supply: transform.supply,
-            required: transform.required,
-        };
-        let changes: Vec<Change> = transforms.iter().cloned().map(change).collect();
-        let schema = schema::transformed(root, &changes).map_err(|(argument, message)| {
-            let (tool, defined_at) = (tool.to_string(), metadata.defined_at);
-            BuildProblem::InvalidTransform { tool, argument, message, defined_at }
-        })?;
+        let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
         let unknown = match (root.get("additionalProperties"), metadata.unknown) {
             (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
             (_, UnknownArguments::Ignore) => Unknown::Ignored,
             (_, UnknownArguments::Refuse) => Unknown::Refused,
         };
         let names = names.into_iter().map(str::to_owned).collect();
-        Ok((Self(Arc::new(Inner { changes, names, unknown })), schema))
+        Ok((Self { changes, names, unknown }, schema))
     }
 
     /// Returns whether the model sees other names than the tool has.
     pub(super) fn differ(&self) -> bool {
-        self.0.changes.iter().any(Change::is_renamed)
+        self.changes.0.iter().any(ArgumentTransform::is_renamed)
     }
 
     /// Renames the members of arguments for the model and drops the hidden ones.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
-        let shown = members.into_iter().filter_map(|(name, value)| match self.0.change(&name) {
-            Some(change) => Some((change.shown_as.clone()?, value)),
-            None => Some((name, value)),
-        });
+        let shown = members.into_iter();
+        let shown = shown.filter_map(|(name, value)| Some((self.changes.shown_as(&name)?.to_owned(), value)));
         Value::Object(shown.collect())
     }
 
     /// Returns the lane argument as the model gives it. `definition` is the one before the changes.
     pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
         let argument = definition.lane_argument()?;
-        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.0.change(name)) else {
+        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.changes.of(name)) else {
             return Some(argument);
         };
         let default = match &change.supply {
@@ -157,33 +141,25 @@ impl Arguments {
             _ => argument.default,
         };
         let takes_null = change.takes_null && argument.takes_null;
-        Some(LaneArgument { shown_as: change.shown_as.clone(), default, takes_null, ..argument })
+        Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, takes_null, ..argument })
     }
 
     /// Keeps the aliases that the model may still use.
     pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
-        let is_shown =
-            |alias: &str| self.0.changes.iter().any(|change| change.shown_as.as_deref() == Some(alias));
         aliases.retain(|alias, argument| {
-            !self.0.names.contains(alias)
-                && !is_shown(alias)
-                && self.0.change(argument).is_none_or(|change| !change.is_renamed())
+            !self.names.contains(alias)
+                && self.changes.shown(alias).is_none()
+                && self.changes.of(argument).is_none_or(|change| !change.is_renamed())
         });
-    }
-}
-
-impl Inner {
-    fn change(&self, argument: &str) -> Option<&Change> {
-        self.changes.iter().find(|change| change.argument == argument)
     }
 
     fn meaning(&self, tool: &dyn Tool, name: &str) -> Meaning<'_> {
-        if let Some(change) = self.changes.iter().find(|change| change.shown_as.as_deref() == Some(name)) {
+        if let Some(change) = self.changes.shown(name) {
             return Meaning::Changed(change);
         }
         let own =
             self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
-        match own.map(|own| self.change(own)) {
+        match own.map(|own| self.changes.of(own)) {
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
             // An alias of the tool.
@@ -194,10 +170,7 @@ impl Inner {
 
     /// Returns the names that the model may use.
     fn shown(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().filter_map(|name| match self.change(name) {
-            Some(change) => change.shown_as.as_deref(),
-            None => Some(name),
-        })
+        self.names.iter().filter_map(|name| self.changes.shown_as(name))
     }
 
     /// Returns a name unknown to the tool, in the place of one that the model does not see.
@@ -210,16 +183,22 @@ impl Inner {
     }
 }
 
-impl Change {
+impl ArgumentTransform {
+    /// Returns the model's name of the argument; `None` if it is hidden.
+    fn shown_as(&self) -> Option<&str> {
+        let shown = self.name.as_ref().unwrap_or(&self.argument);
+        (!self.hidden).then_some(shown)
+    }
+
     /// Returns whether the model knows the argument by another name, or not at all.
     fn is_renamed(&self) -> bool {
-        self.shown_as.as_ref() != Some(&self.argument)
+        self.shown_as() != Some(self.argument.as_str())
     }
 
     /// Returns the value of a fixed argument.
     fn only_value(&self) -> Option<&Value> {
-        match (&self.shown_as, &self.supply) {
-            (None, Some(Supply::Fixed(value))) => Some(value),
+        match (self.hidden, &self.supply) {
+            (true, Some(Supply::Fixed(value))) => Some(value),
             _ => None,
         }
     }
@@ -251,7 +230,7 @@ fn takes(root: &Value, argument: &str, value: &Value) -> bool {
 /// Returns the faults of one transform.
 fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
     let ToolDefinition { parameters: root, metadata, .. } = definition;
-    let ArgumentTransform { argument, name, description, supply, required, hidden } = transform;
+    let ArgumentTransform { argument, name, description, supply, required, hidden, .. } = transform;
     if !names.contains(argument.as_str()) {
         let close = nearest(argument, names.iter().copied());
         return vec![match (close.as_slice(), names.is_empty()) {

@@ -1,11 +1,10 @@
 //! The call reason: the model's rationale, as an argument that no tool sees.
 
+use super::rewriting::Rewriting;
 use super::{ToolDefinition, ToolKind};
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::args::with_object;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::fmt;
 
 /// The name of the argument.
 pub(crate) const CALL_REASON: &str = "call_reason";
@@ -68,41 +67,20 @@ pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
-    if text.trim_start().starts_with('"') {
-        // Some models write the object into a string.
-        let inner: String = serde_json::from_str(text).ok()?;
-        return split_members(&inner);
-    }
-    split_members(text)
-}
-
-fn split_members(text: &str) -> Option<SplitArguments> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let members = deserializer.deserialize_map(Members).ok()?;
-    deserializer.end().ok()?;
-    if !members.iter().any(|(name, _)| name == CALL_REASON) {
-        return None;
-    }
-    let mut reason = None;
-    let mut end = text.find('{')? + 1;
-    let mut arguments = text.get(..end)?.to_owned();
-    let mut is_first = true;
-    for (name, value) in members {
-        // The value borrows from the text, so its place is known.
-        let value_end = value.as_ptr().addr() - text.as_ptr().addr() + value.len();
-        let member = text.get(end..value_end)?;
-        end = value_end;
-        if name == CALL_REASON {
-            reason = read_reason(value);
-        } else if is_first {
-            arguments.push_str(member.trim_start().trim_start_matches(','));
-            is_first = false;
-        } else {
-            arguments.push_str(member);
+    let split = with_object(text, |object, members| {
+        let mut rewriting = Rewriting::new(object);
+        let mut reason = None;
+        for (name, value) in members {
+            if name == CALL_REASON {
+                rewriting.skip(value.get());
+                reason = Some(read_reason(value.get()));
+            } else {
+                rewriting.keep(value.get(), None);
+            }
         }
-    }
-    arguments.push_str(text.get(end..)?);
-    Some(SplitArguments { arguments, call_reason: reason })
+        reason.map(|call_reason| SplitArguments { arguments: rewriting.finish(), call_reason })
+    });
+    split.ok().flatten()
 }
 
 fn read_reason(value: &str) -> Option<String> {
@@ -110,25 +88,6 @@ fn read_reason(value: &str) -> Option<String> {
         Ok(Value::Null) => None,
         Ok(Value::String(reason)) => Some(reason),
         _ => Some(value.to_owned()),
-    }
-}
-
-/// The names and the unparsed values, in their order.
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(String, &'de str)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-            members.push((name, value.get()));
-        }
-        Ok(members)
     }
 }
 
@@ -186,9 +145,9 @@ mod tests {
             members.insert(at.min(plain.len()), format!("{blank}\"{CALL_REASON}\" : \"because, {{\""));
             let split = split_call_reason(&format!("{{{}}}", members.join(","))).unwrap();
             prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
-            let read = |text: &str| serde_json::Deserializer::from_str(text).deserialize_map(Members).map(
-                |members| members.into_iter().map(|(name, value)| (name, value.to_owned())).collect::<Vec<_>>(),
-            ).unwrap();
+            let read = |text: &str| with_object(text, |_, members| {
+                members.iter().map(|(name, value)| (name.to_string(), value.get().to_owned())).collect::<Vec<_>>()
+            }).unwrap();
             prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }
     }

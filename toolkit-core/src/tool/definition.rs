@@ -4,7 +4,8 @@ use super::ToolMetadata;
 use super::lane::LaneArgument;
 use crate::call::ToolConfig;
 use crate::context::StateNeed;
-use crate::name::ToolName;
+use crate::error::{BuildProblem, ToolFault};
+use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
 use crate::schema::__private::{aliases, output_schema};
 use serde_json::{Value, json};
@@ -124,6 +125,16 @@ impl ToolDefinition {
     #[must_use]
     pub fn state_needs(&self) -> &[StateNeed] {
         &self.state_needs
+    }
+
+    /// Returns a problem of this tool.
+    pub(crate) fn problem(&self, fault: ToolFault) -> BuildProblem {
+        BuildProblem::of_tool(&self.name, self.metadata.defined_at, fault)
+    }
+
+    /// Returns the problem of a name that the tool cannot have.
+    pub(crate) fn illegal_name(&self, error: NameError) -> BuildProblem {
+        BuildProblem::IllegalName { error, defined_at: self.metadata.defined_at }
     }
 
     /// Removes the state needs, for a tool with state elsewhere.

@@ -1,19 +1,15 @@
 //! Dynamic tools, with a schema known only at run time.
 
-use super::closure::{caller, legal_name};
-use super::closure_return::ClosureReturn;
+use super::closure::{ClosureReturn, legal_name};
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, check_by_call};
 use crate::args::DynamicArgs;
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem, Location, ToolError};
+use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::Value;
-use std::fmt;
-use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
@@ -112,7 +108,7 @@ impl DynamicTool {
         is_async: bool,
         handler: Arc<Handler>,
     ) -> Result<Self, BuildError> {
-        let defined_at = caller();
+        let defined_at = Some(Location::caller());
         let name = legal_name(name, defined_at)?;
         let args = DynamicArgs::new(&schema).map_err(|faults| wrong_schema(&name, faults, "", defined_at))?;
         let mut definition = ToolDefinition::new(name, description, schema);
@@ -129,9 +125,14 @@ impl DynamicTool {
     /// [`BuildError`] with every fault of the schema.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
-        let definition = Arc::make_mut(&mut self.definition);
+        let definition = self.definition_mut();
         if let Err(faults) = CompiledSchema::new(&schema) {
-            return Err(wrong_schema(&definition.name, faults, "in the output schema, ", caller()));
+            return Err(wrong_schema(
+                &definition.name,
+                faults,
+                "in the output schema, ",
+                Some(Location::caller()),
+            ));
         }
         definition.output = OutputSchema::known(schema);
         Ok(self)
@@ -144,25 +145,16 @@ impl DynamicTool {
         self.with_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
-    /// Sets the time limit of a call, which precedes those of dispatcher and registry.
-    #[must_use]
-    pub fn with_timeout(self, limit: Duration) -> Self {
-        self.with_metadata(|metadata| metadata.with_timeout(limit))
-    }
-
-    /// Sets the name.
-    #[must_use]
-    pub fn with_name(mut self, name: ToolName) -> Self {
-        Arc::make_mut(&mut self.definition).name = name;
-        self
-    }
-
     /// Changes the metadata. The schema decides about unknown arguments.
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
-        let definition = Arc::make_mut(&mut self.definition);
-        definition.metadata = change(mem::take(&mut definition.metadata));
+        let metadata = &mut self.definition_mut().metadata;
+        *metadata = change(std::mem::take(metadata));
         self
+    }
+
+    pub(super) fn definition_mut(&mut self) -> &mut ToolDefinition {
+        Arc::make_mut(&mut self.definition)
     }
 }
 
@@ -185,12 +177,6 @@ impl Tool for DynamicTool {
     }
 }
 
-impl fmt::Debug for DynamicTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicTool").field("definition", &self.definition).finish_non_exhaustive()
-    }
-}
-
 /// Returns every fault of a schema; `which` names the schema, if it is not that of the arguments.
 fn wrong_schema(
     name: &ToolName,
@@ -198,11 +184,9 @@ fn wrong_schema(
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |SchemaError { path, message, .. }| BuildProblem::InvalidSchema {
-        tool: name.to_string(),
-        path,
-        message: format!("{which}{message}"),
-        defined_at,
+    let problem = |SchemaError { path, message, .. }| {
+        let fault = ToolFault::InvalidSchema { path, message: format!("{which}{message}") };
+        BuildProblem::of_tool(name, defined_at, fault)
     };
     faults.into_iter().map(problem).collect()
 }

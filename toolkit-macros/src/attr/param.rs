@@ -42,7 +42,7 @@ impl DefaultAttr {
     /// Returns the source text of the expression.
     pub(crate) fn source(&self) -> String {
         match self {
-            Self::OfType(_) => "that of its type".to_owned(),
+            Self::OfType(_) => "the default of its type".to_owned(),
             Self::Value(value) => value.to_token_stream().to_string().replace(" :: ", "::"),
         }
     }

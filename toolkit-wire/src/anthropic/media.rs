@@ -1,11 +1,9 @@
 //! Contents of results as content blocks, and back.
 
-use super::history::is_blank;
-use crate::call::Fields;
-use crate::media::base64;
+use crate::fields::{Fields, set};
+use crate::media::{base64, essence};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use toolkit_core::output::{Content, Media, MediaData};
 
 /// The kinds of pictures that the service takes.
@@ -13,6 +11,11 @@ const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp
 
 /// The longest title of a document, in characters, from the API reference.
 const LONGEST_TITLE: usize = 500;
+
+/// Returns whether the service would take the text for none, and refuse it.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
 
 pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
@@ -60,11 +63,11 @@ fn document(media: &Media) -> Option<Value> {
         _ => return None,
     };
     let mut block = Fields::new();
-    block.insert("type".to_owned(), "document".into());
-    block.insert("source".to_owned(), source);
+    set(&mut block, "type", "document");
+    set(&mut block, "source", source);
     if let Some(name) = media.name.as_deref().filter(|name| !is_blank(name)) {
         let title: String = name.chars().take(LONGEST_TITLE).collect();
-        block.insert("title".to_owned(), title.into());
+        set(&mut block, "title", title);
     }
     Some(block.into())
 }
@@ -87,15 +90,6 @@ fn is_text(essence: &str) -> bool {
             | "application/javascript"
     );
     is_known || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
-}
-
-/// Returns the media type without its parameters, in small letters.
-fn essence(media_type: &str) -> Cow<'_, str> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Cow::Owned(essence.to_ascii_lowercase());
-    }
-    Cow::Borrowed(essence)
 }
 
 /// Decodes standard Base64; `None` for anything else.

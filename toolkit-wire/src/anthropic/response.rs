@@ -1,16 +1,12 @@
 //! The content of a response: calls, text and reasoning.
 
-use super::Anthropic;
-use super::call;
-use super::stream::MessageStream;
+use super::{Anthropic, call};
 use crate::WireError;
-use crate::call::{Fields, text};
+use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, reported_error};
-use crate::path::{element, field};
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::error::{check_role, failed, reported_error};
+use crate::fields::{Fields, element, field, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Anthropic {
@@ -22,7 +18,7 @@ impl ResponseCodec for Anthropic {
             Value::Object(fields) => message(fields, payload)?,
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
-        Ok(Reading::new(payload, vec![message]))
+        Ok(Reading { payload, messages: vec![message] })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
@@ -35,22 +31,9 @@ impl ResponseCodec for Anthropic {
             }
         }
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usage/input_tokens",
-                "/usage/output_tokens",
-                "/usage/cache_read_input_tokens",
-                "/usage/output_tokens_details/reasoning_tokens",
-            ],
-        );
         // Tokens read from the cache or written into it are counted apart from the input.
         let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
         response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
-    }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<MessageStream>::default()
     }
 }
 
@@ -58,8 +41,7 @@ impl ResponseCodec for Anthropic {
 /// hide a mistake.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
-        let expected = format!("a message of the model (the service reported an error: {error})");
-        return Err(WireError::new("content", expected));
+        return Err(failed("content", "a message of the model", Some(&error)));
     }
     check_role(fields, "assistant", "messages")?;
     let is_empty = |calls: &Value| match calls {
@@ -87,11 +69,9 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
-    let parts = list.iter().enumerate().map(|(at, block)| match call::is_call(block) {
-        true => Part::Call(call::read(block, is_cut && at + 1 == list.len())),
-        false => Part::Other(block),
-    });
-    Ok(Message { fields: None, parts: parts.collect(), is_whole: true })
+    let last = list.len().checked_sub(1).filter(|_| is_cut);
+    let read = |block, is_cut| call::is_call(block).then(|| call::read(block, is_cut));
+    Ok(Message::of_parts(list, last, read))
 }
 
 /// Returns whether a value is a content block, when nothing around it says so. The tools that the service runs

@@ -3,12 +3,15 @@
 mod block;
 
 use self::block::Block;
+use super::Anthropic;
 use crate::WireError;
-use crate::call::Fields;
-use crate::error::reported_error;
+use crate::codec::StreamCodec;
+use crate::error::{failed, reported_error};
+use crate::fields::{Fields, object, only};
 use crate::response::FinishReason;
 use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
+use crate::stream::merge::overlay;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::mem;
@@ -26,14 +29,17 @@ pub(super) struct MessageStream {
     next: u64,
 }
 
+impl StreamCodec for Anthropic {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<MessageStream>::default()
+    }
+}
+
 impl StreamDecoder for MessageStream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = event.as_object() else {
-            return Err(WireError::new("", "an event of a stream"));
-        };
+        let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            let expected = format!("an event of the response (the service reported an error: {error})");
-            return Err(WireError::new("error", expected));
+            return Err(failed("error", "an event of the response", Some(&error)));
         }
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => {
@@ -97,8 +103,7 @@ impl StreamDecoder for MessageStream {
 
 impl MessageStream {
     fn start(&mut self, message: &Fields, events: &mut Vec<StreamEvent>) {
-        let rest = message.iter().filter(|(name, _)| *name != "content");
-        self.message.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
+        overlay(&mut self.message, &only(message, |name, _| name != "content"));
         self.blocks.seed(|| json!(message));
         for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
             if let Some(number) = self.start_block(None, Some(block), events) {
@@ -110,16 +115,9 @@ impl MessageStream {
 
     /// Takes the news of the end of a message: the reason, and the usage in all.
     fn update(&mut self, event: &Fields) {
-        for (name, value) in event {
-            match (name.as_str(), value) {
-                ("type", _) => {}
-                ("delta", Value::Object(delta)) => merge(&mut self.message, delta),
-                ("usage", Value::Object(usage)) => match self.message.get_mut("usage") {
-                    Some(Value::Object(known)) => merge(known, usage),
-                    _ => merge(&mut self.message, &Fields::from_iter([(name.clone(), value.clone())])),
-                },
-                _ => merge(&mut self.message, &Fields::from_iter([(name.clone(), value.clone())])),
-            }
+        overlay(&mut self.message, &only(event, |name, _| !matches!(name, "type" | "delta")));
+        if let Some(Value::Object(delta)) = event.get("delta") {
+            overlay(&mut self.message, delta);
         }
     }
 
@@ -151,7 +149,7 @@ impl MessageStream {
         let position = if known.is_some() { self.next } else { index };
         self.next = self.next.max(position.saturating_add(1));
         events.extend(block.begun());
-        let is_call = block.is_call();
+        let is_call = block.call().is_some();
         let number = self.blocks.begin(block.at(position));
         self.numbers.insert(index, number);
         self.blocks.release_passed(events);
@@ -212,13 +210,4 @@ impl MessageStream {
 
 fn index(event: &Value) -> Option<u64> {
     event.get("index")?.as_u64()
-}
-
-/// Takes the new values, but no `null` in the place of something.
-fn merge(known: &mut Fields, new: &Fields) {
-    for (name, value) in new {
-        if !value.is_null() || !known.contains_key(name) {
-            known.insert(name.clone(), value.clone());
-        }
-    }
 }

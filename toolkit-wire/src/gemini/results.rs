@@ -1,12 +1,12 @@
 //! Results as parts of a content.
 
-use super::Gemini;
-use super::call::{legal_name, sendable_id};
-use super::spelling::Fields;
-use crate::WireError;
+use super::call::sendable_id;
+use super::{FACTS, Gemini};
 use crate::codec::ResultCodec;
-use crate::pairing::user_message;
+use crate::fields::{Fields, set};
+use crate::repair::user_message;
 use crate::results::output_text;
+use crate::{WireError, history};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
@@ -31,18 +31,18 @@ impl ResultCodec for Gemini {
 pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     let mut answer = Fields::new();
     if let Some(id) = sendable_id(result.call_id.as_str()) {
-        answer.insert("id".to_owned(), id.into());
+        set(&mut answer, "id", id);
     }
-    answer.insert("name".to_owned(), legal_name(names.spell(&result.name)).into());
+    set(&mut answer, "name", history::name(FACTS.names, names.spell(&result.name)));
     let response = match &result.outcome {
         Ok(output) => json!({"output": output_value(output)}),
         Err(error) => json!({"error": error.message()}),
     };
-    answer.insert("response".to_owned(), response);
+    set(&mut answer, "response", response);
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     let media: Vec<Value> = contents.iter().filter_map(media).map(media_part).collect();
     if !media.is_empty() {
-        answer.insert("parts".to_owned(), media.into());
+        set(&mut answer, "parts", media);
     }
     json!({"functionResponse": answer})
 }

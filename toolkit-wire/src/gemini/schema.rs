@@ -1,6 +1,7 @@
 //! Gemini's subset of OpenAPI back as JSON Schema.
 
-use super::spelling::{Fields, camel};
+use super::spelling::camel;
+use crate::fields::Fields;
 use serde_json::{Number, Value, json};
 
 /// Deeper schemas stay as they are below this; no parser of JSON text lets them through.

@@ -1,9 +1,8 @@
 //! Field names in both spellings: `functionCall` and `function_call` are the same field.
 
+use crate::fields::Fields;
 use serde_json::Value;
 use std::borrow::Cow;
-
-pub(super) use crate::call::Fields;
 
 /// Returns the value of the field that the reference spells `name`. `null` is the same as no field.
 pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {

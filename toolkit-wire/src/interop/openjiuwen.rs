@@ -17,11 +17,11 @@
 //! ```
 
 use crate::WireError;
+use crate::declaration::parse_name;
 use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::call;
-use toolkit_core::name::ToolName;
 use toolkit_core::tool::ToolDefinition;
 
 /// The only type of tool: a function.
@@ -181,9 +181,7 @@ impl TryFrom<ToolInfo> for ToolDefinition {
     type Error = WireError;
 
     fn try_from(info: ToolInfo) -> Result<Self, WireError> {
-        let name = ToolName::new(&info.name).map_err(|error| {
-            WireError::new("name", format!("a tool name such as `{}`", error.suggestion()))
-        })?;
+        let name = parse_name(Some(&json!(info.name)), "name")?;
         let parameters = match info.parameters {
             None => json!({"type": "object", "properties": {}}),
             Some(parameters) => parameters.into_schema(),
@@ -243,6 +241,7 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolkit_core::name::ToolName;
 
     fn info(value: Value) -> Result<ToolInfo, serde_json::Error> {
         serde_json::from_value(value)

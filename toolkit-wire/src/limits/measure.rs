@@ -1,6 +1,9 @@
 //! How large a schema is, as providers count.
 
+use crate::fields::{list, text};
 use serde_json::Value;
+use toolkit_schema::keyword::Role;
+use toolkit_schema::subschemas;
 
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -34,15 +37,14 @@ impl Measure {
     fn add(&mut self, schema: &Value, depth: usize) {
         self.depth = self.depth.max(depth);
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
-        let required = schema.get("required").and_then(Value::as_array);
+        let required = list(schema, "required");
         for (name, _) in names("properties") {
             self.properties += 1;
             self.characters += name.chars().count();
-            let is_required = required.is_some_and(|required| required.iter().any(|other| other == name));
-            self.optional += usize::from(!is_required);
+            self.optional += usize::from(!required.iter().any(|other| other == name));
         }
         self.characters += names("$defs").map(|(name, _)| name.chars().count()).sum::<usize>();
-        let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let values = list(schema, "enum");
         let characters = values.iter().map(characters).sum();
         self.enum_values += values.len();
         self.characters += characters + schema.get("const").map(self::characters).unwrap_or_default();
@@ -74,28 +76,13 @@ pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
     let mut open = vec![(schema, 0)];
     while let Some((schema, around)) = open.pop() {
-        let Value::Object(fields) = schema else { continue };
-        let is_object =
-            fields.get("type").is_some_and(|kind| kind == "object") || fields.contains_key("properties");
+        let is_object = text(schema, "type") == "object" || schema.get("properties").is_some();
         let depth = around + usize::from(is_object);
         visit(schema, depth);
-        for (keyword, value) in fields {
-            match (keyword.as_str(), value) {
-                ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
-                    open.extend(named.values().map(|inside| (inside, depth)));
-                }
-                ("$defs" | "definitions", Value::Object(named)) => {
-                    open.extend(named.values().map(|inside| (inside, 0)));
-                }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
-                    open.extend(list.iter().map(|inside| (inside, depth)));
-                }
-                ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", inside) => {
-                    open.push((inside, depth));
-                }
-                _ => {}
-            }
-        }
+        open.extend(subschemas(schema).map(|inside| match inside.role {
+            Role::Definitions => (inside.schema, 0),
+            _ => (inside.schema, depth),
+        }));
     }
 }
 

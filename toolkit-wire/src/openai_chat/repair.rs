@@ -1,11 +1,11 @@
 //! Histories in which every call has its result, directly after it.
 
 use super::OpenAiChat;
-use crate::call::text;
+use crate::call;
 use crate::codec::RepairCodec;
+use crate::fields::{list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 impl RepairCodec for OpenAiChat {
     /// Moves results directly after their calls, where the service wants them, and adds those that are missing.
@@ -42,7 +42,7 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
         "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
         "function" => vec![Entry::Result(by_name(message), message)],
         "assistant" => {
-            let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+            let calls = list(message, "tool_calls").iter();
             let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
             // Beside `tool_calls`, the older `function_call` says the same.
             let older = message.get("function_call").filter(|_| calls.is_empty());
@@ -55,12 +55,7 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
 
 /// Servers that give no ids have calls and results without one, which belong together.
 fn by_id(id: Option<&Value>) -> Key<'_> {
-    let id = match id {
-        Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(other) => Cow::Owned(other.to_string()),
-    };
-    Key { id: Some(id), name: None }
+    Key { id: Some(call::id(id).unwrap_or_default()), name: None }
 }
 
 /// Returns the key in the form before `tool_calls`, where a message has one call.

@@ -1,16 +1,12 @@
 //! The messages of a response: calls, text and reasoning.
 
-use super::OpenAiChat;
-use super::call;
-use super::stream::Stream;
+use super::{OpenAiChat, call};
 use crate::WireError;
-use crate::call::{Fields, WireCall, text};
+use crate::call::{Message, Part, Reading, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, error_text};
-use crate::path::{element, field};
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::error::{check_role, error_text, failed};
+use crate::fields::{Fields, element, field, optional, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiChat {
@@ -27,34 +23,20 @@ impl ResponseCodec for OpenAiChat {
             },
             _ => return Err(WireError::new("", "a response, a message or a call")),
         };
-        Ok(Reading::new(payload, messages))
+        Ok(Reading { payload, messages })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
-            for piece in text_pieces(fields) {
-                match piece {
-                    TextPiece::Text(text) => response.text.push_str(text),
-                    TextPiece::Reasoning(text) => response.reasoning.push_str(text),
-                }
+            for (is_reasoning, text) in text_pieces(fields) {
+                let said = if is_reasoning { &mut response.reasoning } else { &mut response.text };
+                said.push_str(text);
             }
-            response.refusal = fields.get("refusal").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let refusal = fields.get("refusal").and_then(Value::as_str);
+            response.refusal = refusal.unwrap_or_default().to_owned();
         }
         let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usage/prompt_tokens",
-                "/usage/completion_tokens",
-                "/usage/prompt_tokens_details/cached_tokens",
-                "/usage/completion_tokens_details/reasoning_tokens",
-            ],
-        );
-    }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<Stream>::default()
     }
 }
 
@@ -110,16 +92,15 @@ fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
 }
 
 fn of_calls(calls: &[Value]) -> Message<'_> {
-    let parts = calls.iter().map(|json| Part::Call(call::read(json, false))).collect();
-    Message { fields: None, parts, is_whole: false }
+    Message {
+        is_whole: false,
+        ..Message::of_parts(calls, None, |json, is_cut| Some(call::read(json, is_cut)))
+    }
 }
 
 fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'a>, WireError> {
-    let calls = match fields.get("tool_calls") {
-        None | Some(Value::Null) => &[][..],
-        Some(Value::Array(calls)) => calls,
-        Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
-    };
+    let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
+    let calls = calls.map_or(&[][..], Vec::as_slice);
     // The `function_call` that `tool_calls` replaced in November 2023. Some servers still write it, and
     // some write it beside `tool_calls`, for the same call.
     let legacy =
@@ -143,11 +124,7 @@ fn is_cut(choice: &Value) -> bool {
 }
 
 fn no_message(fields: &Fields) -> WireError {
-    let expected = match reported_error(fields) {
-        Some(error) => format!("a message of the model (the service reported an error: {error})"),
-        None => "a message of the model".to_owned(),
-    };
-    WireError::new("choices[0].message", expected)
+    failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
 }
 
 /// Returns the error of a body, or of a choice within it (OpenRouter).
@@ -157,39 +134,27 @@ pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
 }
 
-/// A piece of the text of a message or a delta.
-pub(super) enum TextPiece<'a> {
-    Text(&'a str),
-    Reasoning(&'a str),
-}
-
-/// Returns the reasoning and the text of a message or a delta. Reasoning has two names; servers that use both
-/// mean the same.
-pub(super) fn text_pieces(message: &Fields) -> Vec<TextPiece<'_>> {
+/// Returns the texts of a message or a delta, and whether each is reasoning. Reasoning has two names; servers that
+/// use both mean the same.
+pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
-    let mut pieces: Vec<TextPiece<'_>> = reasoning.map(TextPiece::Reasoning).into_iter().collect();
+    let mut pieces: Vec<_> = reasoning.map(|text| (true, text)).into_iter().collect();
     match message.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => pieces.push(TextPiece::Text(text)),
+        Some(Value::String(text)) if !text.is_empty() => pieces.push((false, text)),
         Some(Value::Array(parts)) => parts.iter().for_each(|part| part_pieces(part, &mut pieces)),
         _ => {}
     }
     pieces
 }
 
-/// Parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
+/// Adds the parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
 /// [{type: text, text}]}`.
-fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<TextPiece<'a>>) {
+fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<(bool, &'a str)>) {
     let text = |part: &'a Value, name: &str| part.get(name).and_then(Value::as_str);
-    match part.get("thinking") {
-        Some(Value::Array(thoughts)) => {
-            pieces.extend(
-                thoughts.iter().filter_map(|thought| text(thought, "text")).map(TextPiece::Reasoning),
-            );
-        }
-        _ => {
-            let thought = text(part, "thinking").map(TextPiece::Reasoning);
-            pieces.extend(text(part, "text").map(TextPiece::Text).or(thought));
-        }
+    if let Some(Value::Array(thoughts)) = part.get("thinking") {
+        return pieces.extend(thoughts.iter().filter_map(|thought| Some((true, text(thought, "text")?))));
     }
+    let thought = || Some((true, text(part, "thinking")?));
+    pieces.extend(text(part, "text").map(|text| (false, text)).or_else(thought));
 }

@@ -1,11 +1,9 @@
 //! Results as tool messages.
 
-use super::NAMES;
-use super::OpenAiChat;
-use crate::call::text;
+use super::{FACTS, OpenAiChat};
 use crate::codec::ResultCodec;
-use crate::media::{address, base64, file_name, media};
-use crate::path::field;
+use crate::fields::{required, text};
+use crate::media::{address, base64, essence, file_name, media};
 use crate::results::{json_content, listed, output_text, unsendable};
 use crate::{WireError, history};
 use serde_json::{Value, json};
@@ -32,10 +30,7 @@ impl ResultCodec for OpenAiChat {
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let messages = listed(payload, "a message or a list of messages")?;
         let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
-        messages
-            .enumerate()
-            .map(|(position, (path, message))| Ok(parse_result(message, path)?.with_position(position)))
-            .collect()
+        messages.map(|(path, message)| parse_result(message, path)).collect()
     }
 }
 
@@ -61,7 +56,7 @@ fn attachments<'a>(
     id: &'a str,
     names: &WireNames,
 ) -> impl Iterator<Item = Value> + use<'a> {
-    let name = history::name(NAMES, names.spell(&result.name)).into_owned();
+    let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     contents.iter().filter_map(|content| Some((content, part(content)?))).flat_map(move |(content, part)| {
         let label = format!("{} from tool call {id} ({name}):", content.to_text());
@@ -86,8 +81,7 @@ pub(super) fn part(content: &Content) -> Option<Value> {
 }
 
 fn audio_format(media_type: &str) -> Option<&'static str> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.as_str() {
+    match &*essence(media_type) {
         "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
         "audio/mpeg" | "audio/mp3" => Some("mp3"),
         _ => None,
@@ -96,9 +90,7 @@ fn audio_format(media_type: &str) -> Option<&'static str> {
 
 /// Parses a `tool` message. The API marks no errors, so every result is an output. Some servers repeat the name.
 fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
-    let Some(id) = message.get("tool_call_id").and_then(Value::as_str) else {
-        return Err(WireError::new(field(path, "tool_call_id"), "the id of a call"));
-    };
+    let id = required(message, path, "tool_call_id", "the id of a call")?;
     let output = match message.get("content") {
         None | Some(Value::Null) => ToolOutput::text(""),
         Some(Value::String(text)) => ToolOutput::text(text),

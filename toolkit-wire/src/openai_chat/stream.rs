@@ -3,10 +3,12 @@
 mod call;
 mod calls;
 
-use super::response::{TextPiece, reported_error, text_pieces};
+use super::OpenAiChat;
+use super::response::{reported_error, text_pieces};
 use crate::WireError;
-use crate::call::Fields;
-use crate::path::{element, field};
+use crate::codec::StreamCodec;
+use crate::error::failed;
+use crate::fields::{Fields, element, field, object, only, set, text};
 use crate::response::FinishReason;
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use crate::stream::merge::{join, overlay};
@@ -29,6 +31,12 @@ struct Choice {
     fields: Fields,
     message: Fields,
     calls: Calls,
+}
+
+impl StreamCodec for OpenAiChat {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
 }
 
 impl StreamDecoder for Stream {
@@ -62,27 +70,23 @@ impl StreamDecoder for Stream {
             choice.into_whole(index)
         });
         let choices: Vec<Value> = choices.collect();
-        response.insert("object".to_owned(), "chat.completion".into());
-        response.insert("choices".to_owned(), choices.into());
+        set(&mut response, "object", "chat.completion");
+        set(&mut response, "choices", choices);
         Value::Object(response)
     }
 }
 
 impl Stream {
     fn chunk(&mut self, chunk: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Value::Object(fields) = chunk else {
-            return Err(WireError::new("", "a chunk of a stream"));
-        };
+        let fields = object(chunk, "", "a chunk of a stream")?;
         if let Some(error) = reported_error(fields) {
-            let expected = format!("more of the answer (the service reported an error: {error})");
-            return Err(WireError::new("choices", expected));
+            return Err(failed("choices", "more of the answer", Some(&error)));
         }
         if is_of_another_api(fields) {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
         }
         // `obfuscation` is random text that hides the length of what is sent.
-        let beside = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "choices" | "obfuscation"));
-        let beside: Fields = beside.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let beside = only(fields, |name, _| !matches!(name, "choices" | "obfuscation"));
         overlay(&mut self.envelope, &beside);
         match fields.get("choices") {
             // Usage comes in a chunk without choices, and so do the filters of some services.
@@ -94,11 +98,14 @@ impl Stream {
         }
     }
 
-    fn choice(&mut self, choice: &Value, at: usize, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+    fn choice(
+        &mut self,
+        choice_json: &Value,
+        at: usize,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
         let path = element("choices", at);
-        let Value::Object(fields) = choice else {
-            return Err(WireError::new(path, "a choice"));
-        };
+        let fields = object(choice_json, &path, "a choice")?;
         let index = fields.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
         let is_first = self.choices.keys().next().is_none_or(|first| index <= *first);
         let seed = || json!([self.envelope.get("id"), self.envelope.get("created"), index]);
@@ -111,7 +118,7 @@ impl Stream {
         // Events do not name their choice, so there are texts of the first only.
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
-        let reason = fields.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
+        let reason = text(choice_json, "finish_reason");
         if FinishReason::parse(reason).is_cut() {
             choice.calls.cut();
         }
@@ -139,9 +146,7 @@ impl Choice {
         path: &str,
         events: &mut Vec<StreamEvent>,
     ) -> Result<Vec<StreamEvent>, WireError> {
-        let Value::Object(delta) = delta else {
-            return Err(WireError::new(path, "an object"));
-        };
+        let delta = object(delta, path, "an object")?;
         join(&mut self.message, &without_calls(delta));
         match delta.get("tool_calls") {
             None | Some(Value::Null) => {}
@@ -175,45 +180,41 @@ impl Choice {
 
     /// Takes the fields beside the message.
     fn fields(&mut self, fields: &Fields) {
-        for (name, value) in fields {
-            let one = Fields::from_iter([(name.clone(), value.clone())]);
-            match name.as_str() {
-                "index" | "delta" | "message" => {}
-                "finish_reason" if value.as_str().is_none_or(str::is_empty) => {}
-                "logprobs" => join(&mut self.fields, &one),
-                _ => overlay(&mut self.fields, &one),
-            }
-        }
+        let is_kept = |name: &str, value: &Value| match name {
+            "index" | "delta" | "message" | "logprobs" => false,
+            "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
+            _ => true,
+        };
+        overlay(&mut self.fields, &only(fields, is_kept));
+        join(&mut self.fields, &only(fields, |name, _| name == "logprobs"));
     }
 
     /// Returns the choice as if it had come whole.
     fn into_whole(self, index: u64) -> Value {
-        let mut message = Fields::new();
-        message.insert("role".to_owned(), "assistant".into());
-        message.insert("content".to_owned(), Value::Null);
+        let mut message =
+            Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);
         message.extend(self.message);
         let calls = self.calls.into_whole();
         if !calls.is_empty() {
-            message.insert("tool_calls".to_owned(), calls.into());
+            set(&mut message, "tool_calls", calls);
         }
         let mut choice = Fields::new();
-        choice.insert("index".to_owned(), index.into());
-        choice.insert("message".to_owned(), message.into());
-        choice.insert("finish_reason".to_owned(), Value::Null);
+        set(&mut choice, "index", index);
+        set(&mut choice, "message", message);
+        set(&mut choice, "finish_reason", Value::Null);
         choice.extend(self.fields);
         Value::Object(choice)
     }
 }
 
 fn without_calls(message: &Fields) -> Fields {
-    let fields = message.iter().filter(|(name, _)| !matches!(name.as_str(), "tool_calls" | "function_call"));
-    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+    only(message, |name, _| !matches!(name, "tool_calls" | "function_call"))
 }
 
 fn said(message: &Fields) -> Vec<StreamEvent> {
-    let event = |piece| match piece {
-        TextPiece::Text(text) => StreamEvent::Text(text.to_owned()),
-        TextPiece::Reasoning(text) => StreamEvent::Reasoning(text.to_owned()),
+    let event = |(is_reasoning, text): (bool, &str)| match is_reasoning {
+        true => StreamEvent::Reasoning(text.to_owned()),
+        false => StreamEvent::Text(text.to_owned()),
     };
     text_pieces(message).into_iter().map(event).collect()
 }

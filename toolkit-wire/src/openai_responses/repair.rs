@@ -3,8 +3,9 @@
 use super::OpenAiResponses;
 use super::call::{self, CUSTOM, FUNCTION, copy};
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT};
-use crate::call::{Fields, WireCall, text};
+use crate::call::WireCall;
 use crate::codec::RepairCodec;
+use crate::fields::{Fields, set, text};
 use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
@@ -95,9 +96,9 @@ fn no_output(call: &Value) -> Option<Value> {
     let call = call.as_object()?;
     let is_custom = call::kind(call) == Some(CUSTOM);
     let mut result = Fields::new();
-    result.insert("type".to_owned(), if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT }.into());
+    set(&mut result, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
     copy(call, &mut result, &["call_id"]);
-    result.insert("output".to_owned(), NO_OUTPUT.into());
+    set(&mut result, "output", NO_OUTPUT);
     copy(call, &mut result, if is_custom { &["caller"] } else { &["namespace", "caller"] });
     Some(Value::Object(result))
 }

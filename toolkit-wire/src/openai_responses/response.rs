@@ -2,15 +2,12 @@
 
 use super::OpenAiResponses;
 use super::call::{self, kind};
-use super::stream::Stream;
 use crate::WireError;
-use crate::call::{Fields, text};
+use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, reported_error};
-use crate::pairing::parts;
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::error::{check_role, failed, reported_error};
+use crate::fields::{Fields, list, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiResponses {
@@ -27,12 +24,12 @@ impl ResponseCodec for OpenAiResponses {
             Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
             _ => return Err(WireError::new("", "a response, an item or a list of items")),
         };
-        Ok(Reading::new(payload, vec![message]))
+        Ok(Reading { payload, messages: vec![message] })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for item in reading.other_parts() {
-            for part in parts(item, "summary").iter().chain(parts(item, "content")) {
+            for part in list(item, "summary").iter().chain(list(item, "content")) {
                 let said = match text(item, "type") {
                     "reasoning" => &mut response.reasoning,
                     "message" => &mut response.text,
@@ -47,30 +44,13 @@ impl ResponseCodec for OpenAiResponses {
             status => Some(status),
         };
         response.finish = FinishReason::parse(status.unwrap_or_default());
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usage/input_tokens",
-                "/usage/output_tokens",
-                "/usage/input_tokens_details/cached_tokens",
-                "/usage/output_tokens_details/reasoning_tokens",
-            ],
-        );
-    }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<Stream>::default()
     }
 }
 
 /// Reads a list of items. An incomplete response ends with the item at which the model was stopped.
 fn message(list: &[Value], is_cut: bool) -> Message<'_> {
-    let items = list.iter().enumerate();
-    let parts = items.map(|(at, item)| match call::read(item, is_cut && at + 1 == list.len()) {
-        Some(call) => Part::Call(call),
-        None => Part::Other(item),
-    });
-    Message { fields: None, parts: parts.collect(), is_whole: false }
+    let last = list.len().checked_sub(1).filter(|_| is_cut);
+    Message { is_whole: false, ..Message::of_parts(list, last, call::read) }
 }
 
 fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
@@ -78,16 +58,8 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     match (fields.get("output"), reported_error(fields)) {
         (Some(Value::Array(list)), None) => Ok(message(list, is_cut)),
         (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(message(list, is_cut)),
-        (_, Some(error)) => {
-            let expected = format!("a list of items (the service reported an error: {error})");
-            Err(WireError::new("output", expected))
-        }
-        (_, None) => Err(WireError::new("output", "a list of items")),
+        (_, error) => Err(failed("output", "a list of items", error.as_deref())),
     }
-}
-
-pub(super) fn is_kind(item: &Value, expected: &str) -> bool {
-    item.get("type").is_some_and(|kind| kind == expected)
 }
 
 /// Returns whether a value is an item, when nothing around it says so.
@@ -97,7 +69,7 @@ fn is_item(value: &Value) -> bool {
         // Anthropic's response is a `message` too, with its calls as content.
         Some("message") => {
             !fields.contains_key("stop_reason")
-                && !parts(value, "content").iter().any(|block| is_kind(block, "tool_use"))
+                && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
         }
         Some("reasoning" | "compaction" | "item_reference" | "program") => true,
         Some("mcp_list_tools" | "mcp_approval_request") => true,

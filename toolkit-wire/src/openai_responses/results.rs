@@ -1,13 +1,11 @@
 //! Results as items.
 
-use super::FORMAT;
-use super::OpenAiResponses;
 use super::call::{CUSTOM, copy, is_custom};
+use super::{FACTS, OpenAiResponses};
 use crate::WireError;
-use crate::call::{Fields, text};
 use crate::codec::ResultCodec;
+use crate::fields::{Fields, field, required, set, text};
 use crate::media::{address, file_name, media};
-use crate::path::field;
 use crate::results::{json_content, listed, output_text, unsendable};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -36,10 +34,7 @@ impl ResultCodec for OpenAiResponses {
         let names: HashMap<&str, &str> = named.collect();
         let results =
             items.iter().filter(|(_, item)| matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT));
-        results
-            .enumerate()
-            .map(|(position, (path, item))| Ok(parse_result(item, path, &names)?.with_position(position)))
-            .collect()
+        results.map(|(path, item)| parse_result(item, path, &names)).collect()
     }
 }
 
@@ -49,15 +44,14 @@ impl ResultCodec for OpenAiResponses {
 /// demanded by some imitating servers, and unknown to custom calls.
 pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut item = Fields::new();
-    let mut put = |name: &str, value: Value| item.insert(name.to_owned(), value);
     let is_custom = is_custom(&result.extras);
-    put("type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT }.into());
-    put("call_id", id.into());
-    put("output", encode_output(result));
+    set(&mut item, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
+    set(&mut item, "call_id", id);
+    set(&mut item, "output", encode_output(result));
     if !is_custom {
-        put("status", "completed".into());
+        set(&mut item, "status", "completed");
     }
-    if let Some(extras) = result.extras.of(FORMAT) {
+    if let Some(extras) = result.extras.of(FACTS.name) {
         // The result of a custom call has no namespace.
         copy(extras, &mut item, if is_custom { &REPEATED[1..] } else { &REPEATED });
     }
@@ -102,9 +96,7 @@ fn media_part(content: &Content) -> Option<Value> {
 }
 
 fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {
-    let Some(id) = item.get("call_id").and_then(Value::as_str) else {
-        return Err(WireError::new(field(path, "call_id"), "the id of a call"));
-    };
+    let id = required(item, path, "call_id", "the id of a call")?;
     let name = item.get("name").and_then(Value::as_str).or_else(|| names.get(id).copied());
     let output = match item.get("output") {
         Some(Value::String(text)) => ToolOutput::text(text.as_str()),
@@ -113,11 +105,11 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
     };
     let mut extras = Fields::new();
     if text(item, "type") == CUSTOM_OUTPUT {
-        extras.insert("type".to_owned(), CUSTOM.into());
+        set(&mut extras, "type", CUSTOM);
     }
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &REPEATED);
     Ok(ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
-        .with_extras(ProviderExtras::new(FORMAT, extras)))
+        .with_extras(ProviderExtras::new(FACTS.name, extras)))
 }
 
 /// Parses a content. An unknown one, or one that refers to a file at the service, stays as its JSON.

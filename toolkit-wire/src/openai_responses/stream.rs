@@ -6,10 +6,12 @@
 
 mod slot;
 
+use super::OpenAiResponses;
 use super::call::kind;
 use crate::WireError;
-use crate::call::Fields;
-use crate::error::reported_error;
+use crate::codec::StreamCodec;
+use crate::error::{failed, reported_error};
+use crate::fields::{Fields, object, only, set};
 use crate::stream::assembler::Assembler;
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
@@ -37,11 +39,15 @@ enum Sought {
     Known,
 }
 
+impl StreamCodec for OpenAiResponses {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
+}
+
 impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = event.as_object() else {
-            return Err(WireError::new("", "an event: an object with a `type`"));
-        };
+        let fields = object(event, "", "an event: an object with a `type`")?;
         let Some(kind) = kind(fields) else {
             return Err(match reported_error(fields) {
                 Some(error) => self.fail(Some(error)),
@@ -61,7 +67,7 @@ impl StreamDecoder for Stream {
             "failed" => {
                 self.end(name, fields, events);
                 let error = reported_error(&self.response);
-                return Err(failed("response", error.as_deref()));
+                return Err(no_response("response", error.as_deref()));
             }
             "error" => return Err(self.fail(reported_error(fields))),
             "output_item.added" => self.add_item(fields, events),
@@ -85,14 +91,14 @@ impl StreamDecoder for Stream {
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         if !self.is_over {
             let status = if self.is_complete() { "completed" } else { "incomplete" };
-            self.response.insert("status".to_owned(), status.into());
+            set(&mut self.response, "status", status);
         }
         self.close_all(events);
         let mut response = std::mem::take(&mut self.response);
         response.entry("object").or_insert_with(|| "response".into());
         let slots = std::mem::take(&mut self.slots).into_parts(false);
         let output: Vec<Value> = slots.into_iter().map(Slot::into_item).collect();
-        response.insert("output".to_owned(), output.into());
+        set(&mut response, "output", output);
         Value::Object(response)
     }
 }
@@ -100,54 +106,33 @@ impl StreamDecoder for Stream {
 impl Stream {
     /// Takes text, reasoning or arguments, in pieces (`….delta`) or whole (`….done`).
     fn push_part(&mut self, name: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
-        let Some((name, is_whole)) = (match name.rsplit_once('.') {
-            Some((name, "delta")) => Some((name, false)),
-            Some((name, "done")) => Some((name, true)),
-            _ => None,
-        }) else {
-            return;
-        };
-        let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
-        let (part, whole) = match name {
-            "function_call_arguments" => (Part::Arguments, "arguments"),
-            "custom_tool_call_input" => (Part::Input, "input"),
-            "output_text" => (Part::Text(number("content_index")), "text"),
-            "refusal" => (Part::Refusal(number("content_index")), "refusal"),
-            "reasoning_text" | "reasoning" => (Part::Reasoning(number("content_index")), "text"),
-            "reasoning_summary_text" | "reasoning_summary" => {
-                (Part::Summary(number("summary_index")), "text")
-            }
+        let (name, is_whole) = match name.rsplit_once('.') {
+            Some((name, "delta")) => (name, false),
+            Some((name, "done")) => (name, true),
             _ => return,
         };
-        let Some(text) = event.get(if is_whole { whole } else { "delta" }).and_then(Value::as_str) else {
-            return;
-        };
+        let Some(part) = Part::of(name, event) else { return };
+        let field = if is_whole { part.text } else { "delta" };
+        let Some(text) = event.get(field).and_then(Value::as_str) else { return };
         let index = self.slot_of(Key::of_event(event, part), Sought::Known);
         let slot = &mut self.slots[index];
         let is_new = !is_whole || slot.set(part, text);
         if !is_whole {
             slot.append(part, text);
         }
-        if is_new && !text.is_empty() {
-            match part {
-                Part::Arguments | Part::Input => {}
-                Part::Text(_) | Part::Refusal(_) => events.push(StreamEvent::Text(text.to_owned())),
-                Part::Reasoning(_) | Part::Summary(_) => events.push(StreamEvent::Reasoning(text.to_owned())),
-            }
-        }
+        events.extend(part.event(text).filter(|_| is_new));
     }
 
     fn set_response(&mut self, event: &Fields) {
         if let Some(response) = event.get("response").and_then(Value::as_object) {
-            self.response = response.clone();
-            self.response.shift_remove("output");
+            self.response = only(response, |name, _| name != "output");
         }
     }
 
     /// Keeps an error that the service reported for the response.
     fn fail(&mut self, error: Option<String>) -> WireError {
-        let failure = failed("", error.as_deref());
-        self.response.insert("error".to_owned(), json!({"message": error.unwrap_or_default()}));
+        let failure = no_response("", error.as_deref());
+        set(&mut self.response, "error", json!({"message": error.unwrap_or_default()}));
         failure
     }
 
@@ -156,7 +141,7 @@ impl Stream {
         self.set_response(event);
         let told = self.response.get("status").and_then(Value::as_str);
         if !matches!(told, Some("completed" | "incomplete" | "failed" | "cancelled")) {
-            self.response.insert("status".to_owned(), status.into());
+            set(&mut self.response, "status", status);
         }
         self.is_over = true;
         let output = event.get("response").and_then(|response| response.get("output"));
@@ -306,7 +291,6 @@ impl Stream {
     }
 }
 
-fn failed(path: &str, error: Option<&str>) -> WireError {
-    let error = error.unwrap_or("it gave no reason");
-    WireError::new(path, format!("a response (the service reported an error: {error})"))
+fn no_response(path: &str, error: Option<&str>) -> WireError {
+    failed(path, "a response", Some(error.unwrap_or("it gave no reason")))
 }

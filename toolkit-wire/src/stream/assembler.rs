@@ -4,6 +4,7 @@
 //! Codecs find out which part a piece of a stream belongs to, and how parts grow.
 
 use super::decode::StreamEvent;
+use crate::call::WireCall;
 use crate::ids::CallIds;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -15,28 +16,46 @@ pub(crate) trait StreamPart {
     /// Returns the place among the parts of the message.
     fn position(&self) -> u64;
 
-    /// Returns the provider's id of the call, if there is one.
-    fn given_id(&self) -> Option<Cow<'_, str>>;
+    /// Reads the call that the part is, once it can be yielded.
+    fn call(&self) -> Option<WireCall<'_>>;
 
-    fn name(&self) -> &str;
+    /// Returns whether there are no arguments so far.
+    fn is_blank(&self) -> bool;
 
     /// Sets the id that the call has from now on.
     fn set_id(&mut self, id: &str);
 
-    /// Returns whether the part is a call that can be yielded.
-    fn is_call(&self) -> bool;
-
-    /// Returns whether the part is a call without arguments so far.
-    fn is_blank_call(&self) -> bool;
-
     /// Replaces blank arguments.
     fn set_arguments(&mut self, text: &str);
+
+    /// Returns the name of the call.
+    fn name(&self) -> &str {
+        self.call().map(|call| call.name).unwrap_or_default()
+    }
+
+    /// Returns the provider's id of the call, if there is one.
+    fn given_id(&self) -> Option<Cow<'_, str>> {
+        self.call()?.id
+    }
 
     /// Completes the part: its call is about to be yielded.
     fn seal(&mut self) {}
 
     /// Returns the call that the part is, with the id that was set.
-    fn to_call(&self) -> Option<ToolCall>;
+    fn to_call(&self) -> Option<ToolCall> {
+        let call = self.call()?;
+        let id = call.id.as_deref()?.into();
+        Some(call.into_call(id))
+    }
+
+    fn is_call(&self) -> bool {
+        self.call().is_some()
+    }
+
+    /// Returns whether the part is a call without arguments so far.
+    fn is_blank_call(&self) -> bool {
+        self.is_blank() && self.is_call()
+    }
 }
 
 /// The parts of one message, in the order in which they began.
@@ -102,7 +121,8 @@ impl<P: StreamPart> Assembler<P> {
         let ids = self.ids.get_or_insert_with(|| CallIds::new(&Value::Null));
         let id = ids.settle(slot.part.given_id().as_deref());
         slot.part.set_id(id.as_str());
-        events.push(StreamEvent::CallStarted { id: id.into(), name: slot.part.name().to_owned() });
+        let name = slot.part.name().to_owned();
+        events.push(StreamEvent::CallStarted { id: id.into(), name });
     }
 
     /// Ends a call. One without arguments is held back if no part follows it.

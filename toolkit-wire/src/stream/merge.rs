@@ -14,51 +14,37 @@ const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "mod
 
 /// Sets each field of `piece`, also those within objects; `null` changes nothing.
 pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    overlay_at(fields, piece, 0);
-}
-
-fn overlay_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth: usize) {
-    for (name, value) in piece {
-        match (fields.get_mut(name), value) {
-            (Some(_), Value::Null) => {}
-            (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-                overlay_at(old, new, depth + 1);
-            }
-            (Some(old), _) => *old = value.clone(),
-            (None, _) => {
-                fields.insert(name.clone(), value.clone());
-            }
-        }
-    }
+    merge(fields, piece, 0, |old, value, _| *old = value.clone());
 }
 
 /// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
 /// else replaced; `null` changes nothing.
 pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    join_at(fields, piece, 0);
+    merge(fields, piece, 0, join_value);
 }
 
-fn join_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth: usize) {
+fn merge(
+    fields: &mut Map<String, Value>,
+    piece: &Map<String, Value>,
+    depth: usize,
+    add: fn(&mut Value, &Value, usize),
+) {
     for (name, value) in piece {
-        match fields.get_mut(name) {
-            Some(old) if WHOLE.contains(&name.as_str()) => {
-                if !value.is_null() {
-                    *old = value.clone();
-                }
+        match (fields.get_mut(name), value) {
+            (None, _) => drop(fields.insert(name.clone(), value.clone())),
+            (_, Value::Null) => {}
+            (Some(old), _) if WHOLE.contains(&name.as_str()) => *old = value.clone(),
+            (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
+                merge(old, new, depth + 1, add)
             }
-            Some(old) => join_value(old, value, depth),
-            None => {
-                fields.insert(name.clone(), value.clone());
-            }
+            (Some(old), _) => add(old, value, depth),
         }
     }
 }
 
 fn join_value(old: &mut Value, new: &Value, depth: usize) {
     match (old, new) {
-        (_, Value::Null) => {}
         (Value::String(old), Value::String(new)) => old.push_str(new),
-        (Value::Object(old), Value::Object(new)) if depth < DEEPEST => join_at(old, new, depth + 1),
         (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
         // Content may begin as text and go on as a list of parts, or the other way round.
         (old @ Value::String(_), Value::Array(new)) => {
@@ -86,7 +72,9 @@ fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
         None => parts.last().filter(|last| is_continued(last, part)).map(|_| parts.len() - 1),
     };
     match (at.and_then(|at| parts.get_mut(at)), part) {
-        (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => join_at(old, new, depth + 1),
+        (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
+            merge(old, new, depth + 1, join_value)
+        }
         _ => parts.push(part.clone()),
     }
 }

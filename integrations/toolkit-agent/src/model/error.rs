@@ -1,6 +1,6 @@
 //! Errors of models.
 
-use super::ModelResponse;
+use super::{FinishReason, ModelResponse};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
@@ -72,18 +72,9 @@ impl ModelError {
         Self { status: Some(status), ..Self::new(kind, message) }
     }
 
-    /// Sets the wait that the provider asks for.
-    #[must_use]
-    pub fn with_retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after = Some(wait);
-        self
-    }
-
-    /// Sets the part of the response that came before the failure.
-    #[must_use]
-    pub fn with_partial(mut self, response: ModelResponse) -> Self {
-        self.partial = Some(Box::new(response));
-        self
+    /// Creates the error of a response without its end.
+    pub(crate) fn cut() -> Self {
+        Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
     }
 
     /// Returns whether the same request may succeed if it is made again.
@@ -92,6 +83,23 @@ impl ModelError {
         use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
         matches!(self.kind, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
     }
+}
+
+impl ModelResponse {
+    /// Refuses a response without any content. A response that was cut off or refused has a finish reason.
+    pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
+        if !self.message.is_empty() || self.finish != FinishReason::Stop {
+            return Ok(self);
+        }
+        Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))
+    }
+}
+
+setters! { ModelError:
+    /// Sets the wait that the provider asks for.
+    with_retry_after(retry_after: Duration) = Some(retry_after);
+    /// Sets the part of the response that came before the failure.
+    with_partial(partial: ModelResponse) = Some(Box::new(partial));
 }
 
 impl fmt::Display for ModelError {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toolkit_core::schema::schema_of;
+use toolkit_core::schema::{SchemaDialect, schema_of};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_wire::ApiFormat;
 
@@ -50,45 +50,10 @@ impl ModelOptions {
         Self::default()
     }
 
-    /// Sets the sampling temperature.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: f64) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Sets the probability mass of nucleus sampling.
-    #[must_use]
-    pub fn with_top_p(mut self, top_p: f64) -> Self {
-        self.top_p = Some(top_p);
-        self
-    }
-
-    /// Sets the limit of tokens written.
-    #[must_use]
-    pub fn with_max_output_tokens(mut self, tokens: u32) -> Self {
-        self.max_output_tokens = Some(tokens);
-        self
-    }
-
     /// Adds a stop sequence.
     #[must_use]
     pub fn with_stop(mut self, text: impl Into<String>) -> Self {
         self.stop.push(text.into());
-        self
-    }
-
-    /// Sets the sampling seed.
-    #[must_use]
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Sets the format of the final answer.
-    #[must_use]
-    pub fn with_output(mut self, output: OutputFormat) -> Self {
-        self.output = Some(output);
         self
     }
 
@@ -98,6 +63,19 @@ impl ModelOptions {
         self.extra.insert(field.into(), value.into());
         self
     }
+}
+
+setters! { ModelOptions:
+    /// Sets the sampling temperature.
+    with_temperature(temperature: f64) = Some(temperature);
+    /// Sets the probability mass of nucleus sampling.
+    with_top_p(top_p: f64) = Some(top_p);
+    /// Sets the limit of tokens written.
+    with_max_output_tokens(max_output_tokens: u32) = Some(max_output_tokens);
+    /// Sets the sampling seed.
+    with_seed(seed: u64) = Some(seed);
+    /// Sets the format of the final answer.
+    with_output(output: OutputFormat) = Some(output);
 }
 
 /// The format of an answer: JSON of a schema.
@@ -127,7 +105,6 @@ impl OutputFormat {
 
     /// Returns the schema as the API accepts it.
     pub(crate) fn schema_for(&self, format: ApiFormat) -> Value {
-        use toolkit_core::schema::SchemaDialect;
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
             ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,

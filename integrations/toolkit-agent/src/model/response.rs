@@ -32,20 +32,13 @@ impl ModelResponse {
         let message = AssistantMessage::default().with_calls(calls);
         Self { message, finish: FinishReason::ToolCalls, ..Self::default() }
     }
+}
 
+setters! { ModelResponse:
     /// Sets the tokens read and written.
-    #[must_use]
-    pub fn with_usage(mut self, usage: Usage) -> Self {
-        self.usage = usage;
-        self
-    }
-
+    with_usage(usage: Usage) = usage;
     /// Sets why the model stopped.
-    #[must_use]
-    pub fn with_finish(mut self, finish: FinishReason) -> Self {
-        self.finish = finish;
-        self
-    }
+    with_finish(finish: FinishReason) = finish;
 }
 
 /// The price of a million tokens, in any currency.
@@ -74,13 +67,6 @@ impl Price {
         Self { input, cached_input: None, output }
     }
 
-    /// Sets the price of tokens read from a cache.
-    #[must_use]
-    pub fn with_cached_input(mut self, price: f64) -> Self {
-        self.cached_input = Some(price);
-        self
-    }
-
     /// Returns the cost of a usage.
     #[must_use]
     pub fn of(&self, usage: Usage) -> f64 {
@@ -92,4 +78,9 @@ impl Price {
         ];
         parts.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
     }
+}
+
+setters! { Price:
+    /// Sets the price of tokens read from a cache.
+    with_cached_input(cached_input: f64) = Some(cached_input);
 }

@@ -99,13 +99,19 @@ impl<M: ChatModel> Retrying<M> {
         Self { model, retry }
     }
 
-    async fn pause(&self, attempt: u32, error: ModelError) -> Result<(), ModelError> {
-        match self.retry.pause_after(attempt, &error) {
-            Some(pause) => {
-                tokio::time::sleep(pause).await;
-                Ok(())
-            }
-            None => Err(error),
+    async fn retry<T, Answer>(&self, ask: impl Fn() -> Answer + Send) -> Result<T, ModelError>
+    where
+        Answer: Future<Output = Result<T, ModelError>> + Send,
+    {
+        let mut attempt = 1;
+        loop {
+            let error = match ask().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let Some(pause) = self.retry.pause_after(attempt, &error) else { return Err(error) };
+            tokio::time::sleep(pause).await;
+            attempt += 1;
         }
     }
 }
@@ -116,23 +122,11 @@ impl<M: ChatModel> ChatModel for Retrying<M> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        for attempt in 1.. {
-            match self.model.respond(request.clone()).await {
-                Ok(response) => return Ok(response),
-                Err(error) => self.pause(attempt, error).await?,
-            }
-        }
-        self.model.respond(request).await
+        self.retry(|| self.model.respond(request.clone())).await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        for attempt in 1.. {
-            match self.model.stream(request.clone()).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => self.pause(attempt, error).await?,
-            }
-        }
-        self.model.stream(request).await
+        self.retry(|| self.model.stream(request.clone())).await
     }
 }
 

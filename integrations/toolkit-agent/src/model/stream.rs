@@ -4,7 +4,6 @@ use super::{ModelError, ModelResponse};
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -70,7 +69,7 @@ impl ModelStream {
                 return Ok(*response);
             }
         }
-        Err(ModelError::new(super::ModelErrorKind::Connection, "the answer ended before it was complete"))
+        Err(ModelError::cut())
     }
 }
 
@@ -97,8 +96,4 @@ impl Stream for ModelStream {
     }
 }
 
-impl fmt::Debug for ModelStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelStream").finish_non_exhaustive()
-    }
-}
+debug!(ModelStream, self);

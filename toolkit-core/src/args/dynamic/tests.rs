@@ -26,10 +26,10 @@ fn all_that_is_wrong_is_said_at_once_and_in_the_words_for_typed_tools() {
     assert_eq!(
         error.message(),
         "Error validating JSON arguments: 5 problems
+- `querry`: there is no such parameter; did you mean `query`?
 - `count`: expected integer of at least 1, got number 0
 - `filters[2].max`: expected number, got string \"x\"
 - `tags`: expected array of string, got string \"a\"
-- `querry`: there is no such parameter; did you mean `query`?
 - `query`: required, but missing; expected string"
     );
 }

@@ -1,11 +1,11 @@
 //! Errors about arguments, in the model's names.
 
-use super::super::Tool;
-use super::{Change, Inner};
+use super::super::{ArgumentTransform, Tool};
+use super::Arguments;
 use crate::args::unknown;
 use crate::error::{ToolError, Violation, ViolationKind};
 
-impl Inner {
+impl Arguments {
     /// Translates an error into the model's names. Violations of hidden values become details for the program.
     #[cold]
     pub(super) fn translated(&self, tool: &dyn Tool, arguments: &str, error: ToolError) -> ToolError {
@@ -21,16 +21,12 @@ impl Inner {
             {
                 return Some(unknown(given, self.shown()));
             }
-            match self.changed_at(&violation.path) {
-                Some((Change { shown_as: Some(shown), .. }, rest)) => {
-                    Some(Violation::new(format!("{shown}{rest}"), violation.kind, violation.message))
-                }
-                Some((Change { shown_as: None, .. }, _)) => {
-                    unseen.push(violation.to_string());
-                    None
-                }
-                None => Some(violation),
+            let Some((change, rest)) = self.changed_at(&violation.path) else { return Some(violation) };
+            if change.hidden {
+                unseen.push(violation.to_string());
             }
+            let shown = format!("{}{rest}", change.shown_as()?);
+            Some(Violation::new(shown, violation.kind, violation.message))
         });
         if unseen.is_empty() {
             return translated;
@@ -44,12 +40,12 @@ impl Inner {
     }
 
     /// Returns the transformed argument that a path leads into, and the rest of the path.
-    fn changed_at<'a>(&self, path: &'a str) -> Option<(&Change, &'a str)> {
+    fn changed_at<'a>(&self, path: &'a str) -> Option<(&ArgumentTransform, &'a str)> {
         let leads_into = |name: &&String| {
             let rest = path.strip_prefix(name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         let name = self.names.iter().filter(leads_into).max_by_key(|name| name.len())?;
-        self.change(name).zip(path.strip_prefix(name.as_str()))
+        self.changes.of(name).zip(path.strip_prefix(name.as_str()))
     }
 }

@@ -1,13 +1,12 @@
 //! One content block of a streamed message.
 
 use crate::anthropic::call::read;
-use crate::call::{self, Fields, is_blank};
+use crate::call::{WireCall, is_blank};
+use crate::fields::{Fields, text};
 use crate::stream::assembler::StreamPart;
 use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use std::mem;
-use toolkit_core::call::ToolCall;
 
 /// A content block, as far as it has come.
 #[derive(Debug)]
@@ -65,7 +64,7 @@ impl Block {
 
     /// Makes up the start of a block of which only a piece is known.
     pub(super) fn begun_by(delta: &Value) -> Option<Value> {
-        match call::text(delta, "type") {
+        match text(delta, "type") {
             "text_delta" | "citations_delta" => Some(json!({"type": "text"})),
             "thinking_delta" | "signature_delta" => Some(json!({"type": "thinking"})),
             "input_json_delta" => Some(json!({"type": "tool_use"})),
@@ -83,10 +82,10 @@ impl Block {
         if !self.is_open {
             return None;
         }
-        let piece = match (call::text(delta, "type"), self.kind) {
-            ("text_delta", Kind::Text) => call::text(delta, "text"),
-            ("thinking_delta", Kind::Thinking) => call::text(delta, "thinking"),
-            ("input_json_delta", Kind::Call | Kind::HostedCall) => call::text(delta, "partial_json"),
+        let piece = match (text(delta, "type"), self.kind) {
+            ("text_delta", Kind::Text) => text(delta, "text"),
+            ("thinking_delta", Kind::Thinking) => text(delta, "thinking"),
+            ("input_json_delta", Kind::Call | Kind::HostedCall) => text(delta, "partial_json"),
             ("citations_delta", Kind::Text) => {
                 let citation = delta.get("citation")?.clone();
                 match self.json.get_mut("citations") {
@@ -167,33 +166,19 @@ impl StreamPart for Block {
         self.position
     }
 
-    fn given_id(&self) -> Option<Cow<'_, str>> {
-        call::id(self.json.get("id")).filter(|_| self.is_call())
+    fn call(&self) -> Option<WireCall<'_>> {
+        (self.kind == Kind::Call).then(|| read(&self.json, false))
     }
 
-    fn name(&self) -> &str {
-        call::text(&self.json, "name")
+    fn is_blank(&self) -> bool {
+        self.written.trim().is_empty() && is_blank(self.json.get("input"))
     }
 
     fn set_id(&mut self, id: &str) {
         self.set("id", id.into());
     }
 
-    fn is_call(&self) -> bool {
-        self.kind == Kind::Call
-    }
-
-    fn is_blank_call(&self) -> bool {
-        self.is_call() && self.written.trim().is_empty() && is_blank(self.json.get("input"))
-    }
-
     fn set_arguments(&mut self, text: &str) {
         self.set("input", text.into());
-    }
-
-    fn to_call(&self) -> Option<ToolCall> {
-        let call = read(&self.json, false);
-        let id = call.id.as_deref().unwrap_or_default().into();
-        Some(call.into_call(id))
     }
 }

@@ -1,9 +1,9 @@
 //! Results read back out of a history.
 
+use crate::fields::{Fields, field};
 use crate::gemini::call::read as read_call;
-use crate::gemini::spelling::{Fields, get, list};
+use crate::gemini::spelling::{get, list};
 use crate::pairing::{Key, Pairing};
-use crate::path::field;
 use crate::results::listed;
 use crate::{WireError, ids};
 use serde_json::{Value, json};
@@ -140,10 +140,8 @@ pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult
     let seeds: Vec<Value> = found.iter().map(|(result, _)| json!(result.0)).collect();
     let given = found.iter().map(|(_, id)| id.as_ref().map(CallId::as_str));
     let ids = ids::complete(seeds.iter().zip(given));
-    let results = found.iter().zip(ids).enumerate().map(|(position, ((result, _), id))| {
-        ToolResult::new(id, result.name(), result.outcome()).with_position(position)
-    });
-    Ok(results.collect())
+    let results = found.iter().zip(ids);
+    Ok(results.map(|((result, _), id)| ToolResult::new(id, result.name(), result.outcome())).collect())
 }
 
 fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {

@@ -1,6 +1,7 @@
 //! Arguments that come in pieces: each says where it belongs by a path as in `$.rows[0].name`.
 
-use crate::gemini::spelling::{Fields, camel, get};
+use crate::fields::Fields;
+use crate::gemini::spelling::{camel, get};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;

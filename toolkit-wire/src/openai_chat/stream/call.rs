@@ -1,13 +1,13 @@
 //! One call that comes in pieces.
 
-use crate::call::{self as shared, Fields};
+use crate::call::{self as shared, WireCall};
+use crate::fields::{Fields, set};
 use crate::openai_chat::call::{self, unknown};
 use crate::stream::assembler::StreamPart;
 use crate::stream::merge::overlay;
 use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
 use std::borrow::Cow;
-use toolkit_core::call::ToolCall;
 
 /// An element of a delta's `tool_calls`, or a delta's `function_call`.
 pub(super) struct Piece<'a> {
@@ -33,6 +33,8 @@ pub(super) struct Partial {
     name: String,
     text: String,
     scan: ObjectScanner,
+    /// The call as it was yielded.
+    whole: Value,
     /// Unknown fields of the call and of its function.
     rest: Fields,
     part_rest: Fields,
@@ -47,11 +49,6 @@ impl<'a> Piece<'a> {
             (function, _) => Self::read(value.as_object(), function, false),
         };
         Self { index: index(value), id: shared::id(value.get("id")), ..piece }
-    }
-
-    /// Reads a piece of the older `function_call`, which has neither index nor id.
-    pub(super) fn of_legacy(value: &'a Value) -> Self {
-        Self::read(None, value.as_object(), false)
     }
 
     fn read(fields: Option<&'a Fields>, part: Option<&'a Fields>, is_custom: bool) -> Self {
@@ -169,8 +166,8 @@ impl Partial {
     pub(super) fn to_whole(&self) -> Value {
         let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let mut part = self.part_rest.clone();
-        part.insert("name".to_owned(), self.name.as_str().into());
-        part.insert(text.to_owned(), self.text.as_str().into());
+        set(&mut part, "name", self.name.as_str());
+        set(&mut part, text, self.text.as_str());
         call::whole(self.rest.clone(), self.id.as_deref(), kind, part)
     }
 }
@@ -178,6 +175,10 @@ impl Partial {
 impl StreamPart for Partial {
     fn position(&self) -> u64 {
         self.index
+    }
+
+    fn call(&self) -> Option<WireCall<'_>> {
+        Some(call::read(&self.whole, false))
     }
 
     fn given_id(&self) -> Option<Cow<'_, str>> {
@@ -192,11 +193,7 @@ impl StreamPart for Partial {
         self.id = Some(id.to_owned());
     }
 
-    fn is_call(&self) -> bool {
-        true
-    }
-
-    fn is_blank_call(&self) -> bool {
+    fn is_blank(&self) -> bool {
         !self.is_custom && self.scan.is_blank()
     }
 
@@ -204,8 +201,7 @@ impl StreamPart for Partial {
         text.clone_into(&mut self.text);
     }
 
-    fn to_call(&self) -> Option<ToolCall> {
-        let id = self.id.as_deref().unwrap_or_default().into();
-        Some(call::read(&self.to_whole(), false).into_call(id))
+    fn seal(&mut self) {
+        self.whole = self.to_whole();
     }
 }

@@ -57,8 +57,10 @@ impl Calls {
         self.add(number, &piece, events);
     }
 
+    /// Takes a piece of the older `function_call`, which has neither index nor id.
     pub(super) fn legacy_piece(&mut self, value: &Value) {
-        let piece = Piece::of_legacy(value);
+        let call = json!({"function": value});
+        let piece = Piece::of_call(&call);
         if !piece.is_empty() {
             self.legacy.get_or_insert_default().add(&piece, false);
         }

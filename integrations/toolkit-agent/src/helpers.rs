@@ -1,0 +1,77 @@
+//! Macros and small functions for all modules.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex, also after a panic of another thread.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A future that can be sent to another thread, without its type.
+pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Writes builder methods of a type, each for the field named as its parameter, of the value itself or of a part of it.
+macro_rules! setters {
+    ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
+        impl $type {
+            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
+                self.$field = $value;
+                self
+            })*
+        }
+    };
+    ($type:ident.$part:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
+        impl $type {
+            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
+                self.$part.$field = $value;
+                self
+            })*
+        }
+    };
+}
+
+/// Implements `Debug` with some facts, for types with closures, locks or secrets.
+macro_rules! debug {
+    ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
+        impl std::fmt::Debug for $type $(<$lifetime>)? {
+            fn fmt(&$this, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))$(.field($name, &$value))*.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Implements `From` for the contents of some variants.
+macro_rules! from_contents {
+    ($type:ident: $($variant:ident($content:ty)),+) => {
+        $(impl From<$content> for $type {
+            fn from(content: $content) -> Self {
+                Self::$variant(content)
+            }
+        })+
+    };
+}
+
+/// Declares the object-safe form of a trait and implements it for all types that implement the trait.
+macro_rules! object_safe {
+    (
+        $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {
+            $(fn $getter:ident(&self) -> $got:ty;)*
+            $(async fn $method:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*
+        }
+    ) => {
+        $(#[$doc])* $visibility trait $object: Send + Sync {
+            $(fn $getter(&self) -> $got;)*
+            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result>;)*
+        }
+
+        impl<T: $trait> $object for T {
+            $(fn $getter(&self) -> $got {
+                $trait::$getter(self)
+            })*
+            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result> {
+                Box::pin($trait::$method(self, $($parameter),*))
+            })*
+        }
+    };
+}

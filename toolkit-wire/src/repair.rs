@@ -1,0 +1,94 @@
+//! Histories in which the message after one with calls answers all of them, as Anthropic and Gemini demand.
+
+use crate::fields::list;
+use crate::pairing::{Entry, Pair, pair};
+use serde_json::{Value, json};
+
+/// How an API has results in the replies to a message of the model.
+pub(crate) trait Replies {
+    /// The field with the parts of a message.
+    const PARTS: &'static str;
+
+    /// Returns whether a message is none of the model.
+    fn is_reply(message: &Value) -> bool;
+
+    /// Lists the calls and results of a message.
+    fn entries(message: &Value) -> Vec<Entry<'_>>;
+
+    fn is_result(part: &Value) -> bool;
+
+    /// Makes the result of a call that was never answered.
+    fn no_output(call: &Pair<'_>) -> Value;
+
+    /// Returns whether replies hold the results of the calls before them, and no others, where the service wants
+    /// them.
+    fn is_answered(results: &[Value], replies: &[Value]) -> bool;
+
+    /// Returns the parts of the first reply if results stand beside them in one message. The first reply may
+    /// have held results itself.
+    fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
+}
+
+/// Moves results to the replies after their calls, adds missing ones, and removes those without a call.
+pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
+    let result =
+        |pair: &Pair<'_>| pair.result.map_or_else(|| R::no_output(pair), |(_, result)| result.clone());
+    let turns = pair(&history, R::entries).into_iter();
+    let turns: Vec<Vec<Value>> = turns.map(|pairs| pairs.iter().map(result).collect()).collect();
+    let mut repaired = Vec::with_capacity(history.len());
+    let mut messages = history.into_iter().zip(turns).peekable();
+    while let Some((message, results)) = messages.next() {
+        let mut replies = Vec::new();
+        match R::is_reply(&message) {
+            true => replies.push(message),
+            false => repaired.push(message),
+        }
+        while let Some((reply, _)) = messages.next_if(|(next, _)| R::is_reply(next)) {
+            replies.push(reply);
+        }
+        match R::is_answered(&results, &replies) {
+            true => repaired.append(&mut replies),
+            false => repaired.extend(answer::<R>(results, replies)),
+        }
+    }
+    repaired
+}
+
+/// Returns the replies with the results at their beginning and nowhere else.
+fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value> {
+    let mut answered = Vec::with_capacity(replies.len() + 1);
+    for (index, reply) in replies.into_iter().enumerate() {
+        let (Some(mut reply), held_results) = without_results::<R>(reply) else { continue };
+        if !results.is_empty() {
+            match R::parts_beside(&mut reply, held_results && index == 0) {
+                Some(parts) => {
+                    results.extend(parts);
+                    reply[R::PARTS] = std::mem::take(&mut results).into();
+                }
+                None => answered.extend(user_message(R::PARTS, std::mem::take(&mut results))),
+            }
+        }
+        answered.push(reply);
+    }
+    answered.extend(user_message(R::PARTS, results));
+    answered
+}
+
+/// Returns a message without its results, and whether it held any. A message of results only is `None`.
+pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>, bool) {
+    let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
+    let before = parts.len();
+    parts.retain(|part| !R::is_result(part));
+    let (held_results, is_empty) = (parts.len() < before, parts.is_empty());
+    ((!held_results || !is_empty).then_some(message), held_results)
+}
+
+/// Returns the results in the parts of a message.
+pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Value> {
+    list(message, R::PARTS).iter().filter(|part| R::is_result(part))
+}
+
+/// Returns a message of the user with these parts; none for no parts, which services refuse.
+pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
+    if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
+}
