@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&str] = &[
     "macros",
     "guard",
+    "depth",
     "name",
     "error",
     "pattern",

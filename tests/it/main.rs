@@ -3,12 +3,15 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agreement;
+mod always;
+mod approvals;
 mod argument_views;
 mod arguments;
 mod batches;
 mod call_reason;
 mod closures;
 mod constraints;
+mod directory;
 mod dispatch;
 mod events;
 mod failures;
@@ -24,6 +27,8 @@ mod names;
 mod one_result;
 mod output_schemas;
 mod outputs;
+mod panics;
+mod patterns;
 mod providers;
 mod recorded;
 mod registry;
@@ -36,6 +41,7 @@ mod schema_diff;
 mod schemas;
 mod search;
 mod state;
+mod stored;
 mod strict;
 mod testing;
 mod tool_context;

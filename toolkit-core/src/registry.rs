@@ -20,7 +20,6 @@ pub use merge::Collision;
 pub use source::RegistrySource;
 pub use view::RegistryView;
 
-use crate::call::RawArguments;
 use crate::context::{RareParts, State, StateNeed, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
@@ -298,27 +297,46 @@ impl ToolRegistry {
         running.await
     }
 
-    /// Returns the tool for a call of `name`, together with the arguments for this tool.
+    /// Checks a call without running it: whether there is such a tool, and whether it takes these arguments.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    ///
+    /// let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b)?;
+    /// let registry = ToolRegistry::from_tools([add])?;
+    /// assert!(registry.validate("add", r#"{"a": 1, "b": "2"}"#).is_ok());
+    /// let error = registry.validate("add", r#"{"a": 1}"#).unwrap_err();
+    /// assert_eq!(error.message(), "Error validating JSON arguments: missing required parameter `b`");
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
     ///
     /// # Errors
-    /// Returns the error and the unchanged `arguments` if `name` does not lead to a callable tool.
+    /// The [`ToolError`] that the call would have.
+    pub fn validate(&self, name: &str, arguments: &str) -> Result<(), ToolError> {
+        let (tool, arguments) = match self.callable(name) {
+            Some(tool) => (tool, Cow::Borrowed(arguments)),
+            None => self.resolve_otherwise(name, arguments)?,
+        };
+        let definition = tool.definition();
+        let split = self.split_call_reason(definition, &arguments);
+        let arguments = split.map_or(arguments, |split| split.arguments.into());
+        let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), None);
+        tool.validate(&arguments, &context)
+    }
+
+    /// Returns the tool of a call.
     #[inline]
-    pub(crate) fn resolve(
-        &self,
-        name: &str,
-        arguments: RawArguments,
-    ) -> Result<Resolved<'_>, (ToolError, RawArguments)> {
+    pub(crate) fn resolve(&self, name: &str, arguments: &str) -> Result<Resolved<'_>, ToolError> {
         if let Some(tool) = self.callable(name) {
-            return Ok(Resolved { tool, arguments, called_as: None });
+            return Ok(Resolved { tool, arguments: None, called_as: None });
         }
-        match self.resolve_otherwise(name, arguments.as_str()) {
-            Ok((tool, Cow::Owned(inner))) => Ok(Resolved { tool, arguments: inner.into(), called_as: None }),
-            Ok((tool, Cow::Borrowed(_))) => {
-                let is_own = tool.definition().name.as_str() == name;
-                Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
-            }
-            Err(error) => Err((error, arguments)),
-        }
+        let (tool, arguments) = self.resolve_otherwise(name, arguments)?;
+        let arguments = if let Cow::Owned(inner) = arguments { Some(inner) } else { None };
+        let is_own = arguments.is_some() || tool.definition().name.as_str() == name;
+        Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
     }
 
     /// Returns the error for a call of `name`, a name without a callable tool.
@@ -336,10 +354,11 @@ impl ToolRegistry {
     }
 }
 
-/// A tool call resolved to a registered tool.
+/// The tool of a call.
 pub(crate) struct Resolved<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
-    pub(crate) arguments: RawArguments,
+    /// The arguments, if they are a part of those of the call.
+    pub(crate) arguments: Option<String>,
     /// The model's spelling of the tool's name, if the two differ.
     pub(crate) called_as: Option<Box<str>>,
 }

@@ -84,7 +84,8 @@ impl ToolInner {
         arguments: &str,
         context: &ToolContext,
     ) -> Option<Result<T, ToolError>> {
-        Some(args::decode_struct(arguments, self.info.as_ref()?, &self.options(context)))
+        let decoded = args::decode_struct(arguments, self.info.as_ref()?, &self.options(context));
+        Some(decoded.and_then(|value| context.end_check().map(|()| value)))
     }
 }
 

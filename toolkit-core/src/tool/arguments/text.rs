@@ -26,6 +26,17 @@ impl Arguments {
         })
     }
 
+    /// Checks a call of the tool with the arguments as the model wrote them.
+    pub(in super::super) fn validate(
+        &self,
+        tool: &dyn Tool,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<(), ToolError> {
+        let rewritten = self.rewrite(tool, arguments, context)?;
+        tool.validate(&rewritten, context).map_err(|error| self.translated(tool, arguments, error))
+    }
+
     /// Renames the arguments to the tool's names and adds the values supplied by the program. Everything else
     /// stays as the model wrote it.
     ///
