@@ -1,6 +1,7 @@
 //! Merging of fields that come in pieces, unknown ones included.
 
-use serde_json::{Map, Value, json};
+use crate::fields::Fields;
+use serde_json::{Value, json};
 
 /// The depth from which later values replace earlier ones.
 const DEEPEST: usize = 32;
@@ -12,20 +13,22 @@ const OPEN_PARTS: usize = 64;
 /// Texts that are repeated rather than continued.
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
-/// Sets each field of `piece`, also those within objects; `null` changes nothing.
-pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    merge(fields, piece, 0, |old, value, _| *old = value.clone());
+/// Sets each field of `piece` that is kept, also those within objects; `null` changes nothing.
+pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |old, value, _| {
+        *old = value.clone();
+    });
 }
 
-/// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
+/// Continues each field of `piece` that is kept: a text is appended, a list extended, an object continued, and all
 /// else replaced; `null` changes nothing.
-pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    merge(fields, piece, 0, join_value);
+pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
 
-fn merge(
-    fields: &mut Map<String, Value>,
-    piece: &Map<String, Value>,
+fn merge<'a>(
+    fields: &mut Fields,
+    piece: impl Iterator<Item = (&'a String, &'a Value)>,
     depth: usize,
     add: fn(&mut Value, &Value, usize),
 ) {
@@ -35,7 +38,7 @@ fn merge(
             (_, Value::Null) => {}
             (Some(old), _) if WHOLE.contains(&name.as_str()) => *old = value.clone(),
             (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-                merge(old, new, depth + 1, add)
+                merge(old, new.iter(), depth + 1, add);
             }
             (Some(old), _) => add(old, value, depth),
         }
@@ -73,7 +76,7 @@ fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     };
     match (at.and_then(|at| parts.get_mut(at)), part) {
         (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-            merge(old, new, depth + 1, join_value)
+            merge(old, new.iter(), depth + 1, join_value)
         }
         _ => parts.push(part.clone()),
     }
@@ -99,10 +102,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(how: fn(&mut Map<String, Value>, &Map<String, Value>), pieces: &[Value], expected: &Value) {
-        let mut fields = Map::new();
+    fn check(how: fn(&mut Fields, &Fields, fn(&str, &Value) -> bool), pieces: &[Value], expected: &Value) {
+        let mut fields = Fields::new();
         for piece in pieces {
-            how(&mut fields, piece.as_object().unwrap());
+            how(&mut fields, piece.as_object().unwrap(), |_, _| true);
         }
         assert_eq!(Value::Object(fields), *expected);
     }
