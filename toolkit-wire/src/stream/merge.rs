@@ -76,7 +76,7 @@ fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     };
     match (at.and_then(|at| parts.get_mut(at)), part) {
         (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-            merge(old, new.iter(), depth + 1, join_value)
+            merge(old, new.iter(), depth + 1, join_value);
         }
         _ => parts.push(part.clone()),
     }
@@ -101,11 +101,19 @@ fn is_continued(last: &Value, part: &Value) -> bool {
 mod tests {
     use super::*;
 
+    fn join_all(fields: &mut Fields, piece: &Fields) {
+        join(fields, piece, |_, _| true);
+    }
+
+    fn overlay_all(fields: &mut Fields, piece: &Fields) {
+        overlay(fields, piece, |_, _| true);
+    }
+
     #[track_caller]
-    fn check(how: fn(&mut Fields, &Fields, fn(&str, &Value) -> bool), pieces: &[Value], expected: &Value) {
+    fn check(how: fn(&mut Fields, &Fields), pieces: &[Value], expected: &Value) {
         let mut fields = Fields::new();
         for piece in pieces {
-            how(&mut fields, piece.as_object().unwrap(), |_, _| true);
+            how(&mut fields, piece.as_object().unwrap());
         }
         assert_eq!(Value::Object(fields), *expected);
     }
@@ -113,7 +121,7 @@ mod tests {
     #[test]
     fn texts_are_continued_and_names_said_again() {
         check(
-            join,
+            join_all,
             &[
                 json!({"role": "assistant", "content": null, "audio": {"id": "a", "data": "aG"}}),
                 json!({"role": "assistant", "content": "Hel", "audio": {"id": "a", "data": "k="}, "tokens": 1}),
@@ -126,7 +134,7 @@ mod tests {
     #[test]
     fn parts_are_continued_by_index_or_as_text() {
         check(
-            join,
+            join_all,
             &[
                 json!({"r": [{"index": 0, "type": "reasoning.text", "text": "hm"}]}),
                 json!({"r": [{"index": 1, "type": "reasoning.text", "text": "so"}]}),
@@ -140,7 +148,7 @@ mod tests {
             ]}),
         );
         check(
-            join,
+            join_all,
             &[
                 json!({"content": "a"}),
                 json!({"content": [{"type": "text", "text": "b"}, {"type": "image_url"}]}),
@@ -154,7 +162,7 @@ mod tests {
     fn signed_thinking_is_over() {
         let thinking = |text: &str, signature: &str| json!({"t": [{"type": "thinking", "thinking": text, "signature": signature}]});
         check(
-            join,
+            join_all,
             &[thinking("a", ""), thinking("b", ""), thinking("", "sig"), thinking("new", "")],
             &json!({"t": [
                 {"type": "thinking", "thinking": "ab", "signature": "sig"},
@@ -166,7 +174,7 @@ mod tests {
     #[test]
     fn an_overlay_has_the_last_word() {
         check(
-            overlay,
+            overlay_all,
             &[
                 json!({"id": "a", "usage": null, "x": {"google": {"thought_signature": "s"}}}),
                 json!({"id": "a", "usage": {"total": 1}, "x": {"google": {"thought_signature": "s"}}}),
