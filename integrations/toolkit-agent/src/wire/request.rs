@@ -49,6 +49,9 @@ const GEMINI: FieldNames = FieldNames {
     seed: Some("seed"),
 };
 
+const OLLAMA: FieldNames =
+    FieldNames { options: Some("options"), max_output_tokens: "num_predict", ..OPENAI_CHAT };
+
 /// Writes the body of a request for this model, whole or (`stream`) for an answer in pieces.
 ///
 /// Gemini's API has the name of the model, and whether it streams, in its address, not in the body.
@@ -73,14 +76,16 @@ pub fn request_body(
         ApiFormat::OpenAiResponses => OPENAI_RESPONSES,
         ApiFormat::Anthropic => ANTHROPIC,
         ApiFormat::Gemini => GEMINI,
+        ApiFormat::Ollama => OLLAMA,
         _ => OPENAI_CHAT,
     };
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
     }
-    if stream && format != ApiFormat::Gemini {
-        body.insert("stream".to_owned(), true.into());
+    // Ollama streams unless it is told not to.
+    if stream && format != ApiFormat::Gemini || format == ApiFormat::Ollama {
+        body.insert("stream".to_owned(), stream.into());
     }
     let wire_names = request.tools.wire_names(&format);
     body.insert(names.messages.to_owned(), history(format, request, &wire_names).into());
@@ -98,6 +103,9 @@ pub fn request_body(
         _ => {}
     }
     let mut options = options(format, request, &names);
+    if format == ApiFormat::Ollama {
+        body.extend(options.shift_remove("format").map(|schema| ("format".to_owned(), schema)));
+    }
     match names.options {
         None => body.append(&mut options),
         Some(_) if options.is_empty() => {}
@@ -174,6 +182,7 @@ fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value
         ApiFormat::Gemini => {
             vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
         }
+        ApiFormat::Ollama => vec![("format", schema)],
         _ => {
             let format = json!({"name": name, "strict": true, "schema": schema});
             vec![("response_format", json!({"type": "json_schema", "json_schema": format}))]
