@@ -16,6 +16,7 @@ const fn field_names(format: ApiFormat) -> [&'static str; 5] {
         ApiFormat::OpenAiResponses => ["input", "top_p", "max_output_tokens", "", ""],
         ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
         ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
+        ApiFormat::Ollama => ["messages", "top_p", "num_predict", "stop", "seed"],
         _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
     }
 }
@@ -43,8 +44,9 @@ pub fn request_body(
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
-        if stream {
-            body.insert("stream".to_owned(), true.into());
+        // Ollama streams unless it is told not to.
+        if stream || format == ApiFormat::Ollama {
+            body.insert("stream".to_owned(), stream.into());
         }
     }
     let [messages, ..] = field_names(format);
@@ -70,10 +72,14 @@ pub fn request_body(
         }
         _ => {}
     }
+    if let (ApiFormat::Ollama, Some(output)) = (format, &request.options.output) {
+        body.insert("format".to_owned(), output.schema_for(format));
+    }
     let options = options(format, request);
     match format {
-        ApiFormat::Gemini if options.is_empty() => {}
+        ApiFormat::Gemini | ApiFormat::Ollama if options.is_empty() => {}
         ApiFormat::Gemini => drop(body.insert("generationConfig".to_owned(), options.into())),
+        ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
         _ => body.extend(options),
     }
     if !request.tools.is_empty() {
@@ -97,7 +103,8 @@ fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<
         Message::Tool(message) => writer.encode_results(&message.results),
     });
     // The instructions are the first message of an API that has no field for them.
-    let system = (format == ApiFormat::OpenAiChat && !request.instructions.is_empty())
+    let has_no_field = matches!(format, ApiFormat::OpenAiChat | ApiFormat::Ollama);
+    let system = (has_no_field && !request.instructions.is_empty())
         .then(|| json!({"role": "system", "content": request.instructions}));
     system.into_iter().chain(format.repair_history(messages.collect())).collect()
 }
@@ -133,6 +140,7 @@ fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value
         ApiFormat::Gemini => {
             vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
         }
+        ApiFormat::Ollama => Vec::new(),
         _ => {
             let format = json!({"name": name, "strict": true, "schema": schema});
             vec![("response_format", json!({"type": "json_schema", "json_schema": format}))]
