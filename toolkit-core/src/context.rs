@@ -106,6 +106,16 @@ impl ToolContext {
         self
     }
 
+    /// Adds state that precedes the state of the program.
+    pub(crate) fn with_own_state(mut self, own: &State) -> Self {
+        let state = match &self.state {
+            Some(state) => own.clone().or(state),
+            None => own.clone(),
+        };
+        self.state = Some(Arc::new(state));
+        self
+    }
+
     /// Sets the run that the call belongs to.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {

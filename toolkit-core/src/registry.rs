@@ -5,6 +5,7 @@ mod change;
 pub(crate) mod discover;
 mod enable;
 mod filter;
+mod into_arguments;
 mod live;
 mod merge;
 mod namespaces;
@@ -14,14 +15,16 @@ mod source;
 mod switches;
 mod view;
 
+pub use discover::{Discovery, NameClash};
 pub use filter::{TagMatch, ToolFilter};
+pub use into_arguments::IntoArguments;
 pub use live::{CheckOutcome, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
 pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::call::RawArguments;
-use crate::context::{CallParts, State, StateNeed, ToolContext};
+use crate::context::{CallParts, State, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
@@ -142,6 +145,8 @@ impl ToolRegistry {
     }
 
     /// Adds state for the tools: `#[state]` parameters and [`ToolContext::state`] find it by type.
+    ///
+    /// An `Arc` that the program shares is added with [`with_shared_state`](Self::with_shared_state).
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -162,12 +167,15 @@ impl ToolRegistry {
     /// Checks for collisions, missing state and reserved names before the registry serves calls.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        let state = self.state.as_deref();
         for Entry { tool, .. } in self.entries() {
             let definition = tool.definition();
-            let missing = definition.state_needs().iter().filter(is_missing).map(StateNeed::type_name);
-            problems
-                .extend(missing.map(|type_name| definition.problem(ToolFault::MissingState { type_name })));
+            let missing =
+                definition.state_needs().iter().filter(|need| !state.is_some_and(|state| state.has(need)));
+            problems.extend(missing.map(|need| {
+                let is_within_arc = state.is_some_and(|state| state.has_within_arc(need));
+                definition.problem(ToolFault::MissingState { type_name: need.type_name(), is_within_arc })
+            }));
         }
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
@@ -252,17 +260,30 @@ impl ToolRegistry {
         self.get(name).is_some()
     }
 
-    /// Calls one tool with the JSON text of its arguments and waits for its output.
+    /// Calls one tool and waits for its output. The arguments are JSON text, or any other [`IntoArguments`].
     ///
     /// The time limits of the tool and of the registry apply. For a model's calls, which come in batches and can be
     /// cancelled, use a [`Dispatcher`](crate::Dispatcher).
     ///
     /// # Errors
     /// [`ToolError`]: there is no such tool, the arguments are wrong, or the tool failed, panicked or timed out.
-    pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
+    pub fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: impl IntoArguments<'a>,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
+        self.call_text(name, arguments.into_arguments())
+    }
+
+    async fn call_text(
+        &self,
+        name: &str,
+        arguments: Result<Cow<'_, str>, ToolError>,
+    ) -> Result<ToolOutput, ToolError> {
+        let arguments = arguments?;
         let (tool, arguments) = match self.callable(name) {
-            Some(tool) => (tool, Cow::Borrowed(arguments)),
-            None => self.resolve_otherwise(name, arguments)?,
+            Some(tool) => (tool, arguments),
+            None => self.resolve_otherwise(name, &arguments)?,
         };
         let definition = tool.definition();
         let (arguments, call_reason) = match self.split_call_reason(definition, &arguments) {

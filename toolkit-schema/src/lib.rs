@@ -19,6 +19,7 @@ mod nearest;
 mod properties;
 mod reference;
 mod tidy;
+mod time;
 mod types;
 #[cfg(feature = "jsonschema")]
 mod validate;

@@ -47,6 +47,11 @@ impl ObjectInfo {
         Some((schema, Self { fields, closable, has_constraints }))
     }
 
+    /// Returns the names of fields and aliases; none if the type accepts any name.
+    pub(crate) fn fields(&self) -> &'static [&'static str] {
+        self.fields.unwrap_or_default()
+    }
+
     /// Makes the schema forbid names ignored by the type, or allow them again.
     pub(crate) fn close(&self, schema: &mut Value, closed: bool) {
         if self.closable {

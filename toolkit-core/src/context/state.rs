@@ -20,8 +20,17 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Default)]
 pub struct State {
-    values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    values: HashMap<TypeId, Shared>,
     names: Vec<&'static str>,
+}
+
+/// A shared value.
+#[derive(Clone)]
+struct Shared {
+    /// An `Arc` of the value.
+    value: Arc<dyn Any + Send + Sync>,
+    /// The address of the value, to tell different values of a type apart.
+    address: usize,
 }
 
 impl State {
@@ -40,7 +49,8 @@ impl State {
     /// Adds a shared value. It may be a trait object: `Arc<dyn Store>` is found as `dyn Store`.
     #[must_use]
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        if self.values.insert(TypeId::of::<T>(), Arc::new(value)).is_none() {
+        let address = Arc::as_ptr(&value).addr();
+        if self.values.insert(TypeId::of::<T>(), Shared { value: Arc::new(value), address }).is_none() {
             self.names.push(type_name::<T>());
         }
         self
@@ -55,7 +65,7 @@ impl State {
     /// Returns the value of a type as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
-        self.values.get(&TypeId::of::<T>())?.downcast_ref::<Arc<T>>()
+        self.values.get(&TypeId::of::<T>())?.value.downcast_ref::<Arc<T>>()
     }
 
     /// Adds the values of `other` with types missing here.
@@ -71,6 +81,17 @@ impl State {
     pub(crate) fn has(&self, need: &StateNeed) -> bool {
         self.values.contains_key(&(need.id)())
     }
+
+    /// Returns whether the needed value was added inside of another `Arc`.
+    pub(crate) fn has_within_arc(&self, need: &StateNeed) -> bool {
+        self.values.contains_key(&(need.within_arc)())
+    }
+
+    /// Returns whether both have a value of one type, and not the same.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        let own = |id| self.values.get(id).map(|shared: &Shared| shared.address);
+        other.values.iter().any(|(id, shared)| own(id).is_some_and(|address| address != shared.address))
+    }
 }
 
 impl fmt::Debug for State {
@@ -83,6 +104,7 @@ impl fmt::Debug for State {
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
+    within_arc: fn() -> TypeId,
     name: fn() -> &'static str,
 }
 
@@ -90,7 +112,7 @@ impl StateNeed {
     /// Returns the need for a `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
-        Self { id: TypeId::of::<T>, name: type_name::<T> }
+        Self { id: TypeId::of::<T>, within_arc: TypeId::of::<Arc<T>>, name: type_name::<T> }
     }
 
     /// Returns the name of the type.

@@ -32,6 +32,8 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// Other names of parameters, each with the parameter's own name.
     pub(super) aliases: BTreeMap<String, String>,
+    /// Names of the arguments' type that the schema does not list: aliases of an unknown parameter.
+    pub(super) unlisted: Vec<&'static str>,
     /// Boxed, because only adapted tools with a lane have it.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
@@ -73,6 +75,7 @@ impl ToolDefinition {
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
             aliases: BTreeMap::new(),
+            unlisted: Vec::new(),
             lane: None,
             state_needs: Vec::new(),
         }
@@ -125,6 +128,11 @@ impl ToolDefinition {
     #[must_use]
     pub fn state_needs(&self) -> &[StateNeed] {
         &self.state_needs
+    }
+
+    /// Returns whether the arguments' type knows a name that the schema does not list.
+    pub(super) fn is_unlisted(&self, name: &str) -> bool {
+        self.unlisted.contains(&name)
     }
 
     /// Returns a problem of this tool.

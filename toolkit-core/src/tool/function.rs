@@ -195,12 +195,6 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
-    /// Returns the sort key of discovered tools.
-    pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &str) {
-        let ToolDefinition { name, metadata, .. } = &self.inner.definition;
-        (metadata.defined_at.map(|place| (place.file, place.line)), name.method_name())
-    }
-
     /// Binds the tool to the receiver of its method.
     #[doc(hidden)]
     #[must_use]

@@ -2,9 +2,10 @@
 
 use super::ToolDefinition;
 use serde_json::Value;
+use std::fmt;
 
 /// The lane argument of an adapted tool, which may be renamed, hidden or have a default.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct LaneArgument {
     /// The lane of the original tool. A tool that was given another lane ignores the rest.
     pub(super) lane: String,
@@ -14,6 +15,13 @@ pub(super) struct LaneArgument {
     pub(super) default: Option<Value>,
     /// Whether `null` is a value, not an absence.
     pub(super) takes_null: bool,
+}
+
+/// The value of a hidden argument may be a secret.
+impl fmt::Debug for LaneArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaneArgument").field("lane", &self.lane).finish_non_exhaustive()
+    }
 }
 
 impl LaneArgument {
