@@ -76,7 +76,18 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
+    /// Adds state with precedence over the state of the program.
+    pub(crate) fn with_own_state(mut self, own: &State) -> Self {
+        let state = match &self.state {
+            Some(state) => own.clone().or(state),
+            None => own.clone(),
+        };
+        self.state = Some(Arc::new(state));
+        self
+    }
+
     /// Sets the run to which the call belongs.
+    #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self

@@ -3,6 +3,7 @@
 mod adapted;
 mod argument;
 mod arguments;
+mod bound;
 mod call_reason;
 mod closure;
 mod definition;
@@ -20,6 +21,7 @@ mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
+pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };

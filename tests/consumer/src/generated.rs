@@ -50,6 +50,7 @@ macro_rules! record {
         /// A record.
         #[derive(Debug, Clone, ToolParams)]
         #[tool_params(crate = tk)]
+        #[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
         pub struct $name {
             $(
                 #[param(default = $default, range = $low..=$high)]
@@ -84,6 +85,7 @@ pub fn take_generated(record: &Record, choice: Choice) -> String {
 
 /// A generated toolset.
 #[derive(Debug)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct Generated(pub i64);
 
 macro_rules! make_set {

@@ -53,6 +53,7 @@ pub mod halved {
 /// A default combined with `serde(with)`.
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct WithDefault {
     #[serde(default, with = "tripled")]
     #[schemars(with = "u32")]
@@ -283,6 +284,7 @@ pub enum Formula {
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = tk)]
 #[allow(non_camel_case_types)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct r#struct {
     r#fn: u8,
     #[param(default = 3, range = 1..)]

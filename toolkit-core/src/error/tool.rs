@@ -152,6 +152,20 @@ impl ToolError {
         self
     }
 
+    /// Changes all texts: of the error, its violations, and the errors of earlier attempts.
+    pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
+        let Repr { message, brief, violations, details, earlier, .. } = &mut *self.0;
+        for text in [message, brief].into_iter().chain(details) {
+            *text = change(text);
+        }
+        for violation in violations {
+            let Violation { path, kind, message, .. } = &*violation;
+            *violation = Violation::new(change(path), *kind, change(message));
+        }
+        *earlier = std::mem::take(earlier).into_iter().map(|error| error.map_texts(change)).collect();
+        self
+    }
+
     /// Creates the error for a failed tool, with `reason` in the message for the model.
     ///
     /// If the alternate form `{:#}` of `reason` differs, it becomes the [details](Self::details) for the

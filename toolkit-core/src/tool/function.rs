@@ -200,12 +200,6 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
-    /// Returns the key for sorting discovered tools: the source location, then the name.
-    pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &str) {
-        let ToolDefinition { name, metadata, .. } = &self.inner.definition;
-        (metadata.defined_at.map(|place| (place.file, place.line)), name.method_name())
-    }
-
     /// Binds a method's tool to `receiver`, the value of `self` in each call.
     #[doc(hidden)]
     #[must_use]

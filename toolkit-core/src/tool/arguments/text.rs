@@ -2,11 +2,15 @@
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
-use super::super::{Tool, ToolFuture};
+use super::super::{Tool, ToolFuture, panic_text};
+use super::secrets::Secrets;
 use super::{Arguments, Meaning, Unknown};
 use crate::args::{Member, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 
 impl Arguments {
     /// Translates `arguments`, as written by the model, and starts a call of `tool`.
@@ -16,14 +20,22 @@ impl Arguments {
         arguments: &'a str,
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
-        let rewritten = match self.rewrite(tool, arguments, context) {
+        let (rewritten, secrets) = match self.rewrite(tool, arguments, context) {
             Ok(rewritten) => rewritten,
             Err(error) => return ToolFuture::refused(error),
         };
-        let call = async move { tool.call(&rewritten, context).await };
-        ToolFuture::running(call, move |outcome| {
-            outcome.map_err(|error| self.translated(tool, arguments, error))
-        })
+        let call = async move {
+            let mut call = pin!(async { tool.call(&rewritten, context).await });
+            // A panic's text may quote a hidden value, too.
+            let outcome = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx))) {
+                Ok(poll) => poll,
+                Err(payload) => resume_unwind(Box::new(secrets.redact(panic_text(&*payload)))),
+            });
+            outcome.await.map_err(|error| {
+                self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text))
+            })
+        };
+        ToolFuture::running(call, |outcome| outcome)
     }
 
     /// Checks a call of the tool with the arguments as the model wrote them.
@@ -43,7 +55,12 @@ impl Arguments {
     /// # Errors
     /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name the tool
     /// would accept, or if the computation of a value fails.
-    fn rewrite(&self, tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<String, ToolError> {
+    fn rewrite(
+        &self,
+        tool: &dyn Tool,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<(String, Secrets), ToolError> {
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();
@@ -76,14 +93,20 @@ impl Arguments {
             if !refused.is_empty() {
                 return Err(ToolError::invalid_arguments(refused));
             }
+            let mut secrets = Secrets::default();
             for change in self.changes.0.iter().filter(|change| !given.contains(&change.argument.as_str())) {
-                match &change.supply {
-                    Some(Supply::Fixed(value)) => rewriting.add(&change.argument, value),
-                    Some(Supply::Computed(compute)) => rewriting.add(&change.argument, &compute(context)?),
-                    None => {}
+                let value = match &change.supply {
+                    Some(Supply::Fixed(value)) => value.clone(),
+                    Some(Supply::Computed(compute)) => compute(context)?,
+                    None => continue,
+                };
+                rewriting.add(&change.argument, &value);
+                // The schema publishes the fixed default of a shown argument.
+                if change.hidden || matches!(change.supply, Some(Supply::Computed(_))) {
+                    secrets.add(&value);
                 }
             }
-            Ok(rewriting.finish())
+            Ok((rewriting.finish(), secrets))
         })?
     }
 
