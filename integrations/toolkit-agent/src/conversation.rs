@@ -1,9 +1,9 @@
 //! A conversation: its messages and its session.
 
 use crate::message::{AssistantMessage, Message, ToolMessage};
-use crate::session::Lease;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,7 +48,7 @@ pub struct Conversation {
     app: SessionMap,
     /// Keeps the shared state of the user open.
     #[serde(skip)]
-    pub(crate) lease: Option<Arc<Lease>>,
+    pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The id of the user, for the tools of a run.

@@ -61,7 +61,7 @@ impl Sessions {
             .with_user_id(user)
             .with_user_state(shared.values.clone())
             .with_app_state(self.0.app.values.clone());
-        conversation.lease = Some(Arc::new(Lease { user: shared }));
+        conversation.lease = Some(shared);
         Ok(conversation)
     }
 
@@ -89,9 +89,10 @@ impl Sessions {
     /// [`StoreError`] if it cannot be written.
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let store = &*self.0.store;
-        if let Some(lease) = &conversation.lease {
+        let lease = conversation.lease.as_deref();
+        if let Some(user) = lease.and_then(|lease| lease.downcast_ref::<SharedState>()) {
             self.0.app.save(store, StateScope::App).await?;
-            lease.user.save(store, StateScope::User(conversation.user_id())).await?;
+            user.save(store, StateScope::User(conversation.user_id())).await?;
         }
         store.save(conversation).await
     }
@@ -166,10 +167,4 @@ fn delta(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Sessio
     let removed = old.keys().filter(|key| !new.contains_key(*key));
     let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
     set.chain(removed.map(|key| (key.clone(), None))).collect()
-}
-
-/// Keeps the shared state of a user open as long as one of the user's conversations.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    user: Arc<SharedState>,
 }
