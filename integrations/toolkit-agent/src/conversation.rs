@@ -1,6 +1,6 @@
 //! A conversation: its messages and its session.
 
-use crate::message::{AssistantMessage, Message, ToolMessage};
+use crate::message::{AssistantMessage, Message, ToolMessage, remove_details};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
@@ -15,7 +15,8 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 /// Clones have their own messages but share the session.
 ///
 /// It serializes at any time, also during a run, and can continue later: calls without a result are then answered with
-/// an error, and nothing else is lost.
+/// an error, and nothing else is lost but the [details](ToolError::details) of errors, such as the texts of panics.
+/// Those may hold secrets; [`with_error_details`](Self::with_error_details) keeps them.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -40,12 +41,20 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
     /// The session values under keys without a prefix.
-    #[serde(rename = "state", default, with = "session_values")]
+    #[serde(
+        rename = "state",
+        default,
+        with = "session_values",
+        skip_serializing_if = "session_values::is_empty"
+    )]
     own: SessionMap,
     #[serde(skip)]
     user: SessionMap,
     #[serde(skip)]
     app: SessionMap,
+    /// Whether errors keep their details.
+    #[serde(skip)]
+    error_details: bool,
     /// Keeps the shared state of the user open.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
@@ -67,6 +76,10 @@ pub(crate) struct Turn {
 mod session_values {
     use super::{BTreeMap, Deserialize, SessionMap, Value};
     use serde::{Deserializer, Serialize, Serializer};
+
+    pub(super) fn is_empty(values: &SessionMap) -> bool {
+        values.snapshot().is_empty()
+    }
 
     pub(super) fn serialize<S: Serializer>(values: &SessionMap, serializer: S) -> Result<S::Ok, S::Error> {
         values.snapshot().serialize(serializer)
@@ -121,7 +134,12 @@ impl Conversation {
         self.add(message.into());
     }
 
-    fn add(&mut self, message: Message) {
+    fn add(&mut self, mut message: Message) {
+        if let Message::Tool(message) = &mut message
+            && !self.error_details
+        {
+            message.results.iter_mut().for_each(remove_details);
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.times.resize(self.messages.len(), 0);
         self.messages.push(message);
@@ -175,6 +193,14 @@ impl Conversation {
         self.turn.insert(Turn { message, results: Vec::new() })
     }
 
+    /// Adds a result to the unfinished turn.
+    pub(crate) fn add_result(&mut self, mut result: ToolResult) {
+        if !self.error_details {
+            remove_details(&mut result);
+        }
+        self.turn().results.push(result);
+    }
+
     /// Returns the unfinished turn.
     pub(crate) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
@@ -207,6 +233,9 @@ setters! { Conversation:
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
+    /// Sets whether errors of tools keep their [details](ToolError::details). Without them, only the
+    /// [events](crate::RunEvent::Result) of a run have the details.
+    with_error_details(error_details: bool) = error_details;
 }
 
 /// Returns the index of the first of the latest messages: a user message within `max`, or else the latest one.

@@ -173,6 +173,13 @@ impl ToolMessage {
     }
 }
 
+/// Removes the details of an error, which are for the program only.
+pub(crate) fn remove_details(result: &mut ToolResult) {
+    if let Err(error) = &mut result.outcome {
+        *error = error.clone().without_details();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

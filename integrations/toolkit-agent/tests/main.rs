@@ -14,6 +14,7 @@ mod property;
 mod record;
 mod sessions;
 mod soulbot;
+mod storage;
 mod structured;
 mod support;
 mod team;

@@ -72,6 +72,21 @@ impl ToolError {
         self
     }
 
+    /// Removes the details, also those of earlier attempts.
+    ///
+    /// ```
+    /// use toolkit::ToolError;
+    ///
+    /// let error = ToolError::failed("the database is down").with_details("10.0.0.7:5432 refused");
+    /// assert_eq!(error.without_details().details(), None);
+    /// ```
+    #[must_use]
+    pub fn without_details(mut self) -> Self {
+        self.0.details = None;
+        self.0.earlier = self.0.earlier.into_iter().map(Self::without_details).collect();
+        self
+    }
+
     /// Sets the brief text for the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {

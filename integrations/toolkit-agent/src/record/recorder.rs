@@ -2,7 +2,7 @@
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
-use crate::helpers::lock;
+use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
@@ -83,6 +83,7 @@ impl Tape {
         self.secrets.hide(&mut exchange);
         // One write, so that lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
+        check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
         let mut file = lock(&self.file);
         file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
     }
