@@ -1,6 +1,7 @@
 //! Promises about everything that is saved: it can be read again, and holds no details of errors.
 
 use crate::support::Nothing;
+use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -10,8 +11,9 @@ use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{
-    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelOptions, ModelRequest, NativeMessages,
-    RunEvent, RunOptions, ScriptedModel, Sessions, ToolMessage,
+    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelDelta, ModelError, ModelOptions,
+    ModelRequest, ModelResponse, ModelStream, NativeMessages, RunEvent, RunOptions, ScriptedModel, Sessions,
+    ToolMessage,
 };
 use toolkit_core::call::ProviderExtras;
 use toolkit_core::middleware::Retry;
@@ -323,4 +325,45 @@ async fn details_stay_out_of_every_save_of_a_run() {
         run.await.unwrap().unwrap();
         assert_eq!(was_stored, details);
     }
+}
+
+/// A model whose stream never ends after these deltas.
+struct Endless(Vec<ModelDelta>);
+
+impl ChatModel for Endless {
+    fn name(&self) -> &str {
+        "endless"
+    }
+
+    async fn respond(&self, _: ModelRequest) -> Result<ModelResponse, ModelError> {
+        std::future::pending().await
+    }
+
+    async fn stream(&self, _: ModelRequest) -> Result<ModelStream, ModelError> {
+        let deltas = stream::iter(self.0.clone().into_iter().map(Ok)).chain(stream::pending());
+        Ok(ModelStream::new(deltas))
+    }
+}
+
+#[tokio::test]
+async fn a_crash_within_an_answer_loses_no_result_and_no_word() {
+    let double = ClosureTool::new("double", "Doubles.", |_: Nothing| 42).unwrap();
+    let model = Endless(vec![
+        ModelDelta::Reasoning("I have to ".to_owned()),
+        ModelDelta::Reasoning("double it.".to_owned()),
+        ModelDelta::Text("Let me see.".to_owned()),
+        ModelDelta::Call(ToolCall::new("1", "double", "{}")),
+    ]);
+    let tools = ToolRegistry::from_tools([double]).unwrap();
+    let agent = Agent::builder(model).tools(tools).build().unwrap();
+    let sessions = Sessions::default();
+    let run = sessions.run(&agent, "ada", "1", "What is twice 21?");
+    assert!(tokio::time::timeout(Duration::from_millis(200), run).await.is_err());
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    conversation.settle();
+    let [_, Message::Assistant(said), Message::Tool(given)] = conversation.messages() else {
+        panic!("{:?}", conversation.messages())
+    };
+    assert_eq!((said.text.as_str(), said.reasoning.as_str()), ("Let me see.", "I have to double it."));
+    assert_eq!(given.results[0].to_text(), "42");
 }

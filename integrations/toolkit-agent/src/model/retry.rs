@@ -1,14 +1,14 @@
-//! Asking a model again.
+//! Retries of failed model calls.
 
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often a model is asked again when it has not answered, and after which pauses.
+/// The retries of a failed model call: their number and their pauses.
 ///
-/// Only failures that may pass are tried again: too many requests, an overloaded server, a broken connection, an
-/// answer that is not understood. A pause doubles with each attempt, with a part of chance, so that many clients do
-/// not come back at once; what the provider asks for in `Retry-After` goes before, if it is not longer than the
-/// longest pause.
+/// Only errors that may pass are retried: too many requests, an overloaded server, a broken connection, an invalid
+/// response. A pause doubles with each attempt, with random jitter, so that many clients do not return at once. The
+/// pause in a provider's `Retry-After` takes precedence; if it is longer than the longest pause, the error is
+/// returned.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRetry {
-    /// How often the model is asked in all.
+    /// The maximum number of attempts, the first included.
     pub attempts: u32,
     /// The pause after the first attempt.
     pub first_pause: Duration,
@@ -82,10 +82,9 @@ fn chance() -> f64 {
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
 }
 
-/// A model that is asked again when it has not answered. Agents do so by themselves; this is for programs that ask
-/// models without one.
+/// A model with retries, for programs without an agent; agents retry by themselves.
 ///
-/// A stream is begun again only if it has not begun.
+/// A stream is retried only as a whole: an error after its beginning is an item of the stream.
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,

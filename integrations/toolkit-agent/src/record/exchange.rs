@@ -43,8 +43,8 @@ pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json:
         })
         .collect();
     let mut options = serde_json::to_value(&request.options)?;
-    if let Some(Value::Object(extra)) = options.get_mut("extra") {
-        secrets.hide_fields(extra);
+    if let Some(extra) = options.get_mut("extra") {
+        Secrets::hide_fields(extra);
     }
     let mut request = json!({
         "instructions": request.instructions,

@@ -20,7 +20,7 @@ use toolkit_core::context::SessionDelta;
 /// A store with one JSON file for each conversation, in a folder. Clones share the conversations.
 ///
 /// Files are replaced atomically: a crash leaves the old file or the new one. Several programs may share a folder unless
-/// they change the session values of the same user at the same time; use a database for that.
+/// they change session values of the same user, or of the application, at the same time; use a database for that.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};
