@@ -173,6 +173,13 @@ impl ToolMessage {
     }
 }
 
+/// Sets whether the details of an error are part of its JSON.
+pub(crate) fn store_details(result: &mut ToolResult, stored: bool) {
+    if let Err(error) = &mut result.outcome {
+        *error = error.clone().with_stored_details(stored);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,7 +63,7 @@ impl GenAi {
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        let http = Http::new(&self.settings, None)?;
+        let http = Http::new(&self.settings)?;
         let Settings { base_url, key, .. } = self.settings.clone();
         let builder = Client::builder().with_reqwest(http.client);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {

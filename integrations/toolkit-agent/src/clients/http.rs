@@ -1,7 +1,7 @@
 //! HTTP for all clients: requests, and bodies of responses within limits.
 
 use super::fault;
-use super::settings::{HttpLimits, Settings, after};
+use super::settings::{HttpLimits, Service, Settings, after};
 use crate::helpers::lock;
 use crate::model::{ModelError, ModelErrorKind};
 use bytes::Bytes;
@@ -39,10 +39,23 @@ pub(super) enum Expected {
 }
 
 impl Http {
-    /// Creates a client with the header of the key before those of the settings.
-    pub(super) fn new(settings: &Settings, key: Option<(&str, String)>) -> Result<Self, ModelError> {
+    /// Creates a client with the headers of the settings, after that of the key.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.
+    pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
+        let Service { name, base_url, key_header: (header_name, before), .. } = settings.service;
+        let key = match &settings.key {
+            Some(key) => Some((*header_name, format!("{before}{key}"))),
+            None if settings.base_url == *base_url && !base_url.is_empty() => {
+                let variable = settings.service.key_variables.first().unwrap_or(name);
+                let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
+                return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
+            }
+            None => None,
+        };
         let mut headers = HeaderMap::new();
-        let key = key.iter().map(|(name, key)| (*name, key));
+        let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
         for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
             let (name, value) = header(name, value)?;
             headers.insert(name, value);

@@ -88,7 +88,7 @@ impl OpenAi {
             .with_api_key("")
             .with_org_id("")
             .with_project_id("");
-        WireModel::new(format, name, OpenAiTransport { format, http: self.settings.http(), config })
+        WireModel::new(format, name, OpenAiTransport { format, http: Http::new(&self.settings), config })
     }
 }
 

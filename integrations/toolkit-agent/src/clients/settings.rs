@@ -1,7 +1,5 @@
 //! What the clients know about their services, and what programs set.
 
-use super::http::Http;
-use crate::model::{ModelError, ModelErrorKind};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -132,24 +130,6 @@ impl Settings {
     #[cfg(any(feature = "anthropic", feature = "gemini"))]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
-    }
-
-    /// Creates the HTTP client.
-    ///
-    /// # Errors
-    /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
-    pub(super) fn http(&self) -> Result<Http, ModelError> {
-        let Service { name, base_url, key_header: (header, before), key_variables, .. } = self.service;
-        match &self.key {
-            Some(key) => Http::new(self, Some((header, format!("{before}{key}")))),
-            None if self.base_url == *base_url => {
-                let variable = key_variables.first().unwrap_or(name);
-                let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
-                Err(ModelError::new(ModelErrorKind::Unauthorized, text))
-            }
-            None => Http::new(self, None),
-        }
     }
 }
 

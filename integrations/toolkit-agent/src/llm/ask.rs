@@ -78,6 +78,7 @@ impl LlmAgent {
             let delta = match next(&mut stream, calls).await {
                 Next::Result(result) => {
                     calls.keep(result);
+                    run.save(calls.conversation).await?;
                     continue;
                 }
                 Next::Delta(delta) => delta.ok_or_else(ModelError::cut)??,
@@ -88,7 +89,10 @@ impl LlmAgent {
                     calls.conversation.turn().message.text.push_str(&text);
                     run.emit(|| RunEvent::Text { agent: agent(), text });
                 }
-                ModelDelta::Reasoning(text) => run.emit(|| RunEvent::Reasoning { agent: agent(), text }),
+                ModelDelta::Reasoning(text) => {
+                    calls.conversation.turn().message.reasoning.push_str(&text);
+                    run.emit(|| RunEvent::Reasoning { agent: agent(), text });
+                }
                 ModelDelta::CallStarted { id, name: tool } => {
                     run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
                 }

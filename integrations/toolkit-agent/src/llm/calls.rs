@@ -61,7 +61,7 @@ impl TurnCalls<'_> {
     /// Adds a result to the turn and emits it.
     pub(super) fn keep(&mut self, result: ToolResult) {
         self.run.emit(|| RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) });
-        self.conversation.turn().results.push(result);
+        self.conversation.add_result(result);
     }
 
     /// Waits for all results. A stopped run cancels its calls; each still gets a result.

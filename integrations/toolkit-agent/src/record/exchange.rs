@@ -1,7 +1,7 @@
 //! One request to a model and its answer, as recorded.
 
 use super::secrets::Secrets;
-use crate::message::Message;
+use crate::message::{Message, store_details};
 use crate::model::{ModelDelta, ModelError, ModelRequest, ModelResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -30,7 +30,8 @@ pub(super) struct Answer {
     pub(super) error: Option<ModelError>,
 }
 
-/// Returns the recorded form of a request: all that the model reads, without durations and native messages.
+/// Returns the recorded form of a request: all that the model reads, without durations, details of errors and
+/// native messages.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let tools: Map<String, Value> = request
@@ -42,8 +43,8 @@ pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json:
         })
         .collect();
     let mut options = serde_json::to_value(&request.options)?;
-    if let Some(Value::Object(extra)) = options.get_mut("extra") {
-        secrets.hide_fields(extra);
+    if let Some(extra) = options.get_mut("extra") {
+        Secrets::hide_fields(extra);
     }
     let mut request = json!({
         "instructions": request.instructions,
@@ -57,6 +58,10 @@ pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json:
 }
 
 fn message(message: &Message) -> serde_json::Result<Value> {
+    let mut message = message.clone();
+    if let Message::Tool(message) = &mut message {
+        message.results.iter_mut().for_each(|result| store_details(result, false));
+    }
     let mut message = serde_json::to_value(message)?;
     if let Value::Object(members) = &mut message {
         members.shift_remove("native");

@@ -2,7 +2,7 @@
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
-use crate::helpers::lock;
+use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
@@ -20,7 +20,8 @@ use std::task::{Context, Poll, ready};
 /// The file has a line of JSON for each answer: the request (instructions, messages, tools, options), and the response,
 /// its stream, or its error. Keys of providers are in no request. Values of environment variables and extra fields are
 /// replaced if their names end in `key`, `token`, `secret`, `password`, `credentials` or `authorization`, as are texts
-/// added by [`with_secret`](Self::with_secret). Messages of users and tools are recorded.
+/// added by [`with_secret`](Self::with_secret), also if they stand in the JSON of arguments, or in several deltas of a
+/// stream. Messages of users and tools are recorded.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -83,6 +84,7 @@ impl Tape {
         self.secrets.hide(&mut exchange);
         // One write, so that lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
+        check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
         let mut file = lock(&self.file);
         file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
     }
@@ -136,8 +138,8 @@ struct RecordedStream {
 impl RecordedStream {
     fn write(&mut self, error: Option<ModelError>) -> Result<(), ModelError> {
         let Some(exchange) = self.exchange.take() else { return Ok(()) };
-        let deltas = Some(std::mem::take(&mut self.deltas));
-        self.tape.write(exchange, Answer { deltas, error, response: None })
+        let deltas = self.tape.secrets.hide_in_deltas(&std::mem::take(&mut self.deltas));
+        self.tape.write(exchange, Answer { deltas: Some(deltas), error, response: None })
     }
 }
 

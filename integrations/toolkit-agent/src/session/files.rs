@@ -2,7 +2,9 @@
 
 mod names;
 
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking};
+use super::store::{
+    ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking, check_values, encode,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use names::{id_of, path_of};
@@ -18,7 +20,7 @@ use toolkit_core::context::SessionDelta;
 /// A store with one JSON file for each conversation, in a folder. Clones share the conversations.
 ///
 /// Files are replaced atomically: a crash leaves the old file or the new one. Several programs may share a folder unless
-/// they change the session values of the same user at the same time; use a database for that.
+/// they change session values of the same user, or of the application, at the same time; use a database for that.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};
@@ -71,8 +73,8 @@ impl ConversationStore for FileStore {
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let path = self.conversation(conversation.user_id(), conversation.id());
-        let text = serde_json::to_vec(conversation)?;
-        blocking(move || write(&path, &text)).await
+        let text = encode(conversation)?;
+        blocking(move || write(&path, text.as_bytes())).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
@@ -102,6 +104,7 @@ impl ConversationStore for FileStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        check_values(changes)?;
         let (path, changes, update_lock) = (self.state(scope), changes.clone(), self.update_lock.clone());
         blocking(move || {
             let _guard = lock(&update_lock);

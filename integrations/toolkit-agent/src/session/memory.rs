@@ -1,6 +1,8 @@
 //! A store in memory.
 
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply};
+use super::store::{
+    ConversationInfo, ConversationStore, StateScope, StoreError, apply, check_values, encode,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use serde_json::Value;
@@ -38,7 +40,7 @@ impl ConversationStore for MemoryStore {
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let key = (conversation.user_id().to_owned(), conversation.id().to_owned());
-        let saved = serde_json::to_string(conversation)?;
+        let saved = encode(conversation)?;
         lock(&self.0).conversations.insert(key, (SystemTime::now(), saved));
         Ok(())
     }
@@ -65,6 +67,7 @@ impl ConversationStore for MemoryStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        check_values(changes)?;
         let mut stored = lock(&self.0);
         let values = match scope {
             StateScope::App => &mut stored.app,

@@ -1,7 +1,9 @@
 //! The conversations of a program and the state of its users.
 
 use super::memory::MemoryStore;
-use super::store::{ConversationInfo, ConversationStore, DynStore, StateScope, StoreError};
+use super::store::{
+    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use serde_json::Value;
@@ -29,7 +31,10 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct Sessions(Arc<SessionsInner>);
+pub struct Sessions {
+    inner: Arc<SessionsInner>,
+    error_details: bool,
+}
 
 struct SessionsInner {
     store: Box<dyn DynStore>,
@@ -44,7 +49,7 @@ impl Sessions {
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
             SessionsInner { store: Box::new(store), app: SharedState::default(), users: Mutex::default() };
-        Self(Arc::new(inner))
+        Self { inner: Arc::new(inner), error_details: false }
     }
 
     /// Opens a conversation, or creates it if there is none.
@@ -52,27 +57,28 @@ impl Sessions {
     /// # Errors
     /// [`StoreError`] if it cannot be read.
     pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
-        let store = &*self.0.store;
+        let store = &*self.inner.store;
         let shared = self.user(user);
-        self.0.app.refresh(store, StateScope::App).await?;
+        self.inner.app.refresh(store, StateScope::App).await?;
         shared.refresh(store, StateScope::User(user)).await?;
         let conversation = store.load(user, id).await?.unwrap_or_else(|| Conversation::new(id));
         let mut conversation = conversation
             .with_user_id(user)
+            .with_error_details(self.error_details)
             .with_user_state(shared.values.clone())
-            .with_app_state(self.0.app.values.clone());
-        conversation.lease = Some(Arc::new(Lease { user: shared }));
+            .with_app_state(self.inner.app.values.clone());
+        conversation.lease = Some(shared);
         Ok(conversation)
     }
 
     /// Loads a conversation without its shared state.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
-        self.0.store.load(user, id).await
+        self.inner.store.load(user, id).await
     }
 
     /// Returns the shared state of a user.
     fn user(&self, user: &str) -> Arc<SharedState> {
-        let mut users = lock(&self.0.users);
+        let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
             return shared;
         }
@@ -85,15 +91,21 @@ impl Sessions {
     /// Saves a conversation. The state of its user and the application is saved as well if it was
     /// [opened](Self::open) here.
     ///
+    /// What is nested too deeply to be read again is refused: a conversation is then not saved, and a value of the
+    /// shared state returns to the last saved one.
+    ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if it cannot be written, or is nested more than 127 levels deep.
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let store = &*self.0.store;
-        if let Some(lease) = &conversation.lease {
-            self.0.app.save(store, StateScope::App).await?;
-            lease.user.save(store, StateScope::User(conversation.user_id())).await?;
+        let store = &*self.inner.store;
+        let lease = conversation.lease.as_deref();
+        let mut shared = Ok(());
+        if let Some(user) = lease.and_then(|lease| lease.downcast_ref::<SharedState>()) {
+            let app = self.inner.app.save(store, StateScope::App).await;
+            shared = app.and(user.save(store, StateScope::User(conversation.user_id())).await);
         }
-        store.save(conversation).await
+        // A failure of the one must not lose the other.
+        store.save(conversation).await.and(shared)
     }
 
     /// Lists the conversations of a user, the latest first.
@@ -101,7 +113,7 @@ impl Sessions {
     /// # Errors
     /// [`StoreError`] if they cannot be read.
     pub async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        self.0.store.list(user).await
+        self.inner.store.list(user).await
     }
 
     /// Deletes a conversation. Returns whether there was one. The state of the user stays.
@@ -109,8 +121,14 @@ impl Sessions {
     /// # Errors
     /// [`StoreError`] if it cannot be deleted.
     pub async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.0.store.delete(user, id).await
+        self.inner.store.delete(user, id).await
     }
+}
+
+setters! { Sessions:
+    /// Sets whether conversations opened from here keep the [details](toolkit_core::ToolError::details) of errors. See
+    /// [`Conversation::with_error_details`].
+    with_error_details(error_details: bool) = error_details;
 }
 
 /// Sessions in memory.
@@ -147,16 +165,26 @@ impl SharedState {
         Ok(())
     }
 
-    /// Saves the changes since the last save, if there are any.
+    /// Saves the changes since the last save, if there are any. A value that could not be read again is refused and
+    /// replaced by the saved one, so that it keeps no other from being saved.
     async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
-        let current = self.values.snapshot();
-        let changes = delta(&stored, &current);
+        let mut changes = delta(&stored, &self.values.snapshot());
+        let mut refused = Ok(());
+        changes.retain(|key, value| {
+            let Err(error) = check_value(key, value.as_ref()) else { return true };
+            match stored.get(key) {
+                Some(value) => self.values.set(key.as_str(), value.clone()),
+                None => self.values.remove(key),
+            }
+            refused = Err(error);
+            false
+        });
         if !changes.is_empty() {
             store.update_state(scope, &changes).await?;
-            *stored = current;
+            apply(&mut stored, &changes);
         }
-        Ok(())
+        refused
     }
 }
 
@@ -166,10 +194,4 @@ fn delta(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Sessio
     let removed = old.keys().filter(|key| !new.contains_key(*key));
     let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
     set.chain(removed.map(|key| (key.clone(), None))).collect()
-}
-
-/// Keeps the shared state of a user open as long as one of the user's conversations.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    user: Arc<SharedState>,
 }

@@ -1,6 +1,8 @@
 //! A store in an SQLite database.
 
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
+use super::store::{
+    ConversationInfo, ConversationStore, StateScope, StoreError, blocking, check_values, encode,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -93,7 +95,7 @@ impl ConversationStore for SqliteStore {
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let (user, id) = (conversation.user_id().to_owned(), conversation.id().to_owned());
-        let text = serde_json::to_string(conversation)?;
+        let text = encode(conversation)?;
         self.with_connection(move |connection| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
@@ -140,6 +142,7 @@ impl ConversationStore for SqliteStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        check_values(changes)?;
         let ([scope, owner], changes) = (key(scope), changes.clone());
         self.with_connection(move |connection| {
             let transaction = connection.transaction()?;

@@ -1,6 +1,7 @@
 //! The interface of a store for conversations.
 
 use crate::conversation::Conversation;
+use crate::helpers::{MAX_NESTING, check_nesting};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,9 +26,10 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Conversation>, StoreError>> + Send;
 
     /// Saves a conversation under its user and id, in place of the one before. A crash leaves one of the two intact.
+    /// Only a conversation that can be loaded again may be saved: `serde_json` reads at most 127 nested levels.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if it cannot be written, or not be read again.
     fn save(&self, conversation: &Conversation) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Lists the conversations of a user, the latest first.
@@ -51,10 +53,11 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Changes session values of a scope and leaves all other keys as they are.
+    /// Changes session values of a scope and leaves all other keys as they are. Only values that can be loaded again
+    /// may be saved.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if it cannot be written, or not be read again.
     fn update_state(
         &self,
         scope: StateScope<'_>,
@@ -131,7 +134,29 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(StoreError::new(error)))
+    // The text of a panic may hold anything, and the model may read this error.
+    done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
+}
+
+/// Encodes a conversation that can be decoded again.
+pub(super) fn encode(conversation: &Conversation) -> Result<String, StoreError> {
+    let text = serde_json::to_string(conversation)?;
+    check_nesting(&text, MAX_NESTING).map_err(|reason| {
+        StoreError::new(format_args!("conversation `{}` cannot be saved: it {reason}", conversation.id()))
+    })?;
+    Ok(text)
+}
+
+/// Checks that a session value can be read again. Some stores add a level around it.
+pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
+    let Some(value) = value else { return Ok(()) };
+    check_nesting(&value.to_string(), MAX_NESTING - 1)
+        .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
+}
+
+/// Checks that changed session values can be read again.
+pub(super) fn check_values(changes: &SessionDelta) -> Result<(), StoreError> {
+    changes.iter().try_for_each(|(key, value)| check_value(key, value.as_ref()))
 }
 
 /// Applies changes to values.
