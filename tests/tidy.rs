@@ -39,8 +39,20 @@ const FLOORS: &[&str] = &[
 ];
 
 /// The rooms of `toolkit-macros`, in the order of the pipeline.
-const MACRO_FLOORS: &[&str] =
-    &["diag", "item", "attr", "docs", "draft", "model", "check", "expand", "toolset", "derive"];
+const MACRO_FLOORS: &[&str] = &[
+    "diag",
+    "enclosing",
+    "settings",
+    "item",
+    "attr",
+    "docs",
+    "draft",
+    "model",
+    "check",
+    "expand",
+    "toolset",
+    "derive",
+];
 
 /// No source file is longer.
 const LONGEST: usize = 400;

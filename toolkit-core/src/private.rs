@@ -4,8 +4,8 @@
 
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_text};
 pub use crate::args::{
-    Decode, DefaultValue, Describe, Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec,
-    Probe, Unwritable, struct_args,
+    Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, Probe, ToolParams,
+    default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
@@ -15,22 +15,37 @@ pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
 pub use crate::tool::{
-    CallFn, Function, FunctionTool, Invocation, Tool, ToolCell, ToolFuture, Toolset, UnknownArguments, shared,
+    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, Toolset,
+    UnknownArguments, tools_of,
 };
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
+
+/// A type of a derived parameter type, checked to be a parameter; if it is none, the compiler knows its mistake.
+pub trait Checked<T, const CHECKED: bool> {
+    type Type;
+}
+
+impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
+    type Type = T;
+}
+
+/// Checks a type at compile time.
+pub const fn is_parameter<T: ToolParams>() {}
 
 /// Names for the derive of `JsonSchema` in modules without a prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;
     pub use core::option::Option::Some;
+
+    pub use super::prelude::*;
 }
 
 /// The traits of method resolution, imported without names to shadow none of the user.
 pub mod prelude {
-    pub use crate::args::{DefaultValueBySerialize as _, ProbePlain as _};
+    pub use crate::args::{DefaultBySerialize as _, DefaultByVariant as _, ProbePlain as _};
     pub use crate::output::probes::{
         ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _, Infallible as _,
     };

@@ -31,7 +31,7 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, panic_text, start, start_attempt};
-pub use toolset::{Toolset, shared};
+pub use toolset::{BlockTools, MoreTools, Toolset, tools_of};
 
 use crate::context::ToolContext;
 use std::sync::Arc;

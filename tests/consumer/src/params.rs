@@ -10,7 +10,6 @@ use tk::{ToolParams, tool};
 ///
 /// :param plain: Documented above
 #[derive(Debug, Clone, Default, PartialEq, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Attributed {
     plain: String,
@@ -52,7 +51,6 @@ pub mod halved {
 
 /// A default combined with `serde(with)`.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct WithDefault {
     #[serde(default, with = "tripled")]
     #[schemars(with = "u32")]
@@ -81,7 +79,6 @@ pub mod tripled {
 
 /// Generic fields with defaults.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Defaulted<T, U> {
     #[serde(default)]
     value: T,
@@ -92,7 +89,6 @@ pub struct Defaulted<T, U> {
 
 /// A generic struct with a container default.
 #[derive(Debug, Default, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(default)]
 pub struct DefaultedWhole<T> {
     value: T,
@@ -100,7 +96,6 @@ pub struct DefaultedWhole<T> {
 
 /// Flattened fields.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Flat {
     own: u8,
     #[param(flatten)]
@@ -127,7 +122,6 @@ pub struct Transparent {
 
 /// Externally tagged.
 #[derive(Debug, Clone, PartialEq, ToolParams)]
-#[tool_params(crate = tk)]
 pub enum External {
     /// No fields.
     Unit,
@@ -147,7 +141,6 @@ pub enum External {
 
 /// Internally tagged.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Internal {
     /// No fields.
@@ -166,7 +159,6 @@ pub enum Internal {
 
 /// Adjacently tagged.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(tag = "t", content = "c")]
 pub enum Adjacent {
     /// No fields.
@@ -182,7 +174,6 @@ pub enum Adjacent {
 
 /// Untagged.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(untagged)]
 pub enum Untagged {
     /// A number.
@@ -198,7 +189,6 @@ pub enum Untagged {
 
 /// Unit variants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum Words {
@@ -218,7 +208,6 @@ pub enum Words {
 
 /// A page of any items.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Page<T, const SIZE: usize = 4>
 where
     T: Clone,
@@ -229,7 +218,6 @@ where
 
 /// A phantom type parameter.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Tagged<T: std::fmt::Debug + Default, U = String> {
     value: U,
     #[serde(skip)]
@@ -238,7 +226,6 @@ pub struct Tagged<T: std::fmt::Debug + Default, U = String> {
 
 /// One of two.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub enum Either<A, B> {
     /// This.
     Left(A),
@@ -251,7 +238,6 @@ pub enum Either<A, B> {
 
 /// A recursive struct.
 #[derive(Debug, Clone, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Tree {
     #[param(length = 1..)]
     name: String,
@@ -263,7 +249,6 @@ pub struct Tree {
 
 /// A recursive enum.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(rename_all = "lowercase")]
 pub enum Formula {
     /// A number.
@@ -281,7 +266,6 @@ pub enum Formula {
 
 /// Raw identifiers.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[allow(non_camel_case_types)]
 pub struct r#struct {
     r#fn: u8,
@@ -290,7 +274,7 @@ pub struct r#struct {
 }
 
 /// Takes structs.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_structs(
     attributed: &Attributed,
@@ -302,7 +286,7 @@ pub fn take_structs(
 }
 
 /// Takes enums.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_enums(
     external: &[External],
@@ -316,7 +300,7 @@ pub fn take_enums(
 }
 
 /// Takes generic types.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_generics(
     numbers: &Page<u8>,
@@ -328,7 +312,7 @@ pub fn take_generics(
 }
 
 /// Takes types with defaults.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_defaults(
     with: &WithDefault,
@@ -339,7 +323,7 @@ pub fn take_defaults(
 }
 
 /// Takes recursive types.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_recursive(tree: &Tree, formula: Option<Formula>) -> String {
     format!("{tree:?} {formula:?}")

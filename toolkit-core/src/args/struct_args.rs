@@ -7,7 +7,7 @@ use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::{Member, with_members};
 use super::options::DecodeOptions;
-use super::param::{Decode, Fill, Param, ToolParams};
+use super::param::{Fill, Param, ToolParams};
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::__private::{Scope, argument_schema_of, check};
 use crate::schema::{SchemaRef, violations};
@@ -94,7 +94,7 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
 }
 
 /// Decodes the arguments as one type, with the coercion and the messages of [`decode`](super::decode()).
-pub(crate) fn decode_struct<T: Decode>(
+pub(crate) fn decode_struct<T: ToolParams>(
     text: &str,
     info: &ObjectInfo,
     options: &DecodeOptions<'_>,

@@ -2,7 +2,7 @@
 
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{self, Decode, DecodeOptions, Fill, ObjectInfo, Param, ParamSpec, parameters_schema};
+use crate::args::{self, DecodeOptions, Fill, ObjectInfo, Param, ParamSpec, ToolParams, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
@@ -51,7 +51,7 @@ impl<'a> Invocation<'a> {
     ///
     /// # Errors
     /// The refused call, with every violation of the arguments.
-    pub fn decode_struct<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
+    pub fn decode_struct<T: ToolParams>(&self) -> Result<T, ToolFuture<'a>> {
         let Some(shape) = &self.tool.made.shape else { return Err(ToolFuture::incomplete()) };
         args::decode_struct(self.arguments, shape, &self.rules()).map_err(ToolFuture::refused)
     }
@@ -60,6 +60,12 @@ impl<'a> Invocation<'a> {
     #[must_use]
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Option<&'a T> {
         self.tool.receiver.as_deref()?.downcast_ref()
+    }
+
+    /// Returns the receiver of a method that takes `self: Arc<Self>`.
+    #[must_use]
+    pub fn shared_receiver<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.tool.receiver.clone()?.downcast().ok()
     }
 
     /// Returns the program's state of a type.

@@ -65,6 +65,9 @@ impl Constraints {
             }
             "examples" => {
                 let values = list(input)?;
+                if values.is_empty() {
+                    diag.error(key, "`examples` is empty; remove it");
+                }
                 self.call(quote!(examples([#(#values),*])));
             }
             "deprecated" => self.call(quote!(deprecated())),
@@ -164,6 +167,9 @@ impl Constraints {
             }
         });
         let calls = &items.calls;
+        if calls.is_empty() {
+            diag.error(key, "`items` is empty; remove it");
+        }
         self.assert("has_items", key);
         self.call(quote!(items(|__constraints| { #calls })));
         self.items = Some(Box::new(items));
