@@ -2,15 +2,15 @@
 
 #![allow(missing_docs)]
 
-pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_text};
+pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_parameter, is_text};
 pub use crate::args::{
-    Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, Probe, ToolParams,
+    Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, ToolParams,
     default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
-pub use crate::output::probes::{Failure, Output, Unconvertible};
-pub use crate::output::schema_probes::{Returned, SchemaFn, Undescribed};
+pub use crate::output::probes::Output;
+pub use crate::output::schema_probes::{Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
@@ -22,7 +22,10 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// A type of a derived parameter type, checked to be a parameter; if it is none, the compiler knows its mistake.
+/// The type of a parameter. An alias, because the compiler names `Probe` in messages, and would name this module.
+pub type Parameter<T> = crate::args::Probe<T>;
+
+/// The type `T`, if the check `CHECKED` succeeds. If it fails, the type is an error that the compiler has reported.
 pub trait Checked<T, const CHECKED: bool> {
     type Type;
 }
@@ -30,9 +33,6 @@ pub trait Checked<T, const CHECKED: bool> {
 impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
 }
-
-/// Checks a type at compile time.
-pub const fn is_parameter<T: ToolParams>() {}
 
 /// Names for the derive of `JsonSchema` in modules without a prelude.
 pub mod params {

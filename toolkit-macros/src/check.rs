@@ -141,6 +141,7 @@ fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     let reads_deadline = draft.params.iter().any(|param| matches!(param.source, Source::Context));
     if runs_in_place
         && !reads_deadline
+        && attr.timeout.is_some()
         && let Some(timeout) = attr.given("timeout")
     {
         let message = "`timeout` has no effect because a synchronous function cannot be interrupted; make the \

@@ -3,6 +3,7 @@
 //! They have no methods: with them the compiler refuses, for instance, a range on a text. Implement the matching one
 //! for a type of your own that is written as a number or a text.
 
+use super::param::ToolParams;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::path::PathBuf;
@@ -84,6 +85,8 @@ impl<T: Items> Items for Option<T> {
 
 /// Checks a type at compile time; generated code names this function and never calls it.
 pub const fn is_number<T: Number>() {}
+/// Checks a type at compile time, see [`is_number`].
+pub const fn is_parameter<T: ToolParams>() {}
 /// Checks a type at compile time, see [`is_number`].
 pub const fn is_text<T: Text>() {}
 /// Checks a type at compile time, see [`is_number`].

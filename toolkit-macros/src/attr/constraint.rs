@@ -158,6 +158,9 @@ impl Constraints {
     fn parse_items(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
         let arguments;
         parenthesized!(arguments in input);
+        if arguments.is_empty() {
+            diag.error(key, "`items` is empty; remove it");
+        }
         let mut items = Self::default();
         each_argument(arguments.parse()?, diag, |key, input, diag| match items.parse(key, input, diag)? {
             true => Ok(()),
@@ -167,9 +170,6 @@ impl Constraints {
             }
         });
         let calls = &items.calls;
-        if calls.is_empty() {
-            diag.error(key, "`items` is empty; remove it");
-        }
         self.assert("has_items", key);
         self.call(quote!(items(|__constraints| { #calls })));
         self.items = Some(Box::new(items));
