@@ -99,30 +99,3 @@ pub mod prelude {
         ToolRegistry, ToolResult, Toolset, tool, tools, toolset,
     };
 }
-
-/// Compiles and runs the code of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;
-
-/// Compiles and runs the code of the guide.
-#[cfg(doctest)]
-mod guide {
-    macro_rules! chapters {
-        ($($name:ident = $path:literal),* $(,)?) => {
-            $(#[doc = include_str!(concat!("../docs/guide/", $path))] pub struct $name;)*
-        };
-    }
-
-    chapters! {
-        FirstTool = "01-first-tool.md",
-        Parameters = "02-parameters.md",
-        Errors = "03-errors.md",
-        StateAndContext = "04-state-and-context.md",
-        Registry = "05-registry.md",
-        Dispatch = "06-dispatch.md",
-        Providers = "07-providers.md",
-        Testing = "09-testing.md",
-        Migrating = "10-migrating.md",
-    }
-}

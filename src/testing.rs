@@ -7,9 +7,9 @@
 //! }
 //! ```
 //!
-//! The first run writes the file; commit it. Later runs fail on added and removed tools, and on changes of
-//! descriptions, parameters and results, and report which changes break existing calls. `TOOLKIT_UPDATE=1` in the
-//! environment writes the file anew.
+//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit the file. Without the
+//! variable, the test fails if the file is missing, if a tool was added or removed, and if a description, a parameter
+//! or a result changed. The message lists the changes and says which of them break existing calls.
 
 use crate::{BuildError, ToolRegistry};
 use std::path::{Path, PathBuf};
@@ -20,21 +20,24 @@ pub use toolkit_core::testing::{ToolChange, ToolChangeKind, ToolChanges, changes
 /// The environment variable for updates of the file.
 const UPDATE: &str = "TOOLKIT_UPDATE";
 
-/// Compares all [discovered](ToolRegistry::discover) tools with the record in a file, or creates the file. A relative
-/// path starts at the package, where `cargo test` runs.
+/// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
+///
+/// A relative path starts at the folder of the package, where `cargo test` runs. `TOOLKIT_UPDATE=1` in the environment
+/// writes the file instead.
 ///
 /// # Panics
-/// The tools differ from the record, two have the same name, or the file cannot be read or written.
+/// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or cannot be
+/// read or written.
 #[track_caller]
 pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
     let check = || check(&ToolRegistry::discover().map_err(Problem::Build)?, path.as_ref(), must_update());
     fail_unless_ok(check());
 }
 
-/// Compares the tools of a registry with the record in a file, see [`assert_tools_unchanged`].
+/// Compares the tools of a registry with the record in a file, as [`assert_tools_unchanged`] does.
 ///
 /// # Panics
-/// The tools differ from the record, or the file cannot be read or written.
+/// Panics if the tools differ from the record, or if the file is missing or cannot be read or written.
 #[track_caller]
 pub fn assert_registry_unchanged(registry: &ToolRegistry, path: impl AsRef<Path>) {
     fail_unless_ok(check(registry, path.as_ref(), must_update()));
@@ -54,16 +57,16 @@ fn must_update() -> bool {
 
 fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Problem> {
     let fault = |error| Problem::File(path.to_owned(), error);
-    let recorded = match fs::read_to_string(path) {
-        Ok(recorded) if !update => recorded,
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fault(error)),
-        _ => {
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder).map_err(fault)?;
-            }
-            return fs::write(path, record(registry)).map_err(fault);
+    if update {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(fault)?;
         }
-    };
+        return fs::write(path, record(registry)).map_err(fault);
+    }
+    let recorded = fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::Missing(path.to_owned()),
+        _ => fault(error),
+    })?;
     let changes = changes(&recorded, registry).map_err(|error| fault(error.into()))?;
     if changes.is_empty() { Ok(()) } else { Err(Problem::Changed(path.to_owned(), changes)) }
 }
@@ -71,6 +74,7 @@ fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Probl
 /// The reason of a failed test.
 enum Problem {
     Build(BuildError),
+    Missing(PathBuf),
     File(PathBuf, io::Error),
     Changed(PathBuf, ToolChanges),
 }
@@ -79,6 +83,13 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Build(error) => write!(f, "{error}"),
+            Self::Missing(path) => {
+                let path = path.display();
+                write!(
+                    f,
+                    "the record `{path}` is missing; to write it, run again with {UPDATE}=1, then commit it"
+                )
+            }
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Changed(path, changes) => {
                 let path = path.display();

@@ -45,8 +45,20 @@ const FLOORS: &[&str] = &[
 ];
 
 /// The rooms of `toolkit-macros`, in the order of the pipeline.
-const MACRO_FLOORS: &[&str] =
-    &["diag", "item", "attr", "docs", "draft", "model", "check", "expand", "toolset", "derive"];
+const MACRO_FLOORS: &[&str] = &[
+    "diag",
+    "enclosing",
+    "settings",
+    "item",
+    "attr",
+    "docs",
+    "draft",
+    "model",
+    "check",
+    "expand",
+    "toolset",
+    "derive",
+];
 
 /// The rooms of `toolkit-agent`, in the order of the layers in its `docs/how-it-works.md`.
 const AGENT_FLOORS: &[&str] = &[

@@ -27,3 +27,16 @@ fn rustc_version() -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.split_whitespace().nth(1).unwrap_or_default().to_owned()
 }
+
+/// Users of a message can find what it names: nothing in it is private to the macros.
+#[test]
+fn no_message_names_a_private_module() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
+    for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_some_and(|extension| extension == "stderr") {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            assert!(!text.contains("__private"), "{}", path.display());
+        }
+    }
+}

@@ -15,7 +15,7 @@ use toolkit::{ToolMetadata, ToolTag};
     retries = 3,
     max_result_size = 1_000,
     blocking,
-    exclusive = true,
+    exclusive = false,
     max_concurrency = 4,
     lane = "key",
     read_only = false,
@@ -39,6 +39,10 @@ fn everything(
     key
 }
 
+/// Runs alone.
+#[tool(namespace = "metadata", exclusive = true)]
+fn alone() {}
+
 /// Says nothing.
 #[tool(namespace = "metadata")]
 async fn nothing() {}
@@ -53,7 +57,7 @@ fn every_option_is_read_back() {
         .with_retries(3)
         .with_max_result_size(1_000)
         .with_blocking(true)
-        .with_exclusive(true)
+        .with_exclusive(false)
         .with_max_concurrency(4)
         .with_lane("key")
         .with_read_only(false)
@@ -72,6 +76,7 @@ fn every_option_is_read_back() {
         .with_meta("beta", true);
     expected.defined_at = metadata.defined_at;
     assert_eq!(metadata, expected);
+    assert!(alone::tool().definition().metadata.exclusive);
     assert!(metadata.tags.contains(&ToolTag::Network));
     assert!(metadata.tags.contains(&ToolTag::Custom("billing".to_owned())));
 }

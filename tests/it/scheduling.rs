@@ -285,7 +285,7 @@ async fn no_time_no_limit_and_nothing_said_are_three_things() {
     assert_eq!(run(none, None, Some(Duration::from_secs(60))).await, "Tool `jobs-any` timed out after 60s");
     /// Takes its time.
     #[tool(namespace = "jobs", timeout = "none")]
-    fn patient() {}
+    async fn patient() {}
     assert_eq!(patient::tool().definition().metadata.timeout, none);
 }
 

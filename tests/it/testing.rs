@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::{env, fs, process};
 use toolkit::prelude::*;
-use toolkit::testing::{assert_registry_unchanged, assert_tools_unchanged};
+use toolkit::testing::{assert_registry_unchanged, assert_tools_unchanged, record};
 
 /// Weather of a place.
 #[tool(name = "forecast")]
@@ -40,11 +40,44 @@ fn failure(check: impl FnOnce()) -> String {
     *payload.downcast::<String>().expect("it says what")
 }
 
+const RECORD: &str = "TOOLKIT_TEST_RECORD";
+
+/// Runs [`writes_the_record`] in a process of its own, because the variable holds for the whole process.
+fn update(file: &File) {
+    let this = env::current_exe().expect("the program of the tests");
+    let status = process::Command::new(this)
+        .args(["--exact", "testing::writes_the_record", "--ignored"])
+        .envs([("TOOLKIT_UPDATE", "1".as_ref()), (RECORD, file.0.as_os_str())])
+        .status()
+        .expect("the program runs");
+    assert!(status.success());
+}
+
 #[test]
-fn the_first_run_writes_a_file_and_later_runs_report_changes() {
+#[ignore = "other tests run it with TOOLKIT_UPDATE=1"]
+fn writes_the_record() {
+    let registry = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
+    assert_registry_unchanged(&registry, env::var_os(RECORD).expect("the path of the record"));
+}
+
+#[test]
+fn a_missing_record_is_a_failure_that_says_how_to_write_it() {
+    let file = File::new("missing");
+    let expected = format!(
+        "the record `{}` is missing; to write it, run again with TOOLKIT_UPDATE=1, then commit it",
+        file.0.display()
+    );
+    let registry = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
+    assert_eq!(failure(|| assert_registry_unchanged(&registry, &file.0)), expected);
+    assert_eq!(failure(|| assert_tools_unchanged(&file.0)), expected);
+    assert!(!file.0.exists());
+}
+
+#[test]
+fn an_update_writes_the_record_and_other_runs_report_changes() {
     let file = File::new("first");
     let registry = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
-    assert_registry_unchanged(&registry, &file.0);
+    update(&file);
     let written = fs::read_to_string(&file.0).expect("it is written");
     assert!(written.starts_with("[\n  {\n    \"name\": \"forecast\""), "{written}");
     assert_registry_unchanged(&registry, &file.0);
@@ -65,12 +98,17 @@ fn the_first_run_writes_a_file_and_later_runs_report_changes() {
          to accept the changes, run again with TOOLKIT_UPDATE=1"
     );
     assert_eq!(fs::read_to_string(&file.0).expect("it is there"), written, "a failure writes nothing");
+
+    fs::write(&file.0, record(&changed)).expect("another record");
+    update(&file);
+    assert_eq!(fs::read_to_string(&file.0).expect("it is there"), written, "an update writes the file anew");
 }
 
 #[test]
 fn all_discovered_tools_are_compared() {
     let file = File::new("discovered");
-    assert_tools_unchanged(&file.0);
+    fs::create_dir_all(file.0.parent().expect("it is in a folder")).expect("a folder is made");
+    fs::write(&file.0, record(&ToolRegistry::discover().expect("no collisions"))).expect("a file is written");
     assert_tools_unchanged(&file.0);
     let fewer = ToolRegistry::from_tools(tools![earlier]).expect("one tool");
     let message = failure(|| assert_registry_unchanged(&fewer, &file.0));

@@ -18,15 +18,15 @@ mod param;
 mod struct_args;
 
 pub(crate) use decode::decode;
-pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritable};
+pub use default::{
+    DefaultBySerialize, DefaultByVariant, ParamDefault, PlainVariants, default_value, set_default,
+};
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
 pub(crate) use members::{Member, arguments_value, canonical_arguments, with_members, with_object};
 pub(crate) use options::DecodeOptions;
-pub use param::{
-    Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, ParamType, PlainParamType, ToolParams,
-};
-pub(crate) use param::{Param, parameters_schema};
+pub use param::{Fill, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
+pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use struct_args::{ObjectInfo, struct_args};
 pub(crate) use struct_args::{close, decode_struct};

@@ -3,34 +3,49 @@
 
 #![allow(missing_docs)]
 
-pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_text};
+pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_parameter, is_text};
 pub use crate::args::{
-    Decode, DefaultValue, Describe, Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec,
-    ParamType, Unwritable, struct_args,
+    Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, ToolParams,
+    default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
-pub use crate::output::probes::{Failure, Output, Returned, SchemaFn, Unconvertible, Undescribed};
+pub use crate::output::probes::{Output, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
 pub use crate::tool::{
-    CallFn, Function, FunctionTool, Invocation, Tool, ToolCell, ToolFuture, Toolset, UnknownArguments, shared,
+    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, Toolset,
+    UnknownArguments, tools_of,
 };
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
+
+/// The type of a parameter. An alias, because the compiler names `ParamType` in messages, and would name this module.
+pub type Parameter<T> = crate::args::ParamType<T>;
+
+/// The type `T`, if the check `CHECKED` succeeds. If it fails, the type is an error that the compiler has reported.
+pub trait Checked<T, const CHECKED: bool> {
+    type Type;
+}
+
+impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
+    type Type = T;
+}
 
 /// Names needed by the derive of `JsonSchema` in modules without the standard prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;
     pub use core::option::Option::Some;
+
+    pub use super::prelude::*;
 }
 
 /// Traits for method resolution in generated code, imported as `_` to avoid conflicts with the user's names.
 pub mod prelude {
-    pub use crate::args::{DefaultValueBySerialize as _, PlainParamType as _};
+    pub use crate::args::{DefaultBySerialize as _, DefaultByVariant as _, PlainParamType as _};
     pub use crate::output::probes::{
         AlwaysSuccess as _, ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _,
         Infallible as _, SchemaByConversion as _, SchemaByType as _,

@@ -34,7 +34,7 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
-pub use toolset::{Toolset, shared};
+pub use toolset::{BlockTools, MoreTools, Toolset, tools_of};
 
 use crate::args::arguments_value;
 use crate::context::ToolContext;

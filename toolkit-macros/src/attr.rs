@@ -5,25 +5,32 @@ mod param;
 mod reader;
 
 pub(crate) use param::{DefaultAttr, ParamAttr};
+pub(crate) use reader::{only_string, ungrouped};
 
 use crate::diag::{Diag, hint};
+use crate::settings::Settings;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use reader::{duration, each_argument, flag, list, number, pairs, path, string, strings, unknown_argument};
+use reader::{
+    duration, each_argument, flag, list, pairs, path, string, text, texts, unknown_argument, value,
+};
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{Attribute, Ident, LitStr, Path};
+use syn::{Attribute, Expr, Ident, LitStr};
 
-/// The path of the facade in generated code: `::toolkit`, unless set with `crate = path`.
-#[derive(Default)]
-pub(crate) struct CratePath(Option<Path>);
+/// The path of the facade in generated code, set with `crate = path` or found in the [`Settings`].
+pub(crate) struct CratePath(TokenStream);
+
+impl Default for CratePath {
+    fn default() -> Self {
+        let path = Settings::current().krate.and_then(|path| path.parse().ok());
+        Self(path.unwrap_or_else(|| quote!(::toolkit)))
+    }
+}
 
 impl ToTokens for CratePath {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        match &self.0 {
-            Some(path) => path.to_tokens(tokens),
-            None => tokens.extend(quote!(::toolkit)),
-        }
+        tokens.extend(self.0.clone());
     }
 }
 
@@ -32,7 +39,7 @@ impl ToTokens for CratePath {
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<LitStr>,
     pub(crate) namespace: Option<LitStr>,
-    pub(crate) description: Option<LitStr>,
+    pub(crate) description: Option<Expr>,
     pub(crate) krate: CratePath,
     pub(crate) timeout: Option<Duration>,
     /// The parameter ordering calls by its value.
@@ -43,7 +50,8 @@ pub(crate) struct ToolAttr {
     pub(crate) unregistered: bool,
     /// Builder calls on `ToolMetadata`.
     pub(crate) metadata: TokenStream,
-    seen: Vec<Ident>,
+    /// The arguments with their values as text, except those that are not forwarded to `ToolMetadata`.
+    seen: Vec<(Ident, String)>,
 }
 
 /// A parser for the value of an argument.
@@ -51,7 +59,7 @@ type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
 /// The arguments forwarded to `ToolMetadata`, each to its method `with_<argument>`.
 const METADATA: &[(&[&str], ValueParser)] = &[
-    (&["title", "search_hint"], |input| string(input).map(ToTokens::into_token_stream)),
+    (&["title", "search_hint"], |input| text(input).map(ToTokens::into_token_stream)),
     (
         &[
             "blocking",
@@ -68,9 +76,9 @@ const METADATA: &[(&[&str], ValueParser)] = &[
         |input| flag(input).map(ToTokens::into_token_stream),
     ),
     (&["retries", "max_result_size", "max_concurrency"], |input| {
-        number(input).map(ToTokens::into_token_stream)
+        value::<Expr>(input).map(ToTokens::into_token_stream)
     }),
-    (&["tags"], |input| strings(input).map(|tags| quote!([#(#tags),*]))),
+    (&["tags"], |input| texts(input).map(|tags| quote!([#(#tags),*]))),
     (&["input_examples"], |input| list(input).map(|examples| quote!([#(#examples),*]))),
 ];
 
@@ -88,21 +96,27 @@ impl ToolAttr {
         "meta",
     ];
 
+    /// Returns the names of all arguments.
+    pub(crate) fn known() -> Vec<&'static str> {
+        let metadata = METADATA.iter().flat_map(|(names, _)| *names);
+        Self::KNOWN.iter().chain(metadata).copied().collect()
+    }
+
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
-        let mut attr = Self::default();
+        let mut attr = Self { strict_docs: Settings::current().strict_docs, ..Self::default() };
         each_argument(tokens, diag, |key, input, diag| attr.parse_argument(key, input, diag));
         attr
     }
 
     fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
-        if self.seen.contains(key) {
+        if self.given(&key.to_string()).is_some() {
             diag.error(key, format!("`{key}` is given twice; keep one"));
         }
-        self.seen.push(key.clone());
+        self.seen.push((key.clone(), String::new()));
         match key.to_string().as_str() {
             "name" => self.name = Some(string(input)?),
             "namespace" => self.namespace = Some(string(input)?),
-            "description" => self.description = Some(string(input)?),
+            "description" => self.description = Some(text(input)?),
             "timeout" => self.timeout = Some(duration(input)?),
             "crate" => self.krate = path(input)?,
             "strict_docs" => self.strict_docs = flag(input)?,
@@ -114,20 +128,38 @@ impl ToolAttr {
             }
             "unknown" => self.parse_unknown(&string(input)?, diag),
             "meta" => {
-                for (key, value) in pairs(input)? {
+                let pairs = pairs(input)?;
+                if pairs.is_empty() {
+                    diag.error(key, "`meta` is empty; remove it");
+                }
+                for (key, value) in pairs {
                     let key = key.to_string();
                     self.call("meta", quote!(#key, #value));
                 }
             }
             other => {
                 let Some((_, parse)) = METADATA.iter().find(|(names, _)| names.contains(&other)) else {
-                    let known: Vec<&str> = METADATA.iter().flat_map(|(names, _)| *names).copied().collect();
-                    return Err(unknown_argument("#[tool]", key, &[Self::KNOWN, &known].concat()));
+                    return Err(unknown_argument("#[tool]", key, &Self::known()));
                 };
-                self.call(other, parse(input)?);
+                let value = parse(input)?;
+                match value.to_string().as_str() {
+                    "[]" => diag.error(key, format!("`{key}` is empty; remove it")),
+                    text => self.seen.push((key.clone(), text.to_owned())),
+                }
+                self.call(other, value);
             }
         }
         Ok(())
+    }
+
+    /// Returns an argument, if it is given.
+    pub(crate) fn given(&self, argument: &str) -> Option<&Ident> {
+        self.seen.iter().find(|(key, _)| key == argument).map(|(key, _)| key)
+    }
+
+    /// Returns an argument, if it is given with the value `value`.
+    pub(crate) fn given_as(&self, argument: &str, value: &str) -> Option<&Ident> {
+        self.seen.iter().find(|(key, given)| key == argument && given == value).map(|(key, _)| key)
     }
 
     fn parse_unknown(&mut self, policy: &LitStr, diag: &mut Diag) {
@@ -152,16 +184,24 @@ impl ToolAttr {
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: Option<LitStr>,
     pub(crate) krate: CratePath,
+    /// `true` if the block adds tools to another `#[toolset]` block of the type.
+    pub(crate) extends: bool,
 }
 
 impl ToolsetAttr {
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
         let mut attr = Self::default();
-        each_argument(tokens, diag, |key, input, _| {
+        let mut seen: Vec<Ident> = Vec::new();
+        each_argument(tokens, diag, |key, input, diag| {
+            if seen.contains(key) {
+                diag.error(key, format!("`{key}` is given twice; keep one"));
+            }
+            seen.push(key.clone());
             match key.to_string().as_str() {
                 "namespace" => attr.namespace = Some(string(input)?),
                 "crate" => attr.krate = path(input)?,
-                _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate"])),
+                "extends" => attr.extends = flag(input)?,
+                _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
             }
             Ok(())
         });
@@ -169,9 +209,18 @@ impl ToolsetAttr {
     }
 }
 
-/// Parses the argument of `#[tool_params(crate = path)]`.
-pub(crate) fn tool_params_crate(attrs: &[Attribute], diag: &mut Diag) -> CratePath {
-    let mut krate = CratePath::default();
+/// The arguments of `#[tool_params(…)]`.
+#[derive(Default)]
+pub(crate) struct ToolParamsAttr {
+    pub(crate) krate: CratePath,
+    /// `true` if undocumented fields are errors.
+    pub(crate) strict_docs: bool,
+}
+
+/// Parses `#[tool_params(…)]`.
+pub(crate) fn tool_params(attrs: &[Attribute], diag: &mut Diag) -> ToolParamsAttr {
+    let mut parsed =
+        ToolParamsAttr { strict_docs: Settings::current().strict_docs, ..ToolParamsAttr::default() };
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
         let Ok(list) = attr.meta.require_list() else {
             diag.error(
@@ -181,12 +230,13 @@ pub(crate) fn tool_params_crate(attrs: &[Attribute], diag: &mut Diag) -> CratePa
             continue;
         };
         each_argument(list.tokens.clone(), diag, |key, input, _| {
-            if key != "crate" {
-                return Err(unknown_argument("#[tool_params]", key, &["crate"]));
+            match key.to_string().as_str() {
+                "crate" => parsed.krate = path(input)?,
+                "strict_docs" => parsed.strict_docs = flag(input)?,
+                _ => return Err(unknown_argument("#[tool_params]", key, &["crate", "strict_docs"])),
             }
-            krate = path(input)?;
             Ok(())
         });
     }
-    krate
+    parsed
 }

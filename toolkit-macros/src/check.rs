@@ -1,8 +1,9 @@
 //! The checks between a draft and a model.
 
 use crate::diag::{Diag, hint};
-use crate::docs::describe;
-use crate::draft::{Draft, DraftParam, Source, only_argument, peel, spelling};
+use crate::docs::{describe, is_described};
+use crate::draft::{Draft, DraftParam, Source, spelling};
+use crate::item::{only_argument, peel};
 use crate::model::{Model, ParamModel};
 use proc_macro2::Span;
 use quote::{ToTokens, quote};
@@ -25,6 +26,7 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     check_names_differ(draft, diag);
     check_lane(draft, diag);
     check_flatten(draft, diag);
+    check_effects(draft, diag);
     let name = tool_name(draft, diag);
     let namespace =
         draft.attr.namespace.as_ref().and_then(|namespace| {
@@ -32,7 +34,12 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
         });
     let params = draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
     let attr = draft.attr.description.as_ref();
-    let description = describe(attr, &draft.docs, None).unwrap_or_else(|| quote!(""));
+    let description = describe(attr, &draft.docs, None);
+    if draft.attr.strict_docs && !is_described(description.as_ref()) {
+        let ident = &draft.sig.ident;
+        diag.error(ident, format!("`{ident}` is undocumented and `strict_docs` is set; write a doc comment"));
+    }
+    let description = description.unwrap_or_else(|| quote!(""));
     Some(Model { draft, name: name?, namespace, description, params })
 }
 
@@ -127,6 +134,45 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
+/// Reports arguments of `#[tool]` that change nothing.
+fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
+    let attr = &draft.attr;
+    let runs_in_place = draft.sig.asyncness.is_none() && attr.given_as("blocking", "true").is_none();
+    let reads_deadline = draft.params.iter().any(|param| matches!(param.source, Source::Context));
+    if runs_in_place
+        && !reads_deadline
+        && attr.timeout.is_some()
+        && let Some(timeout) = attr.given("timeout")
+    {
+        let message = "`timeout` has no effect because a synchronous function cannot be interrupted; make the \
+                       function `async`, or add `blocking`";
+        diag.error(timeout, message);
+    }
+    if let Some(limit) = attr.given_as("max_concurrency", "0") {
+        diag.error(limit, "`max_concurrency` of 0 would allow no call; write at least 1");
+    }
+    for (argument, other) in [("max_concurrency", "exclusive"), ("destructive", "read_only")] {
+        let is_given = attr.given(argument).filter(|_| attr.given_as(argument, "false").is_none());
+        if let (Some(argument), Some(other)) = (is_given, attr.given_as(other, "true")) {
+            diag.error(
+                argument,
+                format!("`{argument}` has no effect beside `{other}`; remove one of the two"),
+            );
+        }
+    }
+    for argument in ["register", "crate"] {
+        if draft.owner.is_some()
+            && let Some(key) = attr.given(argument)
+        {
+            let advice = match argument {
+                "crate" => "write `#[toolset(crate = path)]`",
+                _ => "methods are registered with their value; remove it",
+            };
+            diag.error(key, format!("`{argument}` has no effect on a method; {advice}"));
+        }
+    }
+}
+
 fn check_lane(draft: &Draft<'_>, diag: &mut Diag) {
     let Some(lane) = &draft.attr.lane else { return };
     let name = lane.value();
@@ -217,7 +263,7 @@ fn param_model<'a>(
     let renamed = param.attr.rename.as_ref().map(LitStr::value);
     let section = draft.docs.param(|documented| documented == name || renamed.as_deref() == Some(documented));
     let description = describe(param.attr.description.as_ref(), &param.docs, section);
-    if draft.attr.strict_docs && description.is_none() {
+    if draft.attr.strict_docs && param.attr.flatten.is_none() && !is_described(description.as_ref()) {
         diag.error(
             param.ident,
             format!("parameter `{name}` is undocumented and `strict_docs` is set; document it"),

@@ -4,19 +4,26 @@
 //! the mirror, so values of the type itself are decoded and every `#[serde(…)]` attribute keeps its meaning.
 //! Documentation, defaults and constraints become attributes of the two derives.
 
-use crate::attr::{DefaultAttr, ParamAttr, tool_params_crate};
+mod attributes;
+mod field;
+
+use crate::attr::{ToolParamsAttr, tool_params};
 use crate::diag::Diag;
-use crate::docs::{self, Docs};
-use crate::draft::find_token;
-use crate::item::replace_self;
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use crate::docs::Docs;
+use crate::item::{only_argument, replace_self};
+use crate::settings::Settings;
+use attributes::{
+    attribute_arguments, default_bounds, has_serde_default, is_serde_or_schemars, refuse_helpers,
+    serde_values, struct_default,
+};
+use field::{Owner, is_decoded_by_type, mirror_field};
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::collections::HashSet;
 use std::mem;
 use syn::ext::IdentExt;
-use syn::{
-    Attribute, Expr, Field, Fields, Generics, Item, ItemEnum, ItemStruct, Path, Token, Type, WherePredicate,
-    parenthesized, parse_quote,
-};
+use syn::spanned::Spanned;
+use syn::{Attribute, Fields, Generics, Item, ItemEnum, ItemStruct, Type, parse_quote};
 
 const UNSUPPORTED: &str =
     "`ToolParams` supports structs with named fields and enums, because parameters have names";
@@ -31,6 +38,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         }
     };
     let mut helpers = Vec::new();
+    let is_struct = matches!(mirror, Item::Struct(_));
     let (attrs, ident, generics, mut fields) = match &mut mirror {
         Item::Struct(ItemStruct { attrs, ident, generics, fields, .. }) => {
             if !matches!(fields, Fields::Named(_)) {
@@ -42,6 +50,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             let content = serde_values(attrs, "content").pop();
             let fields = variants.iter_mut().map(|variant| {
                 let docs = Docs::from_attrs(&variant.attrs);
+                refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", &mut diag);
                 variant.attrs.retain(is_serde_or_schemars);
                 describe(&mut variant.attrs, docs.description());
                 if let (Fields::Unit, Some(content)) = (&variant.fields, &content) {
@@ -57,19 +66,45 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             return diag.into_tokens(TokenStream::new());
         }
     };
-    let krate = tool_params_crate(attrs, &mut diag);
+    let ToolParamsAttr { krate, strict_docs } = tool_params(attrs, &mut diag);
+    refuse_helpers(attrs, &["param"], "a type", &mut diag);
     let docs = Docs::from_attrs(attrs);
-    mirror_attrs(attrs, ident, &docs);
+    let has_default = has_serde_default(attrs);
+    mirror_attrs(attrs, &docs);
     let field_names = fields.iter().flat_map(|fields| fields.iter());
     let field_names = field_names.filter_map(|field| Some(field.ident.as_ref()?.unraw().to_string()));
     docs.check_text(&mut diag);
     docs.check_names(ident, "field", &field_names.collect::<Vec<_>>(), &mut diag);
     let (_, ty_generics, _) = generics.split_for_impl();
     let this = quote!(#ident #ty_generics);
+    let is_plain = fields.iter().all(|fields| matches!(fields, Fields::Unit));
+    // Helper functions cannot use the type parameters of the mirror.
+    let is_concrete = generics.params.is_empty();
+    let owner =
+        Owner { this: &this, docs: &docs, has_default: is_struct && has_default, strict_docs, is_concrete };
+    let mut checked = Vec::new();
     for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
         // Inside of the mirror, `Self` would name the mirror.
         field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this));
-        mirror_field(field, &docs, &mut helpers, &mut diag);
+        mirror_field(field, &owner, &mut helpers, &mut diag);
+        if is_concrete && is_decoded_by_type(&field.attrs) {
+            let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));
+            field.ty = parse_quote!(__Checked<#ty>);
+            checked.push(ty);
+        }
+    }
+    if is_struct && !checked.is_empty() {
+        attrs.push(parse_quote!(#[serde(remote = "__Target")]));
+        helpers.push(quote!(type __Target = __Checked<#this>;));
+    } else {
+        let remote = ident.to_string();
+        attrs.push(parse_quote!(#[serde(remote = #remote)]));
+    }
+    if !checked.is_empty() {
+        helpers.push(checks(&checked));
+    }
+    if is_plain && is_concrete && !is_struct {
+        helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
     }
     let bounds = default_bounds(&this, generics, attrs, fields.iter().flat_map(|fields| fields.iter()));
     generics.make_where_clause().predicates.extend(bounds);
@@ -79,6 +114,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let ident = mem::replace(ident, format_ident!("__Mirror"));
     let implementations = implementations(&ident, generics, diag.is_empty());
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
+    let tracked = Settings::report_once(&mut diag);
     diag.into_tokens(quote! {
         #[allow(
             deprecated, dead_code, unused_imports, unused_qualifications, unreachable_pub, non_snake_case,
@@ -91,157 +127,70 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             use __toolkit::serde;
             #body
             #implementations
+            #tracked
         };
     })
 }
 
 /// Replaces the attributes of the type with those of the mirror.
-fn mirror_attrs(attrs: &mut Vec<Attribute>, ident: &Ident, docs: &Docs) {
+fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
     attrs.retain(is_serde_or_schemars);
     // First, because helper attributes of a derive may only stand after it.
     let derive = parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]);
     attrs.insert(0, derive);
-    let remote = ident.to_string();
-    attrs.push(parse_quote!(#[serde(crate = "__toolkit::serde", remote = #remote)]));
-    attrs.push(parse_quote!(#[schemars(crate = "__toolkit::schemars")]));
+    // The type may name the crates itself, for derives of its own.
+    for (name, path) in [("serde", "__toolkit::serde"), ("schemars", "__toolkit::schemars")] {
+        let arguments = attribute_arguments(attrs, |attr| attr.path().is_ident(name));
+        if !arguments.iter().any(|(argument, _)| argument.is_ident("crate")) {
+            let name = format_ident!("{name}");
+            attrs.push(parse_quote!(#[#name(crate = #path)]));
+        }
+    }
     describe(attrs, docs.description());
 }
 
-/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
-fn mirror_field(field: &mut Field, owner: &Docs, helpers: &mut Vec<TokenStream>, diag: &mut Diag) {
-    let attr = ParamAttr::parse(&field.attrs, diag);
-    let docs = Docs::from_attrs(&field.attrs);
-    field.attrs.retain(is_serde_or_schemars);
-    let ty = &field.ty;
-    match &attr.default {
-        Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
-        Some(default @ DefaultAttr::Value(_)) => {
-            let make = format_ident!("__default_{}", helpers.len());
-            let (path, value) = (make.to_string(), default.expr(ty));
-            helpers.push(quote!(fn #make() -> #ty { #value }));
-            field.attrs.push(parse_quote!(#[serde(default = #path)]));
-        }
-        None => {}
+/// Generates the check that the types of all fields are parameters, and `__Checked`.
+///
+/// If a check fails, `__Checked` of any type is an error that the compiler has reported, so the code generated by
+/// serde and schemars causes no further errors.
+fn checks(types: &[Type]) -> TokenStream {
+    let mut seen = HashSet::new();
+    let checks =
+        types.iter().map(|ty| innermost(ty.to_token_stream())).filter(|ty| seen.insert(ty.to_string()));
+    let checks = checks.map(|ty| quote_spanned!(ty.span()=> __toolkit::is_parameter::<#ty>();));
+    quote! {
+        const __CHECKED: bool = {
+            #(#checks)*
+            true
+        };
+        type __Checked<T> = <() as __toolkit::Checked<T, __CHECKED>>::Type;
     }
-    if let Some(name) = &attr.rename {
-        field.attrs.push(parse_quote!(#[serde(rename = #name)]));
-    }
-    for alias in &attr.aliases {
-        field.attrs.push(parse_quote!(#[serde(alias = #alias)]));
-    }
-    let aliases = serde_values(&field.attrs, "alias");
-    if !aliases.is_empty() {
-        // Constraints apply under each name of the field.
-        field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
-    }
-    if attr.flatten.is_some() {
-        field.attrs.push(parse_quote!(#[serde(flatten)]));
-    }
-    if !attr.constraints.is_empty() {
-        let constrain = constraining(helpers, &attr.constraints.calls);
-        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
-        field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
-    }
-    let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());
-    let section = owner.param(|documented| name.as_deref() == Some(documented));
-    describe(&mut field.attrs, docs::describe(attr.description.as_ref(), &docs, section));
+}
+
+/// Returns `T` for `Option<T>`, `Vec<T>` and `Box<T>` at any depth, so that each type is checked once.
+fn innermost(ty: TokenStream) -> TokenStream {
+    let parsed = syn::parse2::<Type>(ty.clone()).ok();
+    let inner = parsed.as_ref().and_then(|ty| {
+        ["Option", "Vec", "Box"].into_iter().find_map(|container| only_argument(ty, container))
+    });
+    inner.map_or(ty, |inner| innermost(inner.to_token_stream()))
 }
 
 /// Adds a helper function applying constraints to a schema; returns its name.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
-    let constrain = format_ident!("__constrain_{}", helpers.len());
+    let constraints = quote!(let __constraints = &mut __toolkit::Constraints::of(__schema););
+    transforming(helpers, quote!(#constraints #calls))
+}
+
+/// Adds a helper function with a body that changes `__schema`; returns its name.
+fn transforming(helpers: &mut Vec<TokenStream>, body: TokenStream) -> Ident {
+    let transform = format_ident!("__transform_{}", helpers.len());
     helpers.push(quote! {
-        fn #constrain(__schema: &mut __toolkit::schemars::Schema) {
-            let __constraints = &mut __toolkit::Constraints::of(__schema);
-            #calls
+        fn #transform(__schema: &mut __toolkit::schemars::Schema) {
+            #body
         }
     });
-    constrain
-}
-
-fn is_serde_or_schemars(attr: &Attribute) -> bool {
-    attr.path().is_ident("serde") || attr.path().is_ident("schemars")
-}
-
-/// Returns `true` for `#[serde(default)]`; `default = "path"` needs no bounds.
-fn has_serde_default(attrs: &[Attribute]) -> bool {
-    serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
-}
-
-/// Returns all values of an argument of `#[serde(…)]`.
-fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
-    let arguments = serde_arguments(attrs).into_iter();
-    arguments.filter(|(name, _)| name.is_ident(argument)).filter_map(|(_, value)| value).collect()
-}
-
-fn serde_arguments(attrs: &[Attribute]) -> Vec<(Path, Option<Expr>)> {
-    let mut arguments = Vec::new();
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
-        // serde reports the errors.
-        let _ = attr.parse_nested_meta(|meta| {
-            let mut value = None;
-            if meta.input.peek(Token![=]) {
-                value = Some(meta.value()?.parse()?);
-            } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
-                let list;
-                parenthesized!(list in meta.input);
-                list.parse::<TokenStream>()?;
-            }
-            arguments.push((meta.path, value));
-            Ok(())
-        });
-    }
-    arguments
-}
-
-/// Returns the bounds inferred by serde from `default`, because schemars infers none.
-///
-/// They apply to the type itself, or to the type parameters of each field with a default.
-fn default_bounds<'a>(
-    this: &TokenStream,
-    generics: &Generics,
-    attrs: &[Attribute],
-    fields: impl Iterator<Item = &'a Field>,
-) -> Vec<WherePredicate> {
-    if generics.type_params().next().is_none() {
-        return Vec::new();
-    }
-    let defaulted: Vec<&Field> = fields.filter(|field| has_serde_default(&field.attrs)).collect();
-    let is_defaulted = |param: &&Ident| {
-        let is_param = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == *param);
-        defaulted.iter().any(|field| find_token(field.ty.to_token_stream(), &is_param).is_some())
-    };
-    let params = generics.type_params().map(|param| &param.ident).filter(is_defaulted);
-    let mut bounds: Vec<WherePredicate> =
-        params.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
-    if has_serde_default(attrs) {
-        bounds.push(parse_quote!(#this: ::core::default::Default));
-    }
-    bounds
-}
-
-/// Generates the defaults of the mirror for `#[serde(default)]` on a struct.
-///
-/// `JsonSchema` reads the fields of `Self::default()`, implemented by the type alone, so the mirror has an
-/// inherent function of that name. `Deserialize` requires the trait of the mirror, but calls that of the type.
-fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    quote! {
-        impl #impl_generics __Mirror #ty_generics #where_clause {
-            fn default() -> #this
-            where
-                #this: ::core::default::Default,
-            {
-                ::core::default::Default::default()
-            }
-        }
-
-        impl #impl_generics ::core::default::Default for __Mirror #ty_generics #where_clause {
-            fn default() -> Self {
-                loop {}
-            }
-        }
-    }
+    transform
 }
 
 fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {

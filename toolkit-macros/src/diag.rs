@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
+use std::cmp::Reverse;
 use std::fmt::Display;
 
 #[derive(Debug, Default)]
@@ -35,16 +36,20 @@ impl Diag {
     }
 }
 
-/// Returns `` ; did you mean `x`? `` for the known word closest to `given`, or a list of all known words.
+/// Returns `` ; did you mean `x`? `` for the known word nearest to `given`, or a list of all known words.
+///
+/// The nearest word has the fewest differences. Among equals, it shares the longest start with `given`.
 pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    let is_similar = |known: &&&str| strsim::normalized_damerau_levenshtein(given, known) >= 0.6;
+    // Few typing mistakes are in the first letters.
+    let same_start = |known: &str| given.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
     let closest = known
         .iter()
-        .map(|known| (strsim::normalized_damerau_levenshtein(given, known), known))
-        .filter(|(score, _)| *score >= 0.6)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b));
+        .filter(is_similar)
+        .min_by_key(|known| (strsim::damerau_levenshtein(given, known), Reverse(same_start(known))));
     match (closest, known.as_slice()) {
-        (Some((_, closest)), _) => format!("; did you mean `{closest}`?"),
+        (Some(closest), _) => format!("; did you mean `{closest}`?"),
         (None, []) => String::new(),
         (None, [only]) => format!("; expected `{only}`"),
         (None, known) => format!("; expected one of `{}`", known.join("`, `")),

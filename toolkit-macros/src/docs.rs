@@ -1,9 +1,13 @@
 //! Doc comments with the tokens of their lines.
 
+use crate::attr::{only_string, ungrouped};
 use crate::diag::{Diag, hint};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta};
+use std::{env, fs};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, Ident, LitStr, Meta, Token};
 use toolkit_docstring::{Docstring, ParamDoc};
 
 /// The documentation of a function, a type, a parameter or a field.
@@ -12,8 +16,8 @@ pub(crate) struct Docs {
     parsed: Docstring,
     /// The span of each line.
     spans: Vec<Span>,
-    /// Documentation expanded by the compiler, such as `#[doc = include_str!("…")]`.
-    included: Vec<Expr>,
+    /// Documentation that only the compiler can evaluate, such as `#[doc = my_macro!()]`.
+    unread: Vec<Expr>,
 }
 
 impl Docs {
@@ -22,14 +26,14 @@ impl Docs {
         let mut docs = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {
             let Meta::NameValue(meta) = &attr.meta else { continue };
-            match &meta.value {
-                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
-                    for line in text.value().split('\n') {
+            match evaluate(&meta.value) {
+                Some(text) => {
+                    for line in text.split('\n') {
                         lines.push(line.to_owned());
-                        docs.spans.push(text.span());
+                        docs.spans.push(meta.value.span());
                     }
                 }
-                included => docs.included.push(included.clone()),
+                None => docs.unread.push(meta.value.clone()),
             }
         }
         if !lines.is_empty() {
@@ -45,12 +49,11 @@ impl Docs {
 
     /// Returns the description as an expression of type `&'static str`, if there is one.
     pub(crate) fn description(&self) -> Option<TokenStream> {
-        let included = &self.included;
-        match (self.parsed.description.as_str(), included.as_slice()) {
+        match (self.parsed.description.as_str(), self.unread.as_slice()) {
             ("", []) => None,
             (text, []) => Some(text.to_token_stream()),
-            ("", included) => Some(quote!(::core::concat!(#(#included),*))),
-            (text, included) => Some(quote!(::core::concat!(#text, #("\n\n", #included),*))),
+            ("", unread) => Some(quote!(::core::concat!(#(#unread),*))),
+            (text, unread) => Some(quote!(::core::concat!(#text, #("\n\n", #unread),*))),
         }
     }
 
@@ -76,10 +79,38 @@ impl Docs {
     }
 }
 
+/// Returns `true` for a description that is not an empty literal.
+pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
+    description.is_some_and(|text| {
+        syn::parse2::<LitStr>(text.clone()).map_or(true, |text| !text.value().trim().is_empty())
+    })
+}
+
+/// Returns the value of a string literal, or of `concat!`, `env!` and `include_str!` with literals.
+fn evaluate(expr: &Expr) -> Option<String> {
+    let invocation = match ungrouped(expr) {
+        Expr::Lit(_) => return only_string(expr),
+        Expr::Macro(invocation) => &invocation.mac,
+        _ => return None,
+    };
+    let arguments = invocation.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
+    let arguments = arguments.iter().map(evaluate).collect::<Option<Vec<String>>>()?;
+    match invocation.path.segments.last()?.ident.to_string().as_str() {
+        "concat" => Some(arguments.concat()),
+        "env" => env::var(arguments.first()?).ok(),
+        // The compiler reads the file too, so a change of it compiles the crate again.
+        "include_str" if proc_macro::is_available() => {
+            let source = invocation.span().unwrap().local_file()?;
+            fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
+        }
+        _ => None,
+    }
+}
+
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
 /// In order of precedence: `#[param(description = "…")]`, a comment of its own, a section of its owner.
-pub(crate) fn describe(attr: Option<&LitStr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
+pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
     let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
     attr.map(ToTokens::to_token_stream)
         .or_else(|| own.description())

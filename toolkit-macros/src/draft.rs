@@ -2,15 +2,19 @@
 
 mod types;
 
-pub(crate) use types::{PassMode, find_token, only_argument, peel, spelling};
+pub(crate) use types::{PassMode, find_token, spelling};
 
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::item::{FunctionItem, is_helper_attr};
+use crate::item::{FunctionItem, is_helper_attr, only_argument, peel};
 use syn::ext::IdentExt;
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility};
 use types::parse_type;
+
+/// The message for a function of an `impl` block without `#[toolset]`.
+pub(crate) const NEEDS_TOOLSET: &str =
+    "the tools of an `impl` block belong to its type; write `#[toolset]` above the block";
 
 /// A parsed function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
@@ -97,6 +101,11 @@ fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Optio
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
             check_receiver(receiver, in_toolset, diag);
+            for attr in
+                receiver.attrs.iter().filter(|attr| is_helper_attr(attr) && !attr.path().is_ident("doc"))
+            {
+                diag.error(attr, "this attribute has no effect on `self`; remove it");
+            }
             return None;
         }
     };
@@ -117,26 +126,37 @@ fn parse_param<'a>(input: &'a FnArg, in_toolset: bool, diag: &mut Diag) -> Optio
         }
     };
     let attr = ParamAttr::parse(attrs, diag);
-    let source = match attrs.iter().any(|attr| attr.path().is_ident("state")) {
-        true => parse_state(ty, diag)?,
-        false => parse_type(ty, diag)?,
+    let state = attrs.iter().find(|attr| attr.path().is_ident("state"));
+    if let Some(state) = state.filter(|state| state.meta.require_path_only().is_err()) {
+        diag.error(
+            state,
+            "`#[state]` takes no arguments; the type decides which value the parameter receives",
+        );
+    }
+    let source = match state {
+        Some(_) => parse_state(ty, diag)?,
+        None => parse_type(ty, diag)?,
     };
     let helpers: Vec<Attribute> = attrs.iter().filter(|attr| is_helper_attr(attr)).cloned().collect();
     Some(DraftParam { ident, ty, source, attr, docs: Docs::from_attrs(&helpers) })
 }
 
+/// Returns `true` for `self: Arc<Self>`.
+pub(crate) fn is_arc(receiver: &Receiver) -> bool {
+    matches!(&receiver.kind, ReceiverKind::Typed(_, ty) if only_argument(ty, "Arc").is_some())
+}
+
 fn check_receiver(receiver: &Receiver, in_toolset: bool, diag: &mut Diag) {
     let message = match &receiver.kind {
-        _ if !in_toolset => {
-            "`#[tool]` alone supports only free functions; put `#[toolset]` on the `impl` block"
-        }
+        _ if !in_toolset => NEEDS_TOOLSET,
         ReceiverKind::Reference(_, None, None) => return,
+        ReceiverKind::Typed(..) if is_arc(receiver) => return,
         ReceiverKind::Reference(_, Some(_), None) => "the receiver of a tool has no lifetime; write `&self`",
         ReceiverKind::Reference(_, _, Some(_)) => {
             "`&mut self` is not allowed because calls run concurrently; take `&self` and put mutable state \
              into a `Mutex` or an atomic"
         }
-        _ => "`self` is shared by concurrent calls; take `&self`",
+        _ => "`self` is shared by concurrent calls; take `&self` or `self: Arc<Self>`",
     };
     diag.error(receiver, message);
 }

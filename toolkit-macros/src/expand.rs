@@ -3,7 +3,7 @@
 mod call;
 mod params;
 
-use crate::attr::CratePath;
+use crate::attr::ToolsetAttr;
 use crate::draft::{Draft, find_token};
 use crate::model::Model;
 use proc_macro2::{TokenStream, TokenTree};
@@ -18,7 +18,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Draft { attr, vis, sig, .. } = model.draft;
     let (ident, krate) = (&sig.ident, &attr.krate);
     let marker = marker(model.draft);
-    let (items, tool) = (helper_items(model), tool_expr(model));
+    let (items, tool) = (params::helper_items(model), tool_expr(model));
     let register = (!attr.unregistered)
         .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
     let cfgs = model.draft.cfgs();
@@ -45,12 +45,6 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the functions of a tool: the call and the defaults of its parameters.
-fn helper_items(model: &Model<'_>) -> TokenStream {
-    let (defaults, call) = (params::helper_items(model), call::function(model));
-    quote!(#defaults #call)
-}
-
 /// Generates the expression of a tool, backed by a static cell.
 fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
@@ -71,10 +65,10 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         let ty = param.ty;
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
-    let output_schema = output_schema(model);
+    let (call, output_schema) = (call::closure(model), output_schema(model));
     quote! {
         static __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
-        __toolkit::Function::new(#name, #description, #params, __toolkit_call, #output_schema)
+        __toolkit::Function::new(#name, #description, #params, #call, #output_schema)
             #namespace #is_async #timeout #metadata #needs #struct_args
             .tool(&__CELL)
     }
@@ -84,7 +78,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
 fn allowed_lints() -> TokenStream {
     quote! {
         #[allow(
-            deprecated, dead_code, unused_imports, unused_mut, unused_qualifications, irrefutable_let_patterns,
+            deprecated, dead_code, unused_imports, unused_mut, unused_parens, unused_qualifications, irrefutable_let_patterns,
             clippy::all, clippy::pedantic
         )]
     }
@@ -101,19 +95,20 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the implementation of `Toolset` with the tools of a type.
+/// Generates the implementation of `Toolset` with the tools of a type, or the registration of more tools for it.
 pub(crate) fn toolset(
-    krate: &CratePath,
+    ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
     owner: &Type,
     description: &TokenStream,
     models: &[Model<'_>],
 ) -> TokenStream {
     let tools = models.iter().map(|model| {
-        let (cfgs, items, tool) = (model.draft.cfgs(), helper_items(model), tool_expr(model));
-        let bind =
-            model.draft.sig.receiver().map(
-                |_| quote!(.with_receiver(<::std::sync::Arc<Self> as ::core::clone::Clone>::clone(&self))),
-            );
+        let (cfgs, items, tool) = (model.draft.cfgs(), params::helper_items(model), tool_expr(model));
+        let bind = model
+            .draft
+            .sig
+            .receiver()
+            .map(|_| quote!(.with_receiver(::core::clone::Clone::clone(__receiver))));
         quote! {
             #(#cfgs)*
             {
@@ -122,23 +117,38 @@ pub(crate) fn toolset(
             }
         }
     });
-    let lints = allowed_lints();
-    quote! {
-        #lints
-        const _: () = {
-            use #krate::__private::{self as __toolkit, prelude::*};
-
+    let tools = quote! {
+        |__receiver| {
+            let mut __tools = ::std::vec::Vec::new();
+            #(#tools)*
+            __tools
+        }
+    };
+    let item = match extends {
+        true => quote! {
+            __toolkit::inventory::submit! {
+                __toolkit::MoreTools { owner: ::core::any::TypeId::of::<#owner>, tools: #tools }
+            }
+        },
+        false => quote! {
             impl __toolkit::Toolset for #owner {
                 fn description(&self) -> &'static str {
                     #description
                 }
 
                 fn tools(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<::std::sync::Arc<dyn __toolkit::Tool>> {
-                    let mut __tools = ::std::vec::Vec::new();
-                    #(#tools)*
-                    __toolkit::shared(__tools)
+                    __toolkit::tools_of(self, #tools)
                 }
             }
+        },
+    };
+    let lints = allowed_lints();
+    quote! {
+        #lints
+        const _: () = {
+            use #krate::__private::{self as __toolkit, prelude::*};
+
+            #item
         };
     }
 }

@@ -4,7 +4,9 @@ use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, FnArg, Meta, ReturnType, Signature, Type, Visibility};
+use syn::{
+    Attribute, FnArg, GenericArgument, Meta, PathArguments, ReturnType, Signature, Type, TypePath, Visibility,
+};
 
 pub(crate) struct FunctionItem {
     pub(crate) attrs: Vec<Attribute>,
@@ -103,6 +105,26 @@ fn at(tokens: TokenStream, location: Span) -> TokenStream {
         }
     };
     tokens.into_iter().flat_map(relocate).collect()
+}
+
+/// Returns `T` of `name<T>`.
+pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
+    let last = path.segments.last().filter(|last| last.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) if arguments.args.len() == 1 => Some(ty),
+        _ => None,
+    }
+}
+
+/// Strips parentheses and the invisible groups around `$x:ty` of other macros.
+pub(crate) fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        ty => ty,
+    }
 }
 
 fn regroup(group: &Group, inner: TokenStream) -> TokenStream {

@@ -14,9 +14,11 @@ mod derive;
 mod diag;
 mod docs;
 mod draft;
+mod enclosing;
 mod expand;
 mod item;
 mod model;
+mod settings;
 mod toolset;
 
 use proc_macro2::TokenStream;
@@ -39,7 +41,8 @@ pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
-    let attr = attr::ToolAttr::parse(attr, &mut diag);
+    let mut attr = attr::ToolAttr::parse(attr, &mut diag);
+    attr.namespace = attr.namespace.or_else(|| settings::Settings::current().namespace());
     let mut function = match item::FunctionItem::from_tokens(item.clone()) {
         Ok(function) => function.with_body(&mut diag),
         Err(error) => {
@@ -47,6 +50,12 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
             return diag.into_tokens(item);
         }
     };
+    if function.sig.receiver().is_none() && enclosing::is_in_impl() {
+        // No other item can stand in the block.
+        diag.error(&function.sig.ident, draft::NEEDS_TOOLSET);
+        item::strip_helper_attrs(&mut function.sig);
+        return diag.into_tokens(function.into_token_stream());
+    }
     let draft = draft::Draft::new(attr, &function, None, &mut diag);
     let generated = match check::check(&draft, &mut diag) {
         Some(model) if diag.is_empty() => expand::tool(&model),
@@ -56,6 +65,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let is_changed = item::strip_helper_attrs(&mut function.sig) || !diag.is_empty();
     let mut output = if is_changed { function.into_token_stream() } else { item };
     output.extend(generated);
+    output.extend(settings::Settings::report_once(&mut diag));
     diag.into_tokens(output)
 }
 

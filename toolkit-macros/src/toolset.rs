@@ -3,8 +3,9 @@
 use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::{Draft, peel};
-use crate::item::{FunctionItem, strip_helper_attrs};
+use crate::draft::{Draft, spelling};
+use crate::item::{FunctionItem, peel, strip_helper_attrs};
+use crate::settings::Settings;
 use crate::{check, expand};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -20,7 +21,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     let methods = take_methods(&mut block, &mut diag);
     let owner = &*block.self_ty;
     check_block(&block, &methods, &mut diag);
-    let namespace = attr.namespace.or_else(|| type_name(owner));
+    let namespace = attr.namespace.clone().or_else(|| type_name(owner));
     let mut drafts = Vec::new();
     for (arguments, method) in &methods {
         let mut attr = ToolAttr::parse(arguments.clone(), &mut diag);
@@ -31,16 +32,25 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     // A set with errors has no tools, so that code using it causes no further errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
-    let generated = expand::toolset(&attr.krate, owner, &description, models);
-    diag.into_tokens(quote!(#block #generated))
+    let generated = expand::toolset(&attr, owner, &description, models);
+    let tracked = Settings::report_once(&mut diag);
+    diag.into_tokens(quote!(#block #generated #tracked))
 }
 
 fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: &mut Diag) {
     if !block.generics.params.is_empty() {
-        diag.error(&block.generics, "a toolset cannot be generic; implement it for a concrete type");
+        let owner = spelling(&block.self_ty);
+        let message = format!(
+            "`{owner}` is generic, but a tool has one schema; write an `impl` block for each type that you use"
+        );
+        diag.error(&block.generics, message);
     }
     if let Some((path, _)) = &block.trait_ {
-        diag.error(path, "`#[toolset]` cannot be applied to trait implementations; use an inherent `impl`");
+        let owner = spelling(&block.self_ty);
+        let message = format!(
+            "the methods of a trait cannot be tools; write `impl {owner}` with methods that call those of the trait"
+        );
+        diag.error(path, message);
     }
     if methods.is_empty() {
         diag.error(&block.self_ty, "the `impl` block has no tools; mark methods with `#[tool]`");

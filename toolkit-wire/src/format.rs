@@ -398,4 +398,3 @@ impl FromStr for ApiFormat {
         known.ok_or_else(|| UnknownApiFormat::new(text, &Self::ALL.map(Self::name), &aliases))
     }
 }
-

@@ -57,9 +57,9 @@ pub struct Generic<T> {
 }
 
 /// A place.
-#[derive(Debug, ToolParams)]
+#[derive(Debug, ToolParams, ::tk::serde::Serialize)]
 #[tool_params(crate = ::tk)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", crate = "::tk::serde")]
 pub enum Place {
     /// Here.
     Here,

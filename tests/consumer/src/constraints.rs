@@ -6,7 +6,7 @@ use tk::{ToolParams, tool};
 const MOST: u32 = 50;
 
 /// Every constraint on a parameter.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 #[allow(clippy::too_many_arguments)]
 pub fn constrained(
@@ -29,7 +29,6 @@ pub fn constrained(
 
 /// Every constraint on a field.
 #[derive(Debug, Clone, PartialEq, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Constrained {
     /// How many.
     #[param(range = 1..=MOST, default = 5)]
@@ -54,7 +53,7 @@ pub struct Constrained {
 }
 
 /// Takes fields with constraints.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn constrained_fields(fields: &Constrained) -> String {
     format!("{fields:?}")

@@ -7,7 +7,7 @@ use tk::{ToolParams, tool, toolset};
 macro_rules! make_tool {
     ($(#[$attr:meta])* $name:ident($first:ident: $ty:ty = $default:expr, $second:ident) -> $ret:ty $body:block) => {
         $(#[$attr])*
-        #[tool(crate = tk)]
+        #[tool]
         #[must_use]
         pub fn $name($first: $ty, #[param(default = $default)] $second: $ret) -> $ret $body
     };
@@ -29,7 +29,7 @@ make_tool!(
 macro_rules! bounded {
     ($name:ident, $what:literal, $ty:ty, $low:expr, $high:expr, $default:literal, $words:expr, $least:literal) => {
         #[doc = $what]
-        #[tool(crate = tk, name = $what, namespace = "generated", title = $what)]
+        #[tool(name = $what, namespace = "generated", title = $what)]
         #[must_use]
         pub fn $name(
             #[param(range = $low..=$high, default = $default, description = $what)] n: $ty,
@@ -49,7 +49,6 @@ macro_rules! record {
     ($name:ident { $($field:ident: $ty:ty = $default:expr, $low:literal, $high:literal;)* }) => {
         /// A record.
         #[derive(Debug, Clone, ToolParams)]
-        #[tool_params(crate = tk)]
         #[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
         pub struct $name {
             $(
@@ -66,7 +65,6 @@ macro_rules! choice {
     ($vis:vis $name:ident { $($(#[$attr:meta])* $variant:ident),* } in $case:literal) => {
         /// A choice.
         #[derive(Debug, Clone, Copy, ToolParams)]
-        #[tool_params(crate = tk)]
         #[serde(rename_all = $case)]
         $vis enum $name { $($(#[$attr])* $variant),* }
     };
@@ -77,7 +75,7 @@ choice!(pub Choice { /// The first.
     SecondOne } in "kebab-case");
 
 /// Takes generated types.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_generated(record: &Record, choice: Choice) -> String {
     format!("{record:?} {choice:?}")
@@ -91,7 +89,7 @@ pub struct Generated(pub i64);
 macro_rules! make_set {
     ($owner:ty, $name:ident, $arg:ident: $ty:ty, $default:expr) => {
         /// Generated.
-        #[toolset(crate = tk)]
+        #[toolset]
         impl $owner {
             /// A method.
             #[tool]

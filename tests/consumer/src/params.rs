@@ -10,7 +10,6 @@ use tk::{ToolParams, tool};
 ///
 /// :param plain: Documented above
 #[derive(Debug, Clone, Default, PartialEq, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Attributed {
     plain: String,
@@ -52,7 +51,6 @@ pub mod halved {
 
 /// A default combined with `serde(with)`.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct WithDefault {
     #[serde(default, with = "tripled")]
@@ -82,7 +80,6 @@ pub mod tripled {
 
 /// Generic fields with defaults.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Defaulted<T, U> {
     #[serde(default)]
     value: T,
@@ -93,7 +90,6 @@ pub struct Defaulted<T, U> {
 
 /// A generic struct with a container default.
 #[derive(Debug, Default, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(default)]
 pub struct DefaultedWhole<T> {
     value: T,
@@ -101,7 +97,6 @@ pub struct DefaultedWhole<T> {
 
 /// Flattened fields.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Flat {
     own: u8,
     #[param(flatten)]
@@ -128,7 +123,6 @@ pub struct Transparent {
 
 /// Externally tagged.
 #[derive(Debug, Clone, PartialEq, ToolParams)]
-#[tool_params(crate = tk)]
 pub enum External {
     /// No fields.
     Unit,
@@ -148,7 +142,6 @@ pub enum External {
 
 /// Internally tagged.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Internal {
     /// No fields.
@@ -167,7 +160,6 @@ pub enum Internal {
 
 /// Adjacently tagged.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(tag = "t", content = "c")]
 pub enum Adjacent {
     /// No fields.
@@ -183,7 +175,6 @@ pub enum Adjacent {
 
 /// Untagged.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(untagged)]
 pub enum Untagged {
     /// A number.
@@ -199,7 +190,6 @@ pub enum Untagged {
 
 /// Unit variants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum Words {
@@ -219,7 +209,6 @@ pub enum Words {
 
 /// A page of any items.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Page<T, const SIZE: usize = 4>
 where
     T: Clone,
@@ -230,7 +219,6 @@ where
 
 /// A phantom type parameter.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Tagged<T: std::fmt::Debug + Default, U = String> {
     value: U,
     #[serde(skip)]
@@ -239,7 +227,6 @@ pub struct Tagged<T: std::fmt::Debug + Default, U = String> {
 
 /// One of two.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 pub enum Either<A, B> {
     /// This.
     Left(A),
@@ -252,7 +239,6 @@ pub enum Either<A, B> {
 
 /// A recursive struct.
 #[derive(Debug, Clone, ToolParams)]
-#[tool_params(crate = tk)]
 pub struct Tree {
     #[param(length = 1..)]
     name: String,
@@ -264,7 +250,6 @@ pub struct Tree {
 
 /// A recursive enum.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[serde(rename_all = "lowercase")]
 pub enum Formula {
     /// A number.
@@ -282,7 +267,6 @@ pub enum Formula {
 
 /// Raw identifiers.
 #[derive(Debug, ToolParams)]
-#[tool_params(crate = tk)]
 #[allow(non_camel_case_types)]
 #[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct r#struct {
@@ -292,7 +276,7 @@ pub struct r#struct {
 }
 
 /// Takes structs.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_structs(
     attributed: &Attributed,
@@ -304,7 +288,7 @@ pub fn take_structs(
 }
 
 /// Takes enums.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_enums(
     external: &[External],
@@ -318,7 +302,7 @@ pub fn take_enums(
 }
 
 /// Takes generic types.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_generics(
     numbers: &Page<u8>,
@@ -330,7 +314,7 @@ pub fn take_generics(
 }
 
 /// Takes types with defaults.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_defaults(
     with: &WithDefault,
@@ -341,7 +325,7 @@ pub fn take_defaults(
 }
 
 /// Takes recursive types.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn take_recursive(tree: &Tree, formula: Option<Formula>) -> String {
     format!("{tree:?} {formula:?}")

@@ -9,7 +9,7 @@ use tk::{FunctionTool, ToolContext, tool};
 ///
 /// :param a: The first
 /// :param b: The second
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn add(a: i64, b: i64) -> i64 {
     a + b
@@ -52,7 +52,7 @@ pub mod outer {
 /// Args:
 ///     type: The kind
 ///     match: What it matches
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn r#loop(r#type: &str, r#match: Option<String>, #[param(default = 2)] r#in: u8) -> String {
     format!("{type} {match:?} {in}")
@@ -76,7 +76,7 @@ impl Store for Db {
 }
 
 /// Takes state in every form.
-#[tool(crate = tk)]
+#[tool]
 pub async fn lent(
     /// The key.
     key: String,
@@ -91,7 +91,7 @@ pub async fn lent(
 }
 
 /// Borrows everything.
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn borrow(words: &[String], path: &Path, table: &BTreeMap<String, u8>) -> usize {
     words.len() + path.components().count() + table.len()
@@ -99,7 +99,6 @@ pub fn borrow(words: &[String], path: &Path, table: &BTreeMap<String, u8>) -> us
 
 /// Has every argument of `#[tool]`.
 #[tool(
-    crate = tk,
     name = "All.Of-it",
     title = "All",
     tags("a", "b"),
@@ -130,7 +129,7 @@ pub fn all_of_it(
 
 /// Is deprecated.
 #[deprecated = "for the test"]
-#[tool(crate = tk)]
+#[tool]
 #[must_use]
 pub fn old() -> u8 {
     1
@@ -138,7 +137,7 @@ pub fn old() -> u8 {
 
 /// Not on this system.
 #[cfg(target_os = "none")]
-#[tool(crate = tk)]
+#[tool]
 pub fn absent() {}
 
 /// Returns tools defined inside of a function.
@@ -146,14 +145,13 @@ pub fn absent() {}
 pub fn local() -> Vec<FunctionTool> {
     /// A type of this function.
     #[derive(Debug, tk::ToolParams)]
-    #[tool_params(crate = tk)]
     struct Here {
         #[param(default = 4)]
         n: u8,
     }
 
     /// Local.
-    #[tool(crate = tk, register = false)]
+    #[tool(register = false)]
     fn add(here: Here) -> u8 {
         let Here { n } = here;
         n
@@ -161,7 +159,7 @@ pub fn local() -> Vec<FunctionTool> {
 
     let closure = || {
         /// In a closure.
-        #[tool(crate = tk, register = false)]
+        #[tool(register = false)]
         fn deeper() {}
         deeper::tool()
     };

@@ -50,7 +50,7 @@ macro_rules! returns {
     ($($name:ident() -> $ty:ty { $value:expr })*) => {
         $(
             /// Returns.
-            #[tool(crate = tk, namespace = "returns")]
+            #[tool(namespace = "returns")]
             #[allow(clippy::unnecessary_wraps)]
             pub(crate) fn $name() -> $ty { $value }
         )*
@@ -95,28 +95,28 @@ returns! {
 }
 
 /// Returns a borrowed argument.
-#[tool(crate = tk, namespace = "returns")]
+#[tool(namespace = "returns")]
 #[must_use]
 pub fn lent(text: &str) -> &str {
     text.trim()
 }
 
 /// Returns a borrowed argument, later.
-#[tool(crate = tk, namespace = "returns")]
+#[tool(namespace = "returns")]
 pub async fn lent_later(text: &str, n: Option<usize>) -> Cow<'_, str> {
     let n = std::future::ready(n.unwrap_or(1)).await;
     Cow::Borrowed(&text[..n])
 }
 
 /// Nothing at all.
-#[tool(crate = tk, namespace = "returns")]
+#[tool(namespace = "returns")]
 pub fn nothing() {}
 
 /// Fails later.
 ///
 /// # Errors
 /// Always.
-#[tool(crate = tk, namespace = "returns")]
+#[tool(namespace = "returns")]
 pub async fn fails_later(text: &str) -> Result<u8, Failed> {
     std::future::ready(text).await.parse().map_err(Failed)
 }
@@ -125,7 +125,7 @@ pub async fn fails_later(text: &str) -> Result<u8, Failed> {
 ///
 /// # Errors
 /// If the text is no number.
-#[tool(crate = tk, namespace = "returns")]
+#[tool(namespace = "returns")]
 pub fn question(text: &str) -> Result<u8, Box<dyn Error + Send + Sync + 'static>> {
     let number: u8 = text.parse()?;
     Ok(number)

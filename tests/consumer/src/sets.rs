@@ -10,7 +10,7 @@ pub struct Counter {
 }
 
 /// Counts, and remembers.
-#[toolset(crate = tk)]
+#[toolset]
 impl Counter {
     /// Not a tool.
     #[must_use]
@@ -77,7 +77,7 @@ pub mod inside {
         #[derive(Debug)]
         struct Local;
 
-        #[toolset(crate = tk)]
+        #[toolset]
         impl Local {
             /// Does nothing.
             #[tool]
@@ -88,3 +88,25 @@ pub mod inside {
         Local
     }
 }
+
+/// The name of a tag.
+const TAG: &str = "shared";
+
+/// More tools of the counter, in a block of their own.
+#[toolset(extends)]
+impl Counter {
+    #[doc = concat!("Counts", " later.\n\n:param by: How much, ", "from a file")]
+    #[tool(description = concat!("Adds ", "later."), tags("set", TAG), retries = RETRIES)]
+    pub async fn add_later(self: std::sync::Arc<Self>, by: i64) -> i64 {
+        std::future::ready(()).await;
+        self.add(by)
+    }
+
+    #[doc = include_str!("later.md")]
+    #[tool(namespace = "elsewhere")]
+    pub fn count_twice(self: std::sync::Arc<Self>, #[param(description = TAG)] by: i64, times: u8) -> i64 {
+        self.add(by) * i64::from(times)
+    }
+}
+
+const RETRIES: u32 = 2;

@@ -32,7 +32,10 @@ fn registry() -> ToolRegistry {
 
 fn call(name: &str, arguments: &Value) -> String {
     let text = arguments.to_string();
-    match ready(registry().call(name, &text)) {
+    let registry = registry();
+    // The namespace of functions without one, from `[package.metadata.toolkit]`.
+    let name = if registry.contains(name) { name.to_owned() } else { format!("consumer-{name}") };
+    match ready(registry.call(&name, &text)) {
         Ok(output) => ToolOutput::to_text(&output).into_owned(),
         Err(error) => format!("failed: {}", error.message()),
     }
@@ -44,10 +47,10 @@ fn every_tool_is_discovered() {
     let names: Vec<&str> = discovered.iter_definitions().map(|tool| tool.name.as_str()).collect();
     let returns = names.iter().filter(|name| name.starts_with("returns-")).count();
     assert_eq!((returns, names.len()), (39, 64), "{names:?}");
-    assert_eq!(registry().len() - names.len(), 8);
+    assert_eq!(registry().len() - names.len(), 10);
     let local: Vec<String> =
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
-    assert_eq!(local, ["add", "deeper"]);
+    assert_eq!(local, ["consumer-add", "consumer-deeper"]);
     assert_eq!(plain::outer::tools().len(), 3);
     assert_eq!(Arc::new(generated::Generated(1)).tools().len(), 1);
 }
@@ -60,7 +63,7 @@ fn every_tool_can_be_called() {
         ("deep-third", json!({}), "3"),
         ("deep-above", json!({"text": "a"}), "A"),
         ("loop", json!({"type": "t", "in": 5}), "t None 5"),
-        ("lent", json!({"key": "k"}), "k db store None None lent"),
+        ("lent", json!({"key": "k"}), "k db store None None consumer-lent"),
         ("All.Of-it", json!({"to": "a@b.example", "more": 1}), "a@b.example"),
         ("old", json!({}), "1"),
         ("by_text", json!({"words": "abc"}), "6"),
@@ -76,6 +79,8 @@ fn every_tool_can_be_called() {
         ("counter-add", json!({"by": 3}), "3"),
         ("counter-move", json!({"ref": "r"}), "r Mutex { data: 0, poisoned: false, .. }"),
         ("elsewhere-double", json!({"n": 4}), "8"),
+        ("counter-add_later", json!({"by": 2}), "2"),
+        ("elsewhere-count_twice", json!({"by": 2, "times": 3}), "6"),
         ("own-value", json!({}), "9"),
         ("set-run", json!({"n": 2}), "2"),
         (
@@ -188,4 +193,24 @@ fn constraint_violations_name_the_path() {
     }
     assert!(!call("constrained_fields", &json!({"fields": {}})).starts_with("failed: "));
     assert_eq!(params::Attributed::default(), params::Attributed::default());
+}
+
+#[test]
+fn descriptions_and_tags_are_constants_or_files() {
+    let registry = registry();
+    let definition = |name: &str| {
+        registry
+            .iter_definitions()
+            .find(|definition| definition.name.as_str() == name)
+            .expect("it is registered")
+    };
+    let later = definition("counter-add_later");
+    assert_eq!(later.description, "Adds later.");
+    assert_eq!(later.parameters["properties"]["by"]["description"], "How much, from a file");
+    assert_eq!(later.metadata.retries, 2);
+    assert_eq!(later.metadata.tags.len(), 2);
+    let twice = definition("elsewhere-count_twice");
+    assert_eq!(twice.description, "Counts twice.");
+    assert_eq!(twice.parameters["properties"]["by"]["description"], "shared");
+    assert_eq!(twice.parameters["properties"]["times"]["description"], "How often, from a file");
 }

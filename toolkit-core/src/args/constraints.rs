@@ -4,6 +4,7 @@
 //! instance, a `range` on a string parameter. Implement the matching trait for a type of your own with a
 //! number or a string as its JSON form.
 
+use super::param::ToolParams;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::path::PathBuf;
@@ -88,6 +89,8 @@ impl<T: Items> Items for Option<T> {
 /// Generated code only names this function to make the compiler check the bound, and never calls the
 /// function.
 pub const fn is_number<T: Number>() {}
+/// Checks at compile time if `T` implements [`Text`], see [`is_number`].
+pub const fn is_parameter<T: ToolParams>() {}
 /// Checks at compile time if `T` implements [`Text`], see [`is_number`].
 pub const fn is_text<T: Text>() {}
 /// Checks at compile time if `T` implements [`Countable`], see [`is_number`].

@@ -8,34 +8,29 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// The type of a tool's arguments: any type with `Deserialize` and `JsonSchema`.
-pub trait ToolParams: Decode + Describe {}
-
-impl<T: Decode + Describe> ToolParams for T {}
-
-/// A type deserializable from the arguments of a call: `DeserializeOwned` with a compiler message of its own.
+/// The type of a tool's parameter, or of all its arguments: any type with `Deserialize` and `JsonSchema`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be read from a model's arguments",
-    label = "a parameter of a tool must implement `Deserialize`",
-    note = "add `#[derive(serde::Deserialize)]` to the type, or to the type inside it",
-    note = "what no model can send, such as a connection, does not belong into the parameters"
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "a model cannot send this type",
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
+    note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`"
 )]
-pub trait Decode: DeserializeOwned {}
+pub trait ToolParams: DeserializeOwned + JsonSchema {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned> Decode for T {}
+impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
 
-/// A type with a schema for the model: `JsonSchema` with a compiler message of its own.
+/// [`ToolParams`] for a parameter taken as `&T` or `Arc<T>`, which is most likely state without its attribute.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be described to a model",
-    label = "a parameter of a tool must implement `JsonSchema`",
-    note = "add `#[derive(schemars::JsonSchema)]` to the type, or to the type inside it",
-    note = "what no model can send, such as a connection, does not belong into the parameters"
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "a model cannot send this type",
+    note = "if the program provides the value, write `#[state]` before the parameter",
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it"
 )]
-pub trait Describe: JsonSchema {}
+pub trait SharedParams: ToolParams {}
 
 #[diagnostic::do_not_recommend]
-impl<T: JsonSchema> Describe for T {}
+impl<T: ToolParams> SharedParams for T {}
 
 /// The specification of one parameter in generated code, as a struct literal.
 ///
@@ -162,18 +157,12 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
         // `true` accepts any value, as does an empty object.
         _ => Map::new(),
     };
-    let default = spec.default().map(|default| ((default.value)(), default.source));
-    let mut description = spec.description.to_owned();
-    if let Some((None, source)) = default {
-        let gap = if description.is_empty() { "" } else { " " };
-        description.push_str(&format!("{gap}(default: {source})"));
-    }
-    if !description.is_empty() {
+    if !spec.description.is_empty() {
         let of_type = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let description = with_notes(&description, of_type);
+        let description = with_notes(spec.description, of_type);
         schema.insert("description".to_owned(), description.into());
     }
-    if let Some((Some(value), _)) = default {
+    if let Some(value) = spec.default().and_then(|default| default()) {
         if optional && !value.is_null() {
             allow_null(&mut schema);
         }
@@ -209,7 +198,7 @@ pub trait Fill {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
 }
 
-impl<T: Decode> Fill for Option<T> {
+impl<T: ToolParams> Fill for Option<T> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         *self = Some(T::deserialize(&mut deserializer)?);
@@ -235,9 +224,17 @@ impl<T> ParamType<Option<T>> {
     /// Returns the schema of an optional `T`.
     pub fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
-        T: Describe,
+        T: ToolParams,
     {
         ParamSchema { optional: true, schema: generator.subschema_for::<T>() }
+    }
+
+    /// Returns the schema of an optional `T`, taken as `Option<&T>`.
+    pub fn shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
+    where
+        T: SharedParams,
+    {
+        Self::schema(generator)
     }
 }
 
@@ -246,9 +243,17 @@ pub trait PlainParamType<T> {
     /// Returns the schema of the type.
     fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
-        T: Describe,
+        T: ToolParams,
     {
         ParamSchema { optional: false, schema: generator.subschema_for::<T>() }
+    }
+
+    /// Returns the schema of the type, taken as `&T` or `Arc<T>`.
+    fn shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
+    where
+        T: SharedParams,
+    {
+        Self::schema(generator)
     }
 }
 

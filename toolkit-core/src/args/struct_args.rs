@@ -7,7 +7,7 @@ use super::explain::{self, Report};
 use super::fields::fields_of;
 use super::members::with_members;
 use super::options::DecodeOptions;
-use super::param::{Decode, ToolParams};
+use super::param::ToolParams;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::__private::{Json, Scope, argument_schema_of, check, members_of, quoted};
@@ -102,7 +102,7 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
 }
 
 /// Decodes the arguments into one struct, with the coercion and the messages of [`decode`](super::decode()).
-pub(crate) fn decode_struct<T: Decode>(
+pub(crate) fn decode_struct<T: ToolParams>(
     text: &str,
     info: &ObjectInfo,
     options: &DecodeOptions<'_>,

@@ -39,7 +39,6 @@ struct Gate {
 /// The calls of one batch, in their order.
 #[derive(Default)]
 struct Queue {
-
     waiting: VecDeque<Waiting>,
     /// The number of abandoned places among them at the most; they are removed when they are many.
     abandoned: usize,

@@ -155,7 +155,7 @@ impl ToolError {
     /// Changes all texts: of the error, its violations, and the errors of earlier attempts.
     pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
         let Repr { message, brief, violations, details, earlier, .. } = &mut *self.0;
-        for text in [message, brief].into_iter().chain(details) {
+        for text in [message, brief].into_iter().chain(&mut details.text) {
             *text = change(text);
         }
         for violation in violations {

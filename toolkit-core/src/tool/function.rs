@@ -3,7 +3,7 @@
 use super::definition::OutputSchema;
 use super::inner::ToolInner;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments, check_by_call};
-use crate::args::{self, Decode, Fill, ObjectInfo, ParamSpec, parameters_schema};
+use crate::args::{self, Fill, ObjectInfo, ParamSpec, ToolParams, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
@@ -40,7 +40,7 @@ impl<'a> Invocation<'a> {
     ///
     /// # Errors
     /// Returns the future of the refused call. The call's error lists every violation of the arguments.
-    pub fn decode_struct<T: Decode>(&self) -> Result<T, ToolFuture<'a>> {
+    pub fn decode_struct<T: ToolParams>(&self) -> Result<T, ToolFuture<'a>> {
         match self.tool.inner.decode_struct(self.arguments, self.context) {
             Some(decoded) => decoded.map_err(ToolFuture::refused),
             None => Err(ToolFuture::incomplete()),
@@ -51,6 +51,12 @@ impl<'a> Invocation<'a> {
     #[must_use]
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Option<&'a T> {
         self.tool.receiver.as_deref()?.downcast_ref()
+    }
+
+    /// Returns the receiver of a method that takes `self: Arc<Self>`.
+    #[must_use]
+    pub fn shared_receiver<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.tool.receiver.clone()?.downcast().ok()
     }
 
     /// Returns the program's state of type `T`, if there is any.

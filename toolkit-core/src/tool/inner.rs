@@ -1,7 +1,7 @@
 //! The data shared by function tools and closure tools.
 
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
-use crate::args::{self, Decode, DecodeOptions, ObjectInfo, Param};
+use crate::args::{self, DecodeOptions, ObjectInfo, Param, ToolParams};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::strip_aliases;
@@ -86,7 +86,7 @@ impl ToolInner {
     }
 
     /// Decodes the arguments into one struct; `None` for a tool with separate parameters.
-    pub(super) fn decode_struct<T: Decode>(
+    pub(super) fn decode_struct<T: ToolParams>(
         &self,
         arguments: &str,
         context: &ToolContext,

@@ -1,9 +1,14 @@
 //! Toolsets: values with methods as tools.
 
-use super::{FunctionTool, Tool};
+use super::{FunctionTool, Tool, ToolDefinition};
+use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 /// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a toolset",
+    note = "write `#[toolset]` above an `impl` block of the type, and `#[tool]` above its methods"
+)]
 pub trait Toolset: Send + Sync + 'static {
     /// Returns the common description of the tools: the documentation of the `impl` block.
     fn description(&self) -> &'static str;
@@ -13,9 +18,33 @@ pub trait Toolset: Send + Sync + 'static {
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
 }
 
-/// Converts tools to shared trait objects, for generated code.
-#[doc(hidden)]
+/// The receiver of methods.
+type Receiver = Arc<dyn Any + Send + Sync>;
+
+/// Makes the tools of one `impl` block, bound to their receiver.
+pub type BlockTools = fn(&Receiver) -> Vec<FunctionTool>;
+
+/// The tools of a block with `#[toolset(extends)]`, as submitted to the linker.
+#[derive(Debug)]
+pub struct MoreTools {
+    /// Returns the type of the block.
+    pub owner: fn() -> TypeId,
+    /// Makes the tools.
+    pub tools: BlockTools,
+}
+
+inventory::collect!(MoreTools);
+
+/// Returns the tools of a type: those of its `#[toolset]` block, then those of blocks with `#[toolset(extends)]`.
 #[must_use]
-pub fn shared(tools: Vec<FunctionTool>) -> Vec<Arc<dyn Tool>> {
-    tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+pub fn tools_of<T: Send + Sync + 'static>(receiver: Arc<T>, tools: BlockTools) -> Vec<Arc<dyn Tool>> {
+    let receiver: Receiver = receiver;
+    let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
+    let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
+    // The linker's order varies.
+    more.sort_by_cached_key(|tool| {
+        let ToolDefinition { name, metadata, .. } = tool.definition();
+        (metadata.defined_at.map(|place| (place.file, place.line)), name.clone())
+    });
+    tools(&receiver).into_iter().chain(more).map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }

@@ -65,6 +65,9 @@ impl Constraints {
             }
             "examples" => {
                 let values = list(input)?;
+                if values.is_empty() {
+                    diag.error(key, "`examples` is empty; remove it");
+                }
                 self.call(quote!(examples([#(#values),*])));
             }
             "deprecated" => self.call(quote!(deprecated())),
@@ -155,6 +158,9 @@ impl Constraints {
     fn parse_items(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
         let arguments;
         parenthesized!(arguments in input);
+        if arguments.is_empty() {
+            diag.error(key, "`items` is empty; remove it");
+        }
         let mut items = Self::default();
         each_argument(arguments.parse()?, diag, |key, input, diag| match items.parse(key, input, diag)? {
             true => Ok(()),

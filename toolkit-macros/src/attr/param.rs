@@ -1,10 +1,11 @@
 //! The attribute `#[param(…)]`.
 
 use super::constraint::Constraints;
-use super::reader::{each_argument, set, string, ungrouped, unknown_argument, value};
+use super::reader::{each_argument, set, string, text, ungrouped, unknown_argument, value};
 use crate::diag::Diag;
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use crate::item::only_argument;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Token, Type};
@@ -13,7 +14,7 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Token, Type};
 #[derive(Default)]
 pub(crate) struct ParamAttr {
     pub(crate) default: Option<DefaultAttr>,
-    pub(crate) description: Option<LitStr>,
+    pub(crate) description: Option<Expr>,
     pub(crate) rename: Option<LitStr>,
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) flatten: Option<Ident>,
@@ -39,17 +40,34 @@ impl DefaultAttr {
         }
     }
 
-    /// Returns the source text of the expression.
-    pub(crate) fn source(&self) -> String {
+    /// Returns an expression of type `Option<Value>` with the JSON of the default, made of the expression `value`.
+    pub(crate) fn json(&self, ty: &Type, value: &TokenStream) -> TokenStream {
+        let is_empty = |container| matches!(self, Self::OfType(_)) && only_argument(ty, container).is_some();
+        // The type inside of an empty value need not be `Serialize`.
+        let value = match () {
+            () if is_empty("Vec") => &quote!(::std::vec::Vec::<()>::new()),
+            () if is_empty("Option") => &quote!(::core::option::Option::<()>::None),
+            () => value,
+        };
+        quote_spanned!(self.span()=> __toolkit::default_value(#value).to_value())
+    }
+
+    /// Returns the span for errors about the value.
+    fn span(&self) -> Span {
         match self {
-            Self::OfType(_) => "the default of its type".to_owned(),
-            Self::Value(value) => value.to_token_stream().to_string().replace(" :: ", "::"),
+            Self::OfType(key) => key.span(),
+            Self::Value(value) => value.span(),
         }
     }
 }
 
 impl ParamAttr {
     const KNOWN: &'static [&'static str] = &["default", "description", "rename", "alias", "flatten"];
+
+    /// Returns the names of all arguments.
+    pub(crate) fn known() -> Vec<&'static str> {
+        [Self::KNOWN, Constraints::KNOWN].concat()
+    }
 
     pub(crate) fn parse(attrs: &[Attribute], diag: &mut Diag) -> Self {
         let mut parsed = Self::default();
@@ -88,14 +106,13 @@ impl ParamAttr {
                 };
                 set(&mut self.default, key, value, diag);
             }
-            "description" => set(&mut self.description, key, string(input)?, diag),
+            "description" => set(&mut self.description, key, text(input)?, diag),
             "rename" => set(&mut self.rename, key, name(input, diag)?, diag),
             "alias" => self.aliases.push(name(input, diag)?),
             "flatten" => self.flatten = Some(key.clone()),
             _ => {
                 if !self.constraints.parse(key, input, diag)? {
-                    let known = [Self::KNOWN, Constraints::KNOWN].concat();
-                    return Err(unknown_argument("#[param]", key, &known));
+                    return Err(unknown_argument("#[param]", key, &Self::known()));
                 }
             }
         }

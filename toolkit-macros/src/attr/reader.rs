@@ -3,11 +3,12 @@
 use super::CratePath;
 use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Lit, LitBool, LitInt, LitStr, Path, Token, parenthesized};
+use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
 /// Parses `key …, key …`. An error in one argument does not hide those in the next.
 pub(super) fn each_argument(
@@ -71,8 +72,27 @@ pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a string literal"))
 }
 
+/// Parses `= expr`: a string literal, a constant or a macro such as `concat!`.
+pub(super) fn text(input: ParseStream<'_>) -> syn::Result<Expr> {
+    let expr: Expr = value(input)?;
+    match ungrouped(&expr) {
+        Expr::Lit(_) if only_string(&expr).is_none() => {
+            Err(syn::Error::new_spanned(expr, "expected a string"))
+        }
+        _ => Ok(expr),
+    }
+}
+
+/// Returns the value of a string literal.
+pub(crate) fn only_string(expr: &Expr) -> Option<String> {
+    match ungrouped(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
 /// Strips parentheses and the invisible groups around `$x:expr` of other macros.
-pub(super) fn ungrouped(expr: &Expr) -> &Expr {
+pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
         Expr::Paren(paren) => ungrouped(&paren.expr),
@@ -87,7 +107,7 @@ pub(super) fn path(input: ParseStream<'_>) -> syn::Result<CratePath> {
         true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
         false => input.call(Path::parse_mod_style)?,
     };
-    Ok(CratePath(Some(path)))
+    Ok(CratePath(path.into_token_stream()))
 }
 
 pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
@@ -120,19 +140,14 @@ pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     if input.peek(Token![=]) { value::<LitBool>(input).map(|flag| flag.value) } else { Ok(true) }
 }
 
-/// Parses `= 5`, without a sign.
-pub(super) fn number(input: ParseStream<'_>) -> syn::Result<LitInt> {
-    value(input)
-}
-
-/// Parses `("a", "b")` or `= "a"`.
-pub(super) fn strings(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+/// Parses `("a", B)` or `= "a"`.
+pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     if input.peek(Token![=]) {
-        return string(input).map(|only| vec![only]);
+        return text(input).map(|only| vec![only]);
     }
     let list;
     parenthesized!(list in input);
-    Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
+    Ok(Punctuated::<Expr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
 }
 
 /// Parses `= [expr, expr]`.

@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::diag::Diag;
+use crate::item::{only_argument, peel};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -88,31 +89,11 @@ fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
             let item = &slice.elem;
-            Some(syn::parse_quote!(::std::vec::Vec<#item>))
+            Some(syn::parse_quote_spanned!(item.span()=> ::std::vec::Vec<#item>))
         }
         ty if last_segment_is(ty, "str") => Some(syn::parse_quote!(::std::string::String)),
         ty if last_segment_is(ty, "Path") => Some(syn::parse_quote!(::std::path::PathBuf)),
         _ => None,
-    }
-}
-
-/// Returns `T` of `name<T>`.
-pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
-    let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
-    let last = path.segments.last().filter(|last| last.ident == name)?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    match arguments.args.first()? {
-        GenericArgument::Type(ty) if arguments.args.len() == 1 => Some(ty),
-        _ => None,
-    }
-}
-
-/// Strips parentheses and the invisible groups around `$x:ty` of other macros.
-pub(crate) fn peel(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => peel(&group.elem),
-        Type::Paren(paren) => peel(&paren.elem),
-        ty => ty,
     }
 }
 

@@ -1,14 +1,16 @@
-//! The generated function for a call: decodes the arguments and calls the user's function.
+//! The generated closure for a call: decodes the arguments and calls the user's function.
 
 use super::params::default_ident;
-use crate::draft::{PassMode, Source, StateForm};
+use crate::draft::{PassMode, Source, StateForm, is_arc};
 use crate::model::{Model, ParamModel};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-pub(super) fn function(model: &Model<'_>) -> TokenStream {
+/// Generates the call as a closure: the compiler reports a type that is no parameter once for each function body, and
+/// the closure is in one body with the schemas of the parameters.
+pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
     let future = match sig.asyncness {
@@ -33,7 +35,7 @@ pub(super) fn function(model: &Model<'_>) -> TokenStream {
     let states = model.draft.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
     let decode = decode(model);
     quote! {
-        fn __toolkit_call(__call: __toolkit::Invocation<'_>) -> __toolkit::ToolFuture<'_> {
+        |__call| {
             #receiver
             #(#states)*
             #decode
@@ -44,9 +46,10 @@ pub(super) fn function(model: &Model<'_>) -> TokenStream {
 
 /// Generates the receiver of a method, bound by `Toolset::tools`.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
-    let owner = model.draft.owner.filter(|_| model.draft.sig.receiver().is_some())?;
+    let (owner, receiver) = (model.draft.owner?, model.draft.sig.receiver()?);
+    let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
     Some(quote! {
-        let __toolkit::Some(__receiver) = __call.receiver::<#owner>() else {
+        let __toolkit::Some(__receiver) = __call.#method::<#owner>() else {
             return __toolkit::ToolFuture::incomplete();
         };
     })
@@ -100,7 +103,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
     });
     let fill = params().map(|(index, param)| {
         let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
-        quote_spanned!(param.span()=> &mut #slots.#index)
+        // With parentheses, the expression has the span of the schema, and the compiler reports one error for both.
+        quote_spanned!(param.span()=> &mut (#slots.#index))
     });
     let values = params().map(|(index, param)| {
         let value = value_ident(index, param);

@@ -1,5 +1,7 @@
 //! Generated parameter specifications and defaults.
 
+use crate::draft::PassMode;
+use crate::item::only_argument;
 use crate::model::{Model, ParamModel};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -27,11 +29,19 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     }
     let specs = model.params.iter().enumerate().map(|(index, param)| {
         let ParamModel { ty, name, description, .. } = param;
-        let schema = quote_spanned!(param.span()=> __toolkit::ParamType::<#ty>::schema);
+        let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span());
+        let schema = quote_spanned!(param.span()=> __toolkit::Parameter::<#ty>::#schema);
         let extras = extras(index, param);
         quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
     });
     quote!(&[#(#specs),*])
+}
+
+/// Returns `true` for `&T` and `Arc<T>`, also inside of an `Option`: the forms of state. A slice is none.
+fn is_shared(param: &ParamModel<'_>) -> bool {
+    let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
+    let is_reference = matches!(param.pass, PassMode::Ref | PassMode::OptionRef);
+    is_reference && only_argument(inner, "Vec").is_none() || only_argument(inner, "Arc").is_some()
 }
 
 /// Returns the name of the function generated for a default.
@@ -47,13 +57,9 @@ fn extras(index: usize, param: &ParamModel<'_>) -> TokenStream {
     }
     let aliases = attr.aliases.iter().map(syn::LitStr::value);
     let default = attr.default.as_ref().map(|default| {
-        let (make, source) = (default_ident(index), default.source());
-        quote! {
-            __toolkit::ParamDefault {
-                value: || __toolkit::DefaultValue(#make()).to_value(),
-                source: #source,
-            }
-        }
+        let make = default_ident(index);
+        let json = default.json(param.ty, &quote!(#make()));
+        quote!(|| #json)
     });
     let calls = &attr.constraints.calls;
     let constrain = (!calls.is_empty()).then(|| quote!(|__constraints| { #calls }));

@@ -2,15 +2,14 @@
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
-use super::super::{Tool, ToolFuture, panic_text};
+use super::super::{Tool, ToolFuture};
 use super::secrets::Secrets;
 use super::{Arguments, Meaning, Unknown};
 use crate::args::{Member, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
+use crate::guard::guarded_future;
+use std::panic::resume_unwind;
 
 impl Arguments {
     /// Translates `arguments`, as written by the model, and starts a call of `tool`.
@@ -25,13 +24,10 @@ impl Arguments {
             Err(error) => return ToolFuture::refused(error),
         };
         let call = async move {
-            let mut call = pin!(async { tool.call(&rewritten, context).await });
-            // A panic's text may quote a hidden value, too.
-            let outcome = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx))) {
-                Ok(poll) => poll,
-                Err(payload) => resume_unwind(Box::new(secrets.redact(panic_text(&*payload)))),
-            });
-            outcome.await.map_err(|error| {
+            // The message of a panic may contain a hidden value, too.
+            let outcome = guarded_future(async { tool.call(&rewritten, context).await }).await;
+            let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
+            outcome.map_err(|error| {
                 self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text))
             })
         };
@@ -45,8 +41,9 @@ impl Arguments {
         arguments: &str,
         context: &ToolContext,
     ) -> Result<(), ToolError> {
-        let rewritten = self.rewrite(tool, arguments, context)?;
-        tool.validate(&rewritten, context).map_err(|error| self.translated(tool, arguments, error))
+        let (rewritten, secrets) = self.rewrite(tool, arguments, context)?;
+        tool.validate(&rewritten, context)
+            .map_err(|error| self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text)))
     }
 
     /// Renames the arguments to the tool's names and adds the values supplied by the program. Everything else

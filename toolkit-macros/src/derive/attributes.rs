@@ -1,0 +1,108 @@
+//! Attributes of serde and schemars on the mirrored type.
+
+use crate::diag::Diag;
+use crate::draft::find_token;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Expr, Field, Generics, Path, Token, WherePredicate, parenthesized, parse_quote};
+
+pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
+    attr.path().is_ident("serde") || attr.path().is_ident("schemars")
+}
+
+/// Returns `true` for `#[serde(default)]`; `default = "path"` needs no bounds.
+pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
+    serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
+}
+
+/// Returns all values of an argument of `#[serde(…)]`.
+pub(super) fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
+    let arguments = serde_arguments(attrs).into_iter();
+    arguments.filter(|(name, _)| name.is_ident(argument)).filter_map(|(_, value)| value).collect()
+}
+
+pub(super) fn serde_arguments(attrs: &[Attribute]) -> Vec<(Path, Option<Expr>)> {
+    attribute_arguments(attrs, |attr| attr.path().is_ident("serde"))
+}
+
+pub(super) fn attribute_arguments(
+    attrs: &[Attribute],
+    is_wanted: impl Fn(&Attribute) -> bool,
+) -> Vec<(Path, Option<Expr>)> {
+    let mut arguments = Vec::new();
+    for attr in attrs.iter().filter(|attr| is_wanted(attr)) {
+        // serde reports the errors.
+        let _ = attr.parse_nested_meta(|meta| {
+            let mut value = None;
+            if meta.input.peek(Token![=]) {
+                value = Some(meta.value()?.parse()?);
+            } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
+                let list;
+                parenthesized!(list in meta.input);
+                list.parse::<TokenStream>()?;
+            }
+            arguments.push((meta.path, value));
+            Ok(())
+        });
+    }
+    arguments
+}
+
+/// Returns the bounds inferred by serde from `default`, because schemars infers none.
+///
+/// They apply to the type itself, or to the type parameters of each field with a default.
+pub(super) fn default_bounds<'a>(
+    this: &TokenStream,
+    generics: &Generics,
+    attrs: &[Attribute],
+    fields: impl Iterator<Item = &'a Field>,
+) -> Vec<WherePredicate> {
+    if generics.type_params().next().is_none() {
+        return Vec::new();
+    }
+    let defaulted: Vec<&Field> = fields.filter(|field| has_serde_default(&field.attrs)).collect();
+    let is_defaulted = |param: &&Ident| {
+        let is_param = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == *param);
+        defaulted.iter().any(|field| find_token(field.ty.to_token_stream(), &is_param).is_some())
+    };
+    let params = generics.type_params().map(|param| &param.ident).filter(is_defaulted);
+    let mut bounds: Vec<WherePredicate> =
+        params.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
+    if has_serde_default(attrs) {
+        bounds.push(parse_quote!(#this: ::core::default::Default));
+    }
+    bounds
+}
+
+/// Generates the defaults of the mirror for `#[serde(default)]` on a struct.
+///
+/// `JsonSchema` reads the fields of `Self::default()`, implemented by the type alone, so the mirror has an
+/// inherent function of that name. `Deserialize` requires the trait of the mirror, but calls that of the type.
+pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    quote! {
+        impl #impl_generics __Mirror #ty_generics #where_clause {
+            fn default() -> #this
+            where
+                #this: ::core::default::Default,
+            {
+                ::core::default::Default::default()
+            }
+        }
+
+        impl #impl_generics ::core::default::Default for __Mirror #ty_generics #where_clause {
+            fn default() -> Self {
+                loop {}
+            }
+        }
+    }
+}
+
+/// Reports attributes of this macro on an item where they have no effect.
+pub(super) fn refuse_helpers(attrs: &[Attribute], helpers: &[&str], item: &str, diag: &mut Diag) {
+    for attr in attrs {
+        if let Some(helper) = helpers.iter().find(|helper| attr.path().is_ident(helper)) {
+            diag.error(attr, format!("`#[{helper}]` has no effect on {item}; remove it"));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The fields of a mirror.
+
+use super::attributes::{
+    attribute_arguments, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
+};
+use super::{constraining, describe, transforming};
+use crate::attr::{DefaultAttr, ParamAttr, only_string};
+use crate::diag::Diag;
+use crate::docs::{self, Docs};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
+use syn::{Attribute, Field, parse_quote};
+
+/// The type that is mirrored.
+pub(super) struct Owner<'a> {
+    pub(super) this: &'a TokenStream,
+    pub(super) docs: &'a Docs,
+    /// `true` for a struct with `#[serde(default)]`.
+    pub(super) has_default: bool,
+    /// `true` if undocumented fields are errors.
+    pub(super) strict_docs: bool,
+    /// `true` for a type without type parameters and lifetimes.
+    pub(super) is_concrete: bool,
+}
+
+/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
+pub(super) fn mirror_field(
+    field: &mut Field,
+    owner: &Owner<'_>,
+    helpers: &mut Vec<TokenStream>,
+    diag: &mut Diag,
+) {
+    let attr = ParamAttr::parse(&field.attrs, diag);
+    refuse_helpers(&field.attrs, &["tool_params"], "a field", diag);
+    let docs = Docs::from_attrs(&field.attrs);
+    field.attrs.retain(is_serde_or_schemars);
+    let ty = &field.ty;
+    match &attr.default {
+        Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
+        Some(default @ DefaultAttr::Value(_)) => {
+            let make = format_ident!("__default_{}", helpers.len());
+            let (path, value) = (make.to_string(), default.expr(ty));
+            helpers.push(quote!(fn #make() -> #ty { #value }));
+            field.attrs.push(parse_quote!(#[serde(default = #path)]));
+        }
+        None => {}
+    }
+    if let Some(name) = &attr.rename {
+        field.attrs.push(parse_quote!(#[serde(rename = #name)]));
+    }
+    for alias in &attr.aliases {
+        field.attrs.push(parse_quote!(#[serde(alias = #alias)]));
+    }
+    let aliases = serde_values(&field.attrs, "alias");
+    if !aliases.is_empty() {
+        // Constraints apply under each name of the field.
+        field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
+    }
+    if attr.flatten.is_some() {
+        field.attrs.push(parse_quote!(#[serde(flatten)]));
+    }
+    if let Some(default) = shown_default(field, &attr, owner).filter(|_| owner.is_concrete) {
+        let set = transforming(helpers, quote!(__toolkit::set_default(__schema, #default);));
+        field.attrs.push(parse_quote!(#[schemars(transform = #set)]));
+    }
+    if !attr.constraints.is_empty() {
+        let constrain = constraining(helpers, &attr.constraints.calls);
+        helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream()));
+        field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
+    }
+    let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());
+    let section = owner.docs.param(|documented| name.as_deref() == Some(documented));
+    let description = docs::describe(attr.description.as_ref(), &docs, section);
+    if let Some(name) = name
+        && owner.strict_docs
+        && is_decoded_by_type(&field.attrs)
+        && !docs::is_described(description.as_ref())
+    {
+        diag.error(
+            &field.ident,
+            format!("field `{name}` is undocumented and `strict_docs` is set; document it"),
+        );
+    }
+    describe(&mut field.attrs, description);
+}
+
+/// Returns the default of a field as an expression of type `Option<Value>`, if its JSON is known or must be.
+fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<TokenStream> {
+    let (ty, this) = (&field.ty, owner.this);
+    let of_type = || quote!(<#ty as ::core::default::Default>::default());
+    if let Some(default) = &attr.default {
+        let value = default.expr(ty);
+        return Some(default.json(ty, &quote!({ let __default: #ty = #value; __default })));
+    }
+    // What serde knows as a default, schemars shows if it is `Serialize`.
+    let value = match serde_arguments(&field.attrs).into_iter().find(|(name, _)| name.is_ident("default")) {
+        Some((_, None)) => of_type(),
+        Some((_, Some(path))) => {
+            let path = only_string(&path)?.parse::<TokenStream>().ok()?;
+            quote!(#path())
+        }
+        None => {
+            let name = field.ident.as_ref().filter(|_| owner.has_default)?;
+            quote!(<#this as ::core::default::Default>::default().#name)
+        }
+    };
+    Some(quote!(__toolkit::default_value(#value).plain_variant()))
+}
+
+/// Returns `true` if serde and schemars use the type of the field.
+pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
+    const OTHERS: &[&str] =
+        &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];
+    let arguments = attribute_arguments(attrs, is_serde_or_schemars);
+    !arguments.iter().any(|(name, _)| OTHERS.iter().any(|other| name.is_ident(other)))
+}

@@ -1,0 +1,185 @@
+//! Settings of the crate that uses the macros, read from its `Cargo.toml`.
+//!
+//! The table `[package.metadata.toolkit]` sets defaults of attributes. Without `crate`, the name of the facade is
+//! the one under which the manifest depends on the package `toolkit-ai`.
+
+mod manifest;
+
+use crate::diag::{Diag, hint};
+use manifest::Entry;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+use std::{env, fs, mem};
+use syn::LitStr;
+
+const PACKAGE: &str = "toolkit-ai";
+
+/// The settings of a crate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Settings {
+    /// The absolute path of the facade; `::toolkit` if it is `None`.
+    pub(crate) krate: Option<String>,
+    /// The namespace of functions without a namespace of their own.
+    namespace: Option<String>,
+    /// `true` if undocumented tools and parameters are errors.
+    pub(crate) strict_docs: bool,
+    /// Mistakes in the table.
+    problems: Vec<String>,
+    /// The manifest, if it has the table.
+    source: Option<PathBuf>,
+}
+
+/// The settings read last, with the manifest and the time of its last change.
+static LAST: Mutex<Option<(PathBuf, Option<SystemTime>, Settings)>> = Mutex::new(None);
+
+impl Settings {
+    /// Returns the settings of the crate that is compiled.
+    pub(crate) fn current() -> Self {
+        Self::cached(|settings| settings.clone()).unwrap_or_default()
+    }
+
+    /// Reports mistakes in the table, and makes a change of the table compile the crate again.
+    ///
+    /// The first macro of a crate does this for all.
+    pub(crate) fn report_once(diag: &mut Diag) -> TokenStream {
+        let first = Self::cached(|settings| (mem::take(&mut settings.problems), settings.source.take()));
+        let (problems, source) = first.unwrap_or_default();
+        for problem in problems {
+            diag.error_at(
+                Span::call_site(),
+                format!("`[package.metadata.toolkit]` in Cargo.toml: {problem}"),
+            );
+        }
+        let source = source.as_deref().and_then(Path::to_str);
+        source.map_or_else(TokenStream::new, |source| {
+            quote!(
+                const _: &[u8] = ::core::include_bytes!(#source);
+            )
+        })
+    }
+
+    pub(crate) fn namespace(&self) -> Option<LitStr> {
+        self.namespace.as_ref().map(|namespace| LitStr::new(namespace, Span::call_site()))
+    }
+
+    fn cached<T>(read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).join("Cargo.toml");
+        let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(last, time, _)| (last, time) != (&path, &changed)) {
+            let settings = Self::read(&path);
+            *last = Some((path, changed, settings));
+        }
+        last.as_mut().map(|(_, _, settings)| read(settings))
+    }
+
+    fn read(path: &Path) -> Self {
+        let Ok(text) = fs::read_to_string(path) else { return Self::default() };
+        let entries = manifest::entries(&text);
+        let workspace = || {
+            let roots = path.ancestors().skip(2).map(|folder| folder.join("Cargo.toml"));
+            let mut roots = roots.filter_map(|root| Some(manifest::entries(&fs::read_to_string(root).ok()?)));
+            roots
+                .find(|entries| entries.iter().any(|entry| entry.is_below(&["workspace"])))
+                .unwrap_or_default()
+        };
+        let mut settings = Self::of(&entries, workspace);
+        settings.source = settings.source.map(|_| path.to_owned());
+        settings
+    }
+
+    /// Returns the settings of a manifest. `workspace` reads the manifest of its workspace.
+    fn of(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Self {
+        let mut settings =
+            Self { krate: dependency(entries, workspace).map(|name| format!("::{name}")), ..Self::default() };
+        for entry in entries {
+            let Some([key]) = entry.below(&["package", "metadata", "toolkit"]) else { continue };
+            settings.source = Some(PathBuf::new());
+            match (key.as_str(), entry.value.as_str()) {
+                ("crate", path) if path.starts_with("crate::") || path.starts_with("::") => {
+                    settings.krate = Some(path.to_owned());
+                }
+                ("crate", path) => settings.krate = Some(format!("::{path}")),
+                ("namespace", namespace) => settings.namespace = Some(namespace.to_owned()),
+                ("strict_docs", flag @ ("true" | "false")) => settings.strict_docs = flag == "true",
+                ("strict_docs", other) => {
+                    settings.problems.push(format!("`strict_docs` is `{other}`; write `true` or `false`"));
+                }
+                (other, _) => {
+                    let hint = hint(other, &["crate", "namespace", "strict_docs"]);
+                    settings.problems.push(format!("there is no setting `{other}`{hint}"));
+                }
+            }
+        }
+        settings
+    }
+}
+
+/// Returns the name of the dependency on the facade, unless the name is that of its library.
+fn dependency(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Option<String> {
+    let is_facade = |entry: &&Entry| entry.key() == "package" && entry.value == PACKAGE;
+    let direct = entries.iter().filter(is_facade).find_map(Entry::dependency);
+    let inherited = || {
+        let inherited = entries.iter().filter(|entry| entry.key() == "workspace" && entry.value == "true");
+        let names: Vec<&str> = inherited.filter_map(Entry::dependency).collect();
+        let workspace = if names.is_empty() { Vec::new() } else { workspace() };
+        let mut renamed = workspace.iter().filter(is_facade).filter_map(Entry::dependency);
+        renamed.find(|name| names.contains(name)).map(str::to_owned)
+    };
+    direct.map(str::to_owned).or_else(inherited).map(|name| name.replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_names_the_facade_and_sets_defaults() {
+        let with = |text: &str| Settings::of(&manifest::entries(text), Vec::new);
+        let krate = |text: &str| with(text).krate;
+        let renamed = Some("::my_tools".to_owned());
+        for (text, expected) in [
+            ("[dependencies]\ntoolkit-ai = \"0.1\"", None),
+            ("[dependencies]\nserde = { package = \"serde-lite\", version = \"1\" }", None),
+            (
+                "[dependencies]\nmy-tools = { version = \"0.1\", package = \"toolkit-ai\" } # ours",
+                renamed.clone(),
+            ),
+            ("[dependencies]\nmy-tools.package = 'toolkit-ai'", renamed.clone()),
+            (
+                "[dependencies.my-tools]\nfeatures = [\n  \"cache\", # [x]\n]\npackage = \"toolkit-ai\"",
+                renamed.clone(),
+            ),
+            ("[target.'cfg(unix)'.dependencies]\nmy_tools = {package=\"toolkit-ai\"}", renamed.clone()),
+            ("[dev-dependencies]\n\"my-tools\" = {path = \"..\", package = \"toolkit-ai\"}", renamed.clone()),
+            ("[package.metadata.toolkit]\ncrate = \"frame::kit\"", Some("::frame::kit".to_owned())),
+            ("[package.metadata]\ntoolkit = { crate = \"crate::kit\" }", Some("crate::kit".to_owned())),
+            ("[package]\ndescription = \"\"\"\n[dependencies]\nx = {package = \"toolkit-ai\"}\n\"\"\"", None),
+        ] {
+            assert_eq!(krate(text), expected, "{text}");
+        }
+        let settings = with("[package.metadata.toolkit]\nnamespace = \"acme\"\nstrict_docs = true\n");
+        assert_eq!((settings.namespace.as_deref(), settings.strict_docs), (Some("acme"), true));
+        assert_eq!(settings.problems, [""; 0]);
+        let wrong = with("[package.metadata.toolkit]\nstrict-docs = true\nstrict_docs = 1\n");
+        assert_eq!(
+            wrong.problems,
+            [
+                "there is no setting `strict-docs`; did you mean `strict_docs`?",
+                "`strict_docs` is `1`; write `true` or `false`"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_dependency_of_the_workspace_is_found() {
+        let member = "[dependencies]\nserde.workspace = true\nkit = { workspace = true }";
+        let root =
+            "[workspace.dependencies]\nserde = \"1\"\nkit = { package = \"toolkit-ai\", path = \".\" }";
+        let settings = Settings::of(&manifest::entries(member), || manifest::entries(root));
+        assert_eq!(settings.krate.as_deref(), Some("::kit"));
+    }
+}
