@@ -3,18 +3,19 @@
 use serde_json::{Map, Value};
 use std::env;
 
-/// The endings of variable and field names with secret values.
+/// The name endings of environment variables and fields with secret values, in lowercase.
 const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
 
-/// The minimum length of a secret; shorter values are settings and occur in other words.
+/// The minimum length of a secret in bytes. Shorter values are settings, and may occur inside other words.
 const MIN_BYTES: usize = 8;
 
-/// Secret texts and their replacements, the longest first, because one may contain another.
+/// Secret strings and their replacements. Long secrets come first, because a secret may contain a shorter
+/// secret.
 #[derive(Clone)]
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Collects the secret variables of the environment.
+    /// Collects the values of environment variables with secret names.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
@@ -34,7 +35,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in all texts of a value.
+    /// Replaces the secrets in all strings inside `value`.
     pub(super) fn hide(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -50,7 +51,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the values of secret fields.
+    /// Replaces the string values of fields with secret names, also in nested objects.
     pub(super) fn hide_fields(&self, fields: &mut Map<String, Value>) {
         for (name, value) in fields {
             match value {
