@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::schema_hash;
 
-/// One request to a model and its answer: a line of a recording.
+/// One request to a model and its answer: one line of a recording file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// Helps to compare recordings by eye; it is not read back.
+    /// The digest of `request`, for comparing recordings by eye. `Replay` computes this digest anew.
     #[serde(default)]
     pub(super) fingerprint: String,
     pub(super) model: String,
@@ -18,7 +18,8 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
 }
 
-/// An answer: whole or streamed, and its error.
+/// A recorded answer: a complete response, the deltas of a stream, or an error. A broken stream has deltas
+/// and an error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Answer {
@@ -30,8 +31,8 @@ pub(super) struct Answer {
     pub(super) error: Option<ModelError>,
 }
 
-/// Returns the recorded form of a request: all that the model reads, without durations, details of errors and
-/// native messages.
+/// Returns the recorded JSON of a request: instructions, messages, tools and options, with secrets replaced.
+/// Native messages and the durations of tool results are left out.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let tools: Map<String, Value> = request
@@ -74,7 +75,7 @@ fn message(message: &Message) -> serde_json::Result<Value> {
     Ok(message)
 }
 
-/// Returns the digest of a request, its key in a recording.
+/// Returns the digest of a recorded request, used to find the answer in a recording.
 pub(super) fn fingerprint(request: &Value) -> String {
     schema_hash(request).chars().take(16).collect()
 }

@@ -6,18 +6,19 @@ use std::cmp::Reverse;
 use std::env;
 use std::mem::discriminant;
 
-/// The endings of variable and field names with secret values.
+/// The name endings of environment variables and fields with secret values, in lowercase.
 const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
 
-/// The minimum length of a secret; shorter values are settings and occur in other words.
+/// The minimum length of a secret in bytes. Shorter values are settings, and may occur inside other words.
 const MIN_BYTES: usize = 8;
 
-/// Secret texts and their replacements, the longest first, because one may contain another.
+/// Secret strings and their replacements. Long secrets come first, because a secret may contain a shorter
+/// secret.
 #[derive(Clone)]
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Collects the secret variables of the environment.
+    /// Collects the values of environment variables with secret names.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
@@ -69,7 +70,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the values of secret fields.
+    /// Replaces the string values of fields with secret names, also in nested objects.
     pub(super) fn hide_fields(value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(Self::hide_fields),

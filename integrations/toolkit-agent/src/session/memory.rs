@@ -11,13 +11,15 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store in memory, for tests and for conversations that end with the program. Clones share the conversations.
+/// A store in memory, for tests and for conversations not needed after the program ends. Clones share the
+/// conversations.
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<Stored>>);
 
 #[derive(Default)]
 struct Stored {
-    /// By user and id, as JSON: later changes of a conversation must not change the saved one.
+    /// The save time and the JSON of each conversation, by user and id. The conversations are kept as JSON
+    /// because clones of a `Conversation` share their session values.
     conversations: HashMap<(String, String), (SystemTime, String)>,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,

@@ -1,4 +1,4 @@
-//! The conversations of a program and the state of its users.
+//! The conversations of a program, and the session values of users and the application.
 
 use super::memory::MemoryStore;
 use super::store::{
@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use toolkit_core::context::{SessionDelta, SessionMap};
 
-/// The conversations of a program, in a [`ConversationStore`](crate::session::ConversationStore). Clones share them.
+/// The conversations of a program, saved in a [`ConversationStore`](crate::session::ConversationStore).
+/// Clones share the conversations.
 ///
-/// Session values under `user:` are shared by all open conversations of a user, values under `app:` by the whole
-/// program. Both are saved with each conversation, key by key, so that programs with a common store do not undo each
-/// other's changes. Of two simultaneous runs in one conversation, the last to be saved wins.
+/// Session values with the key prefix `user:` are shared by all open conversations of a user, and values with
+/// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, key by
+/// key. Programs with a common store therefore do not overwrite each other's changes of different keys. If
+/// two runs use the same conversation at the same time, the last save replaces the other.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -39,12 +41,12 @@ pub struct Sessions {
 struct SessionsInner {
     store: Box<dyn DynStore>,
     app: SharedState,
-    /// The state of each user with an open conversation.
+    /// The shared session values of each user with an open conversation.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
 }
 
 impl Sessions {
-    /// Creates sessions with this store.
+    /// Creates sessions saved in this store.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
@@ -52,10 +54,11 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Opens a conversation, or creates it if there is none.
+    /// Loads a conversation of a user. If the store does not contain the conversation, an empty conversation
+    /// is created.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
         let store = &*self.inner.store;
         let shared = self.user(user);
@@ -71,12 +74,12 @@ impl Sessions {
         Ok(conversation)
     }
 
-    /// Loads a conversation without its shared state.
+    /// Loads a conversation without the shared session values of the user and the application.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         self.inner.store.load(user, id).await
     }
 
-    /// Returns the shared state of a user.
+    /// Returns the shared session values of a user.
     fn user(&self, user: &str) -> Arc<SharedState> {
         let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
@@ -88,14 +91,14 @@ impl Sessions {
         shared
     }
 
-    /// Saves a conversation. The state of its user and the application is saved as well if it was
-    /// [opened](Self::open) here.
+    /// Saves a conversation. For a conversation created by [`open`](Self::open), the changed session values
+    /// of the user and the application are saved as well.
     ///
     /// What is nested too deeply to be read again is refused: a conversation is then not saved, and a value of the
     /// shared state returns to the last saved one.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written, or is nested more than 127 levels deep.
+    /// [`StoreError`] if the store cannot be written.
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let store = &*self.inner.store;
         let lease = conversation.lease.as_deref();
@@ -111,15 +114,15 @@ impl Sessions {
     /// Lists the conversations of a user, the latest first.
     ///
     /// # Errors
-    /// [`StoreError`] if they cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     pub async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         self.inner.store.list(user).await
     }
 
-    /// Deletes a conversation. Returns whether there was one. The state of the user stays.
+    /// Deletes a conversation and returns whether it existed. The session values of the user are kept.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be deleted.
+    /// [`StoreError`] if the conversation cannot be deleted.
     pub async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
         self.inner.store.delete(user, id).await
     }
@@ -131,7 +134,7 @@ setters! { Sessions:
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Sessions in memory.
+/// Creates sessions in memory.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())
@@ -140,16 +143,16 @@ impl Default for Sessions {
 
 debug!(Sessions, self);
 
-/// The session values of one scope.
+/// The shared session values of one scope: the application or a user.
 #[derive(Debug, Default)]
 struct SharedState {
     values: SessionMap,
-    /// The values in the store, as last seen.
+    /// The values in the store at the last load or save.
     stored: AsyncMutex<BTreeMap<String, Value>>,
 }
 
 impl SharedState {
-    /// Takes over changes by other programs. Unsaved changes of this program stay.
+    /// Loads the current values from the store. Unsaved changes of this program are kept.
     async fn refresh(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let loaded = store.load_state(scope).await?;
@@ -165,8 +168,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Saves the changes since the last save, if there are any. A value that could not be read again is refused and
-    /// replaced by the saved one, so that it keeps no other from being saved.
+    /// Saves the values changed since the last load or save.
     async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let mut changes = delta(&stored, &self.values.snapshot());

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionDelta;
 
-/// The timeout of a database locked by another program.
+/// The maximum wait for a database locked by another program.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -26,7 +26,7 @@ const TABLES: &str = "
         PRIMARY KEY (scope, owner, key)
     ) WITHOUT ROWID;";
 
-/// A store in an SQLite database; several programs may share it. Clones share the connection.
+/// A store in an SQLite database. Several programs may share the database. Clones share the connection.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::SqliteStore};
@@ -45,10 +45,10 @@ const TABLES: &str = "
 pub struct SqliteStore(Arc<Mutex<Connection>>);
 
 impl SqliteStore {
-    /// Opens a database or creates it.
+    /// Opens the database at `path`, or creates it if the file does not exist.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be opened.
+    /// [`StoreError`] if the database cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         blocking(move || Self::with(Connection::open(path)).map_err(failed)).await
@@ -65,7 +65,7 @@ impl SqliteStore {
     fn with(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Self> {
         let connection = connection?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        // Readers and one writer do not block each other. A database in memory ignores this.
+        // In WAL mode, readers and one writer do not block each other. In-memory databases ignore this mode.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.execute_batch(TABLES)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
