@@ -143,8 +143,8 @@ impl Dispatcher {
         self.run(calls, None).await
     }
 
-    /// Runs the calls concurrently until they end or `cancellation` is cancelled. A cancelled call has a
-    /// result with the error for cancelled calls.
+    /// Runs the calls concurrently and stops them when `cancellation` is cancelled. Each call that was still
+    /// running then has an error as its result.
     ///
     /// To cancel single calls, use a [`batch`](Self::batch).
     ///

@@ -216,7 +216,7 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
     check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
 }
 
-/// Reports a name with other characters than letters, digits and `punctuation`.
+/// Reports a name with characters other than letters, digits and `punctuation`.
 fn check_name(
     kind: &str,
     name: String,

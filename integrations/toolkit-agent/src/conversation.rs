@@ -113,7 +113,8 @@ impl Conversation {
         &self.user_id
     }
 
-    /// Returns the messages. [`settle`](Self::settle) adds an unfinished turn to them.
+    /// Returns the messages. The messages of an unfinished turn are not included until
+    /// [`settle`](Self::settle) adds them.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages

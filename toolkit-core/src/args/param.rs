@@ -171,7 +171,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     schema.into()
 }
 
-/// Extends the schema of an optional parameter with a default to accept `null`.
+/// Extends a schema to accept `null`. Used for optional parameters with a default value.
 fn allow_null(schema: &mut Map<String, Value>) {
     match schema.get_mut("type") {
         Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),

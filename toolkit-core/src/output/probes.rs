@@ -38,7 +38,7 @@ impl<T, E> Output<Option<Result<T, E>>> {
 
 /// The implementation of `split` for return types other than `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
-    /// Returns the value unchanged. There is no error.
+    /// Returns the value unchanged; this conversion cannot fail.
     fn split(self) -> Result<Self, Failure<Never>>;
 }
 

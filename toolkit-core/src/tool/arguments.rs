@@ -210,7 +210,7 @@ impl ArgumentTransform {
         }
     }
 
-    /// Converts `property`, the tool's schema of the argument, to the schema for the model.
+    /// Converts the tool's own schema of an argument (`property`) into the schema that the model sees.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,

@@ -82,9 +82,11 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates the decoding of the arguments, each into the variable of its [`value_ident`].
+/// Generates the code that decodes the arguments. Each argument is decoded into a variable named by
+/// [`value_ident`].
 ///
-/// The slots are one tuple, because their drop code is compiled for each exit of the function.
+/// The variables are the elements of one tuple: the compiler generates drop code for each exit of the
+/// function, and a single tuple keeps this code small.
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {
         let (value, ty) = (value_ident(0, param), param.ty);

@@ -76,7 +76,8 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of a schema with `anyOf` as its only keyword, otherwise the schema itself.
+/// Returns the branches of `anyOf` if the schema has no other keyword. Otherwise, the schema itself is the
+/// only branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {
