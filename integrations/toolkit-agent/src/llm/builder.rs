@@ -166,8 +166,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each tool call, inside all middleware. The callback may change the
-    /// arguments, or return a result to skip the tool and the `after_tool` callbacks.
+    /// Adds a callback to run before each tool call. The callback runs inside all middleware, directly before
+    /// the tool. It may change the arguments, or return a result to skip the tool and the `after_tool`
+    /// callbacks.
     #[must_use]
     pub fn before_tool(
         self,
@@ -238,8 +239,8 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for the tools, with its own registry, limits, policies and middleware. It replaces
-    /// all tools and middleware set before.
+    /// Sets the dispatcher for the tools, with its own registry, limits, policies and middleware. The
+    /// dispatcher replaces all tools and middleware set earlier on this builder.
     dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 
@@ -260,8 +261,9 @@ setters! { AgentBuilder.settings:
     price(price: Price) = price;
     /// Stores each answer in the session, under the key `output_key`.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Sends at most the latest `history_limit` messages to the model. The sent messages begin with a user
-    /// message, and always include the latest user message and all messages after it.
+    /// Limits the messages sent to the model to the latest `history_limit`. The sent messages begin with a
+    /// user message. The latest user message and all messages after it are always sent, even beyond the
+    /// limit.
     history_limit(history_limit: usize) = Some(history_limit);
     /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
     /// writing. Default: `true`.

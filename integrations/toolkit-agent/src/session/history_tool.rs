@@ -33,8 +33,8 @@ impl Sessions {
     /// Creates the tool `search_history`, for finding messages of the user's earlier conversations. The tool
     /// returns the latest messages containing a keyword, each with its time (UTC) and author.
     ///
-    /// The tool never reads conversations of another user. The user is the [user of the
-    /// conversation](Conversation::user_id) of the run.
+    /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the run's
+    /// conversation identifies the user.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel, Sessions};

@@ -46,7 +46,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name has no legal character.
+    /// [`BuildError`] if the agent's name contains no character legal in tool names.
     pub fn to_tool(&self) -> Result<AdaptedTool, BuildError> {
         let description = match self.description() {
             "" => format!("Delegate to the {} agent.", self.name()),
