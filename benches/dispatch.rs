@@ -133,7 +133,9 @@ mod on_the_way {
     fn rate_limit(bencher: Bencher<'_, '_>) {
         let nanosecond = Duration::from_nanos(1);
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(RateLimit::new().for_all(9, nanosecond).for_tool("*", 9, nanosecond))
+            dispatcher.with_middleware(
+                RateLimit::new().for_all(9, nanosecond).for_tool("*", 9, nanosecond).unwrap(),
+            )
         });
     }
 
@@ -142,7 +144,7 @@ mod on_the_way {
     #[divan::bench]
     fn cache_of_others(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("other-*"))
+            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("other-*").unwrap())
         });
     }
 
@@ -150,7 +152,7 @@ mod on_the_way {
     #[divan::bench]
     fn cache_hit(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("*"))
+            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("*").unwrap())
         });
     }
 
@@ -167,7 +169,7 @@ mod on_the_way {
     #[divan::bench]
     fn permissions(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            let rule = PermissionRule::allow().for_tool("*");
+            let rule = PermissionRule::allow().for_tool("*").unwrap();
             dispatcher.with_middleware(Permissions::new().rule(rule))
         });
     }

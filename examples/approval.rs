@@ -36,7 +36,7 @@ async fn main() -> Result<(), BuildError> {
     let outside = "only files in /home/ada may be deleted";
     let nobody = Approval::Refused("the user did not answer in time".to_owned());
     let permissions = Permissions::new()
-        .rule(PermissionRule::deny(outside).for_tool("fs-delete").when(|_, arguments| {
+        .rule(PermissionRule::deny(outside).for_tool("fs-delete")?.when(|_, arguments| {
             !arguments["path"].as_str().is_some_and(|path| path.starts_with("/home/ada"))
         }))
         .rule(PermissionRule::allow().for_tag("read_only"))

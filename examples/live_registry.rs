@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop((ask, live));
     while let Some(event) = changes.next().await {
         let event = event?;
-        println!("version {}: {:?}", event.version, event.change);
+        println!("version {}: `{}`: {:?}", event.version, event.tool, event.change);
     }
     Ok(())
 }

@@ -32,6 +32,7 @@ const PREFIX: &str = "toolkit_";
 /// # }).unwrap();
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct DirectorySink {
     folder: PathBuf,
     max_bytes: u64,
@@ -40,20 +41,17 @@ pub struct DirectorySink {
 
 impl DirectorySink {
     /// Creates a sink of at most 100 MB (10⁸ bytes) of files that are at most a day old.
-    #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
 
     /// Sets the size of all files together, in bytes. A longer text is not stored.
-    #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
     /// Sets the greatest age of a file.
-    #[must_use]
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self

@@ -15,7 +15,7 @@ use crate::{BuildError, ToolRegistry};
 use std::path::{Path, PathBuf};
 use std::{env, fmt, fs, io};
 
-pub use toolkit_core::testing::{ToolChange, ToolChanges, changes, record};
+pub use toolkit_core::testing::{ToolChange, ToolChangeKind, ToolChanges, changes, record};
 
 /// The environment variable for updates of the file.
 const UPDATE: &str = "TOOLKIT_UPDATE";

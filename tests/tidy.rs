@@ -8,8 +8,12 @@
 mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
+#[path = "tidy/first_steps.rs"]
+mod first_steps;
 #[path = "tidy/language.rs"]
 mod language;
+#[path = "tidy/map.rs"]
+mod map;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/root.rs"]
@@ -20,8 +24,11 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
 const FLOORS: &[&str] = &[
+    "macros",
+    "guard",
     "name",
     "error",
+    "pattern",
     "call",
     "output",
     "event",

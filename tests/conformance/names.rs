@@ -139,7 +139,7 @@ fn parts_of(name: &ToolName) -> Value {
         "name": name.as_str(),
         "namespace": name.namespace(),
         "method_name": name.method_name(),
-        "qualified_name": name.qualified_name(),
+        "qualified_name": name.as_str(),
     })
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::Duration;
-use toolkit::error::BuildProblem;
+use toolkit::error::{BuildProblem, ToolFault};
 use toolkit::prelude::*;
 use toolkit::schemars::JsonSchema;
 use toolkit::{
@@ -55,7 +55,9 @@ async fn call(tool: impl Tool + 'static, arguments: &str) -> Result<String, Tool
 fn refused(tool: impl Tool + 'static, changes: impl IntoIterator<Item = Argument>) -> String {
     let error = AdaptedTool::new(tool).with_arguments(changes).expect_err("it cannot be");
     let messages = error.problems().iter().map(|problem| match problem {
-        BuildProblem::InvalidTransform { argument, message, .. } => format!("{argument}: {message}"),
+        BuildProblem::Tool { fault: ToolFault::InvalidTransform { argument, message }, .. } => {
+            format!("{argument}: {message}")
+        }
         other => panic!("not expected here: {other}"),
     });
     messages.collect::<Vec<_>>().join("\n")
@@ -117,7 +119,7 @@ async fn everything_else_stays_as_the_model_wrote_it() {
     for (arguments, rewritten) in [
         ("", r#"{"c":1,"d":{"tool":"echo"}}"#),
         ("null", r#"{"c":1,"d":{"tool":"echo"}}"#),
-        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{"a" : 1.0e0, "c":2,"d":{"tool":"echo"}}"#),
+        (r#"{ "x\"y" : 1.0e0 , "c":2}"#, r#"{"a" : 1.0e0 , "c":2,"d":{"tool":"echo"}}"#),
         (r#"{"c": null, "\u0065": [ 1 ]}"#, r#"{ "\u0065": [ 1 ],"c":1,"d":{"tool":"echo"}}"#),
         (r#"{"x\u0022y": "x\"y", "x\"y": 2, "c":3}"#, r#"{"a": "x\"y", "a": 2, "c":3,"d":{"tool":"echo"}}"#),
     ] {

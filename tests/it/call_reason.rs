@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 use toolkit::DefinitionOptions;
-use toolkit::error::BuildProblem;
+use toolkit::error::{BuildProblem, ToolFault};
 use toolkit::prelude::*;
 
 /// Adds.
@@ -97,7 +97,10 @@ fn a_parameter_of_that_name_is_reported_where_it_would_be_lost() {
     let tools = || ToolRegistry::from_tools(tools![explain]).unwrap();
     assert!(Dispatcher::new(tools()).is_ok());
     let error = Dispatcher::new(tools().with_call_reason(true)).unwrap_err();
-    assert!(matches!(error.problems(), [BuildProblem::ReservedParameter { .. }]), "{error}");
+    assert!(
+        matches!(error.problems(), [BuildProblem::Tool { fault: ToolFault::ReservedParameter { .. }, .. }]),
+        "{error}"
+    );
     let text = error.to_string();
     assert!(text.starts_with("tool `explain` (defined at "), "{text}");
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use toolkit::definition::UnknownArguments;
-use toolkit::error::BuildProblem;
+use toolkit::error::{BuildProblem, ToolFault};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
 use toolkit::{ClosureTool, ErrorKind, Json};
@@ -251,7 +251,7 @@ fn an_impossible_tool_is_refused_with_its_location() {
     assert!(matches!(error.problems(), [BuildProblem::IllegalName { .. }]));
     assert!(error.to_string().contains("closures.rs:"), "{error}");
     let error = ClosureTool::new("number", "", |number: i32| number).unwrap_err();
-    assert!(matches!(error.problems(), [BuildProblem::InvalidSchema { .. }]));
+    assert!(matches!(error.problems(), [BuildProblem::Tool { fault: ToolFault::InvalidSchema { .. }, .. }]));
     assert!(error.to_string().contains("must be written as an object; put them into a struct"), "{error}");
     let tools = [
         ClosureTool::new("twice", "", |_: Nothing| ()).unwrap(),

@@ -163,7 +163,7 @@ async fn contents_are_included_on_demand_only() {
 #[tokio::test]
 async fn approvals_emit_events() {
     let permissions = Permissions::new()
-        .rule(PermissionRule::deny("never").for_tool("events-sleep"))
+        .rule(PermissionRule::deny("never").for_tool("events-sleep").unwrap())
         .rule(PermissionRule::ask("is it fine?"))
         .with_handler(|question| async move {
             match question.request.definition().name.as_str() {
@@ -174,8 +174,11 @@ async fn approvals_emit_events() {
     let dispatcher = dispatcher().with_middleware(permissions);
     let mut events = dispatcher.events();
     for (tool, expected) in [
-        ("echo", &["tool.call", "tool.asked", "tool.answered", "tool.start", "tool.result"][..]),
-        ("alone", &["tool.call", "tool.asked", "tool.answered", "tool.denied"]),
+        (
+            "echo",
+            &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.start", "tool.result"][..],
+        ),
+        ("alone", &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.denied"]),
         ("sleep", &["tool.call", "tool.denied"]),
     ] {
         dispatcher.dispatch([call("1", tool, r#"{"n": 1}"#)]).await;
@@ -183,8 +186,8 @@ async fn approvals_emit_events() {
         assert_eq!(names(&told), expected, "{tool}");
         for event in &told {
             match &event.kind {
-                ToolEventKind::Asked { reason, .. } => assert_eq!(&**reason, "is it fine?"),
-                ToolEventKind::Answered { approved, .. } => assert_eq!(*approved, tool == "echo"),
+                ToolEventKind::ApprovalRequested { reason, .. } => assert_eq!(&**reason, "is it fine?"),
+                ToolEventKind::ApprovalDecided { approved, .. } => assert_eq!(*approved, tool == "echo"),
                 _ => {}
             }
         }

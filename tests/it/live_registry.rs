@@ -51,14 +51,16 @@ fn name(name: &str) -> ToolName {
 
 /// Returns the next event as text.
 async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
-    match events.next().await.expect("the registry is there").expect("none was missed").change {
-        RegistryChange::Registered { tool } => format!("registered {tool}"),
-        RegistryChange::Unregistered { tool } => format!("unregistered {tool}"),
-        RegistryChange::Replaced { tool, parameters } => format!("replaced {tool}, {parameters}"),
-        RegistryChange::Overridden { tool } => format!("overridden {tool}"),
-        RegistryChange::Restored { tool } => format!("restored {tool}"),
-        RegistryChange::Enabled { tool } => format!("enabled {tool}"),
-        RegistryChange::Disabled { tool, reason } => format!("disabled {tool}: {reason}"),
+    let event = events.next().await.expect("the registry is there").expect("none was missed");
+    let tool = event.tool;
+    match event.change {
+        RegistryChange::Registered => format!("registered {tool}"),
+        RegistryChange::Unregistered => format!("unregistered {tool}"),
+        RegistryChange::Replaced { parameters } => format!("replaced {tool}, {parameters}"),
+        RegistryChange::Overridden => format!("overridden {tool}"),
+        RegistryChange::Restored => format!("restored {tool}"),
+        RegistryChange::Enabled => format!("enabled {tool}"),
+        RegistryChange::Disabled { reason } => format!("disabled {tool}: {reason}"),
         other => panic!("not expected here: {other:?}"),
     }
 }

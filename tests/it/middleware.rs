@@ -357,6 +357,7 @@ async fn rules_decide_in_their_order() {
         .rule(
             PermissionRule::deny("too large")
                 .for_tool("*double")
+                .unwrap()
                 .when(|_, arguments| arguments["n"].as_i64().is_none_or(|n| n >= 100)),
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
@@ -410,7 +411,7 @@ async fn without_a_handler_approvals_are_refused() {
     let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";
     assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", "{}")).await, unanswered);
     let value: Value = json!(null);
-    let rule = PermissionRule::allow().for_tool("mw-double").for_tag("network");
+    let rule = PermissionRule::allow().for_tool("mw-double").unwrap().for_tag("network");
     let permissions = Permissions::new().rule(rule);
     let decided = permissions.decide(double::tool().definition(), &value).clone();
     assert!(matches!(decided, Permission::Deny(_)), "all conditions must be met");
@@ -432,7 +433,7 @@ fn a_rule_that_overrules_a_stricter_one_is_found() {
         (vec![allow(), ask()], true),
         (vec![deny(), allow()], false),
         // Exceptions come first on purpose, and the rule for all else comes last.
-        (vec![PermissionRule::allow().for_tool("mw-double"), deny()], false),
+        (vec![PermissionRule::allow().for_tool("mw-double").unwrap(), deny()], false),
         (vec![allow().when(|_, _| true), deny()], false),
         (vec![allow(), PermissionRule::deny("nothing else")], false),
         // An exception for some calls does not make the order of the others right.

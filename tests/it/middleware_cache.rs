@@ -62,7 +62,7 @@ fn texts(results: &[ToolResult]) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn outputs_are_kept_for_the_tools_that_were_named() {
-    let setup = setup(&Cache::new(9).for_tool("l*"));
+    let setup = setup(&Cache::new(9).for_tool("l*").unwrap());
     assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
     assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
     let other_words = ToolCall::new("1", "look", r#" {"query" : "\u0061"} "#);
@@ -75,7 +75,7 @@ async fn outputs_are_kept_for_the_tools_that_were_named() {
 
 #[tokio::test(start_paused = true)]
 async fn errors_are_shared_with_waiting_calls_and_not_cached() {
-    let cache = Cache::new(9).for_tool("*");
+    let cache = Cache::new(9).for_tool("*").unwrap();
     let setup = setup(&cache);
     let failed = |run: usize| format!("Error running tool: run {run}");
     assert_eq!(setup.dispatch(&[("look", "fail"), ("look", "fail")]).await, [failed(1), failed(1)]);
@@ -90,7 +90,7 @@ fn calls_at_the_same_time_run_once() {
     for workers in [1, 4] {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(workers).enable_all().build().unwrap();
-        let setup = setup(&Cache::new(9).for_tool("*"));
+        let setup = setup(&Cache::new(9).for_tool("*").unwrap());
         let results = runtime.block_on(setup.dispatch(&[("look", "a"); 50]));
         assert_eq!(results, ["a 1"; 50]);
         assert_eq!(setup.runs(), 1);
@@ -99,7 +99,7 @@ fn calls_at_the_same_time_run_once() {
 
 #[tokio::test(start_paused = true)]
 async fn when_the_running_call_is_cancelled_another_runs() {
-    let setup = setup(&Cache::new(9).for_tool("*"));
+    let setup = setup(&Cache::new(9).for_tool("*").unwrap());
     let calls = ["1", "2", "3"].map(|id| ToolCall::new(id, "look", r#"{"query": "a"}"#));
     let mut batch = setup.dispatcher.batch(calls);
     let first = batch.call_token("1");
@@ -117,7 +117,7 @@ async fn when_the_running_call_is_cancelled_another_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_an_end_to_time_and_room() {
-    let cache = Cache::new(2).for_tool("*").with_time_to_live(Duration::from_secs(60));
+    let cache = Cache::new(2).for_tool("*").unwrap().with_time_to_live(Duration::from_secs(60));
     let setup = setup(&cache);
     assert_eq!(setup.dispatch(&[("look", "a")]).await, ["a 1"]);
     sleep(Duration::from_secs(59)).await;
@@ -134,7 +134,7 @@ async fn there_is_an_end_to_time_and_room() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waiting_for_a_cached_answer_holds_no_permit() {
-    let cache = Cache::new(9).for_tool("look");
+    let cache = Cache::new(9).for_tool("look").unwrap();
     let Setup { dispatcher, .. } = setup(&cache);
     let dispatcher = dispatcher.with_max_concurrency(2);
     let started = Instant::now();
@@ -147,7 +147,8 @@ async fn a_call_waiting_for_a_cached_answer_holds_no_permit() {
 async fn a_new_tool_of_the_same_name_runs_anew() {
     let (old, new) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(10)));
     let live = LiveRegistry::new(ToolRegistry::from_tools([tool("look", &old)]).unwrap()).unwrap();
-    let dispatcher = Dispatcher::new(live.clone()).unwrap().with_middleware(Cache::new(9).for_tool("*"));
+    let dispatcher =
+        Dispatcher::new(live.clone()).unwrap().with_middleware(Cache::new(9).for_tool("*").unwrap());
     assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 1"]);
     live.change(|registry| registry.replace(tool("look", &new))).unwrap();
     assert_eq!(texts(&dispatcher.dispatch([call("look", "a")]).await), ["a 11"]);

@@ -53,7 +53,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
 async fn calls_come_at_once_up_to_the_limit_and_then_one_by_one() {
-    let limit = RateLimit::new().for_tool("*-search", 2, SECOND);
+    let limit = RateLimit::new().for_tool("*-search", 2, SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let mut calls = searches(5);
     calls.push(call("other", ""));
@@ -65,7 +65,7 @@ async fn calls_come_at_once_up_to_the_limit_and_then_one_by_one() {
 
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_all_tools_holds_beside_their_own() {
-    let limit = RateLimit::new().for_all(3, 3 * SECOND).for_tool("*-search", 1, 2 * SECOND);
+    let limit = RateLimit::new().for_all(3, 3 * SECOND).for_tool("*-search", 1, 2 * SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", ""), call("other", "")];
     // The second search takes its turn at two seconds, and nobody's before.
@@ -76,7 +76,7 @@ async fn the_limit_of_all_tools_holds_beside_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_beyond_the_patience_reads_when_to_return() {
-    let limit = RateLimit::new().for_tool("*-search", 1, 10 * SECOND).with_patience(15 * SECOND);
+    let limit = RateLimit::new().for_tool("*-search", 1, 10 * SECOND).unwrap().with_patience(15 * SECOND);
     let dispatcher = dispatcher().with_middleware(limit);
     let results = dispatcher.dispatch(searches(4)).await;
     let later = "Tool `rate-search` is called too often; call it again in 20 seconds";
@@ -92,7 +92,7 @@ async fn a_call_beyond_the_patience_reads_when_to_return() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waiting_for_its_rate_holds_no_permit() {
-    let limit = RateLimit::new().for_tool("*-search", 1, 20 * SECOND);
+    let limit = RateLimit::new().for_tool("*-search", 1, 20 * SECOND).unwrap();
     let dispatcher = dispatcher().with_max_concurrency(1).with_timeout(SECOND).with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", "")];
     let results = dispatcher.dispatch(calls).await;
@@ -159,7 +159,7 @@ async fn the_last_attempt_tells_the_model_to_stop() {
 
 #[tokio::test]
 async fn the_calls_of_a_batch_are_one_attempt() {
-    let dispatcher = dispatcher().with_middleware(AttemptLimit::new(9).for_tool("rate-b*", 2));
+    let dispatcher = dispatcher().with_middleware(AttemptLimit::new(9).for_tool("rate-b*", 2).unwrap());
     let kinds = |results: &[ToolResult]| -> Vec<ErrorKind> {
         results.iter().filter_map(|result| Some(result.error()?.kind())).collect()
     };

@@ -244,13 +244,16 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
     dispatcher = dispatcher.with_middleware(permissions);
     if let Some(calls) = world.rate {
         let millisecond = Duration::from_millis(1);
-        let limit = RateLimit::new().for_all(calls, millisecond).for_tool("rnd-wait", 1, millisecond);
+        let limit =
+            RateLimit::new().for_all(calls, millisecond).for_tool("rnd-wait", 1, millisecond).unwrap();
         dispatcher = dispatcher.with_middleware(limit.with_patience(5 * millisecond));
     }
     #[cfg(feature = "cache")]
     if world.cache {
-        let cache =
-            toolkit::middleware::Cache::new(2).for_tool("rnd-w*").with_time_to_live(Duration::from_millis(3));
+        let cache = toolkit::middleware::Cache::new(2)
+            .for_tool("rnd-w*")
+            .unwrap()
+            .with_time_to_live(Duration::from_millis(3));
         dispatcher = dispatcher.with_middleware(cache);
     }
     dispatcher

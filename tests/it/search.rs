@@ -325,7 +325,8 @@ async fn the_policies_of_the_target_apply() {
         next.run(request)
     };
     let registry = registry().with_shared_state(log.clone());
-    let denied = Permissions::new().rule(PermissionRule::deny("no mail today").for_tool("send_mail"));
+    let denied =
+        Permissions::new().rule(PermissionRule::deny("no mail today").for_tool("send_mail").unwrap());
     let strict = dispatcher(registry.clone()).with_middleware(watch).with_middleware(denied);
     let mail = |to: &str| {
         ToolCall::new(to, "call_deferred", json!({"_target_tool": "send_mail", "to": to}).to_string())
@@ -395,7 +396,7 @@ fn a_merged_registry_keeps_tool_search() {
     both.merge(mail.clone()).unwrap();
     assert_eq!(found(&both, "mail"), ["send_mail"]);
     assert!((mail + ToolRegistry::new().with_tool_search()).contains("call_deferred"));
-    let part = both.filtered(&toolkit::ToolFilter::new().exclude(["send*"]));
+    let part = both.filtered(&toolkit::ToolFilter::new().exclude(["send*"]).unwrap());
     assert_eq!(found(&part, "mail"), [""; 0]);
     assert!(!part.get("discover_tools").unwrap().definition().description.contains("send_mail"));
     both.update_namespace("home", false, toolkit::name::Separator::Dash).unwrap();

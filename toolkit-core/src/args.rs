@@ -1,10 +1,10 @@
-//! Arguments: from the JSON text of a call to typed parameters.
+//! Decoding of arguments: from the JSON text of a call to typed parameters.
 //!
-//! Every parameter has a slot, an `Option` of its type. One function, shared by all tools, walks the object once
-//! and lets each slot parse its value in place. Only a faulty text is read a second time, by slower code that
-//! coerces near misses and reports all violations.
+//! Every parameter has a slot: an `Option` of the parameter's type. One function, shared by all tools, walks
+//! over the JSON object once and lets each slot parse its own value. Only if this fast path fails, slower
+//! code reads the arguments a second time. The slower code coerces near misses, such as `"5"` for an integer,
+//! and reports all violations.
 
-mod canonical;
 pub mod constraints;
 mod decode;
 mod default;
@@ -15,10 +15,8 @@ mod fields;
 mod members;
 mod options;
 mod param;
-mod place;
 mod struct_args;
 
-pub(crate) use canonical::canonical_arguments;
 pub(crate) use decode::decode;
 pub use default::{
     DefaultBySerialize, DefaultByVariant, ParamDefault, PlainVariants, default_value, set_default,
@@ -26,9 +24,9 @@ pub use default::{
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
-pub(crate) use members::{Member, arguments_value, with_members, with_object};
+pub(crate) use members::{Member, arguments_value, canonical_arguments, with_members, with_object};
 pub(crate) use options::DecodeOptions;
-pub use param::{Fill, ParamExtras, ParamSchema, ParamSpec, ProbePlain, ToolParams};
-pub(crate) use param::{Param, Probe, parameters_schema};
+pub use param::{Fill, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
+pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use struct_args::{ObjectInfo, struct_args};
 pub(crate) use struct_args::{close, decode_struct};

@@ -1,4 +1,4 @@
-//! Tool calls of the model, and the configuration of its choices.
+//! Tool calls of the model, and the tool choice of a request.
 
 mod choice;
 mod extras;
@@ -11,12 +11,12 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The provider's id of a call, unchanged. Clones are cheap.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
 impl CallId {
-    /// Returns the id as text.
+    /// Returns the id as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -59,21 +59,15 @@ impl fmt::Display for CallId {
     }
 }
 
-impl fmt::Debug for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CallId({:?})", &*self.0)
-    }
-}
-
-/// The arguments of a call as the model wrote them: the text of a JSON object, if all is well.
+/// The arguments of a call as the model wrote them: a string that should contain a JSON object.
 ///
-/// The text is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
+/// The string is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawArguments(String);
 
 impl RawArguments {
-    /// Returns the text.
+    /// Returns the arguments as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -102,24 +96,24 @@ impl fmt::Display for RawArguments {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolCall {
-    /// The provider's id; the result carries it back.
+    /// The provider's id of the call. The result has the same id.
     pub id: CallId,
-    /// The tool's name as the model wrote it.
+    /// The tool name as the model wrote it.
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
     /// The position in the model's message, if the provider states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// Further fields of the provider, to be sent back with the call.
+    /// Provider-specific fields, which are sent back with the call.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 impl ToolCall {
     /// Creates a call without a position.
-    #[must_use]
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),
@@ -129,18 +123,11 @@ impl ToolCall {
             extras: ProviderExtras::default(),
         }
     }
-
-    /// Sets the position in the model's message.
-    #[must_use]
-    pub fn with_index(mut self, index: usize) -> Self {
-        self.index = Some(index);
-        self
-    }
-
-    /// Sets the fields to be sent back to the provider with the call.
-    #[must_use]
-    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
-        self.extras = extras;
-        self
-    }
 }
+
+setters! { ToolCall {
+    /// Sets the position in the model's message.
+    with_index(index: usize) = Some(index);
+    /// Sets the provider-specific fields, which are sent back with the call.
+    with_extras(extras: ProviderExtras) = extras;
+} }

@@ -17,7 +17,7 @@ pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
-use crate::event::EventEmitter;
+use crate::event::{EventEmitter, ToolEventKind};
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
@@ -28,93 +28,55 @@ use tokio_util::sync::CancellationToken;
 ///
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ToolContext {
     tool_name: ToolName,
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// Boxed, because most calls have none of it and contexts are moved often.
-    rare: Option<Box<Rare>>,
+    /// Boxed, because contexts are often moved.
+    rare: Option<Box<RareParts>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// The parts of a context that registry and dispatcher fill in.
-#[derive(Default)]
-pub(crate) struct CallParts<'a> {
-    /// `None` for a call that the program makes itself.
-    pub(crate) call_id: Option<CallId>,
-    pub(crate) cancellation: Option<CancellationToken>,
-    /// The model's spelling of the tool's name, if it differs; messages use it.
+/// The parts of a context that most calls lack.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RareParts {
+    /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
     pub(crate) called_as: Option<Box<str>>,
     pub(crate) call_reason: Option<String>,
-    pub(crate) state: Option<Arc<State>>,
     pub(crate) run: Option<Arc<RunContext>>,
-    pub(crate) emitter: Option<&'a EventEmitter>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Rare {
-    /// The model's spelling of the tool's name, if it differs.
-    called_as: Option<Box<str>>,
-    call_reason: Option<String>,
-    run: Option<Arc<RunContext>>,
-    extensions: Option<Arc<State>>,
-    emitter: Option<EventEmitter>,
+    pub(crate) extensions: Option<Arc<State>>,
+    pub(crate) emitter: Option<EventEmitter>,
 }
 
 impl ToolContext {
-    /// Creates the context of a call without an id that cannot be cancelled.
-    #[must_use]
+    /// Creates the context of a call that has no id and cannot be cancelled.
     pub fn new(tool_name: ToolName) -> Self {
-        Self::of_call(tool_name, CallParts::default())
+        Self::of_call(tool_name, None, None, None, None)
     }
 
-    /// Creates the context of a call in one piece: each builder method would move it.
+    /// Creates a context from all its parts, because each builder method would move it.
     #[inline]
-    pub(crate) fn of_call(tool_name: ToolName, parts: CallParts<'_>) -> Self {
-        let CallParts { call_id, cancellation, called_as, call_reason, state, run, emitter } = parts;
-        let rare = match (&called_as, &call_reason, &run, emitter) {
-            (None, None, None, None) => None,
-            _ => {
-                let emitter = emitter.cloned();
-                Some(Box::new(Rare { called_as, call_reason, run, extensions: None, emitter }))
-            }
-        };
+    pub(crate) fn of_call(
+        tool_name: ToolName,
+        call_id: Option<CallId>,
+        cancellation: Option<CancellationToken>,
+        state: Option<Arc<State>>,
+        rare: Option<Box<RareParts>>,
+    ) -> Self {
         let (deadline, draft) = (Deadline::default(), Draft::default());
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
-    /// Sets the provider's id of the call.
-    #[must_use]
-    pub fn with_call_id(mut self, id: CallId) -> Self {
-        self.call_id = Some(id);
-        self
-    }
-
-    /// Sets the token that cancels the call.
-    #[must_use]
-    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.cancellation = Some(token);
-        self
-    }
-
-    /// Sets the state that the program lends to its tools.
-    #[must_use]
-    pub fn with_state(mut self, state: Arc<State>) -> Self {
-        self.state = Some(state);
-        self
-    }
-
-    /// Sets the run that the call belongs to.
-    #[must_use]
+    /// Sets the run to which the call belongs.
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value that the tool finds by its type, replacing one of the same type.
-    #[must_use]
+    /// Adds a value for the tool, found by its type. It replaces a value of the same type.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -122,8 +84,7 @@ impl ToolContext {
         self
     }
 
-    /// Sets the model's rationale for the call.
-    #[must_use]
+    /// Sets the model's reason for the call.
     pub fn with_call_reason(mut self, call_reason: Option<String>) -> Self {
         if call_reason.is_some() {
             self.rare_mut().call_reason = call_reason;
@@ -131,17 +92,17 @@ impl ToolContext {
         self
     }
 
-    fn rare_mut(&mut self) -> &mut Rare {
+    fn rare_mut(&mut self) -> &mut RareParts {
         self.rare.get_or_insert_default()
     }
 
-    /// Returns the emitter of the call's events, if there are listeners.
+    /// Returns the emitter for events of the call, if there are listeners.
     #[inline]
     pub(crate) fn emitter(&self) -> Option<&EventEmitter> {
         self.rare.as_ref()?.emitter.as_ref()
     }
 
-    /// Returns the tool's name as the model spells it.
+    /// Returns the tool name in the model's spelling.
     pub(crate) fn known_name(&self) -> &str {
         self.rare
             .as_ref()
@@ -149,13 +110,13 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// Returns the program's state of a type; `None` if the program lends none.
+    /// Returns the program's state of type `T`. `None` if the program provides no such state.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
     }
 
-    /// Returns the program's state of a type as an `Arc`, to keep or pass on.
+    /// Returns the program's state of type `T` as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.state.as_deref()?.shared::<T>().cloned()
@@ -167,20 +128,20 @@ impl ToolContext {
         &self.tool_name
     }
 
-    /// Returns the provider's id of the call; `None` for a call that the program made itself.
+    /// Returns the provider's id of the call. `None` for a call made by the program.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
     }
 
-    /// Returns the model's rationale for the call, if the registry
-    /// [asks for it](crate::ToolRegistry::with_call_reason) and the model gave one.
+    /// Returns the model's reason for the call, if the registry [asks for
+    /// it](crate::ToolRegistry::with_call_reason) and the model gave one.
     #[must_use]
     pub fn call_reason(&self) -> Option<&str> {
         self.rare.as_ref()?.call_reason.as_deref()
     }
 
-    /// Returns the run that the call belongs to, if the dispatcher [has one](crate::Dispatcher::with_run).
+    /// Returns the run to which the call belongs, if the dispatcher [has one](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.rare.as_ref()?.run.as_deref()
@@ -191,7 +152,7 @@ impl ToolContext {
         self.rare.as_ref()?.run.as_ref()
     }
 
-    /// Takes over the actions of a nested call.
+    /// Adds the actions of a nested call to those of this call.
     pub(crate) fn adopt(&self, actions: &ToolActions) {
         if !actions.is_empty() {
             self.draft.merge(actions);
@@ -210,40 +171,40 @@ impl ToolContext {
         self.run()?.invocation_id()
     }
 
-    /// Returns the extension of a type: the call's own, else the run's.
+    /// Returns the extension of type `T` of the call, otherwise of the run.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
         own.or_else(|| self.run()?.extension())
     }
 
-    /// Reports the call's progress: the finished fraction, from 0 to 1, and a message for people.
+    /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.
     ///
     /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
-    /// receive it. Without listeners the call costs next to nothing.
+    /// receive it. Without listeners, this costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
-        let listener = self.run().and_then(RunContext::listener);
-        if listener.is_none() && self.emitter().is_none() {
+        let run = self.run().filter(|run| run.has_listener());
+        if run.is_none() && self.emitter().is_none() {
             return;
         }
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         let message = message.into();
         if let Some(emitter) = self.emitter() {
-            emitter.progress(fraction, &message);
+            emitter.emit(ToolEventKind::Progress { fraction, message: message.as_str().into() });
         }
-        if let Some(listener) = listener {
+        if let Some(run) = run {
             let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
-            listener.notify(Progress { tool_name, call_id, fraction, message });
+            run.notify(Progress { tool_name, call_id, fraction, message });
         }
     }
 
-    /// Ends the call and returns its actions; a failed call has none.
+    /// Ends the call and returns its actions. A failed call has no actions.
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
         let actions = self.draft.close();
         if has_succeeded { actions } else { ToolActions::default() }
     }
 
-    /// Returns whether the call was cancelled. A tool that loops should check now and then.
+    /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
@@ -253,7 +214,7 @@ impl ToolContext {
         self.cancellation.is_some()
     }
 
-    /// Waits until the call is cancelled; for ever if it cannot be.
+    /// Waits until the call is cancelled. Waits forever if the call cannot be cancelled.
     pub async fn cancelled(&self) {
         match &self.cancellation {
             Some(token) => token.cancelled().await,
@@ -261,9 +222,18 @@ impl ToolContext {
         }
     }
 
-    /// Returns the token that cancels the call; a token that is never cancelled if the call has none.
+    /// Returns the token that cancels the call, or a token that is never cancelled if the call has none.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()
     }
 }
+
+setters! { ToolContext {
+    /// Sets the provider's id of the call.
+    with_call_id(call_id: CallId) = Some(call_id);
+    /// Sets the token that cancels the call.
+    with_cancellation(cancellation: CancellationToken) = Some(cancellation);
+    /// Sets the program's state for its tools.
+    with_state(state: Arc<State>) = Some(state);
+} }

@@ -20,11 +20,12 @@ pub use batch::Batch;
 pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
+use crate::context::RunContext;
 use crate::error::BuildError;
 use crate::middleware::Middleware;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use call::Preparation;
+use call::{Numbering, Preparation};
 use settings::Settings;
 use std::iter;
 use std::sync::Arc;
@@ -64,15 +65,15 @@ use tokio_util::sync::CancellationToken;
 /// # }).unwrap();
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Dispatcher {
     registry: RegistrySource,
     settings: Arc<Settings>,
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for the tools of a registry.
-    ///
-    /// Each batch takes a snapshot of a [live](crate::LiveRegistry) registry.
+    /// Creates a dispatcher for the tools of a registry. If the registry is [live](crate::LiveRegistry), each
+    /// batch takes a snapshot of its tools.
     ///
     /// # Errors
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
@@ -81,7 +82,7 @@ impl Dispatcher {
         Self { registry: ToolRegistry::new().into(), settings: Arc::default() }.with_registry(registry)
     }
 
-    /// Replaces the tools. The settings stay, and so do the permits shared with clones.
+    /// Replaces the registry. The settings stay unchanged, and permits are still shared with clones.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -96,31 +97,28 @@ impl Dispatcher {
         self
     }
 
-    /// Sets the time limit of calls to tools without one.
-    #[must_use]
+    /// Sets the time limit for calls of tools without their own.
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))
     }
 
-    /// Sets the time limit that no tool's own may exceed.
-    #[must_use]
+    /// Sets the hard limit, the maximum for every other time limit.
     pub fn with_hard_limit(self, limit: Duration) -> Self {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
-    /// Sets the number of calls that may run at once, at least one.
-    #[must_use]
+    /// Sets the maximum number of calls that run at once. It is at least one.
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`] inside of the others: the first added sees a call first and its result last.
-    #[must_use]
+    /// Adds a [`Middleware`] inside of those added before. The first middleware added sees a call first and
+    /// its result last.
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
-        self.with(|settings| settings.middleware.push(middleware))
+        self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
     }
 
-    /// Returns the tools that a batch would get now.
+    /// Returns the tools that a batch started now would use.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()
@@ -133,7 +131,8 @@ impl Dispatcher {
         self.run(calls, None).await
     }
 
-    /// Runs the calls concurrently, with a token that cancels them. Each cancelled call has a result that says so.
+    /// Runs the calls concurrently until they end or `cancellation` is cancelled. A cancelled call has a
+    /// result with the error for cancelled calls.
     ///
     /// To cancel single calls, use a [`batch`](Self::batch).
     ///
@@ -161,12 +160,12 @@ impl Dispatcher {
         self.run(calls, Some(cancellation)).await
     }
 
-    /// Starts the calls, to which more may be added, and returns the running [`Batch`].
+    /// Starts the calls and returns the running [`Batch`], to which more calls can be added.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(CancellationToken::new()))
     }
 
-    /// Starts the calls, with a token that cancels them, and returns the running [`Batch`].
+    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all its calls.
     pub fn batch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
@@ -180,7 +179,7 @@ impl Dispatcher {
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Batch {
-        let mut batch = Batch::new(Preparation::new(&self.settings, self.registry(), cancellation, false));
+        let mut batch = Batch::new(&self.settings, self.registry(), cancellation);
         batch.extend(calls);
         batch
     }
@@ -193,7 +192,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation).await],
+            None => vec![self.run_one(first, cancellation, self.settings.run.as_ref()).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 self.start(calls, cancellation).finish().await
@@ -201,15 +200,20 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the call on the caller's task: a task of its own would cost more than most tools.
-    async fn run_one(&self, call: ToolCall, cancellation: Option<CancellationToken>) -> ToolResult {
-        let mut preparation = Preparation::new(&self.settings, self.registry(), cancellation, true);
-        let mut call = preparation.prepare(call);
-        let run = preparation.run.as_ref();
-        let ended = call.run(&self.settings, &preparation.registry, run).await;
+    /// Runs a call on the task of the caller, because a separate task would cost more than most tools.
+    async fn run_one(
+        &self,
+        call: ToolCall,
+        cancellation: Option<CancellationToken>,
+        run: Option<&Arc<RunContext>>,
+    ) -> ToolResult {
+        let (settings, registry, numbering) = (&self.settings, self.registry(), &mut Numbering::default());
+        let preparation = Preparation { settings, registry: &registry, run, numbering, turns: None };
+        let mut call = preparation.prepare(call, cancellation);
+        let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);
-        if run.is_some() {
-            batch::apply(run.map(|run| &**run), iter::once(result.actions.state_delta.clone()));
+        if let Some(run) = &settings.run {
+            run.apply(&result.actions.state_delta);
         }
         result
     }

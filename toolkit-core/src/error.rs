@@ -4,7 +4,7 @@ mod build;
 mod kind;
 mod tool;
 
-pub use build::{BuildError, BuildProblem, Location};
+pub use build::{BuildError, BuildProblem, Location, ToolFault};
 pub use kind::ErrorKind;
 pub use tool::ToolError;
 pub(crate) use tool::one_of;

@@ -1,8 +1,7 @@
-//! The events of calls: streams and listeners, a log, statistics.
+//! Events of calls: streams, listeners, a log, and statistics.
 
 mod bus;
 mod emitter;
-mod json;
 mod listen;
 mod log;
 mod statistics;
@@ -17,6 +16,8 @@ pub(crate) use listen::EventReceiver;
 
 use crate::call::CallId;
 use crate::error::{ErrorKind, ToolError};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -47,14 +48,14 @@ use std::time::{Duration, SystemTime};
 pub struct ToolEvent {
     /// The time of the event.
     pub time: SystemTime,
-    /// The call; its events share it.
+    /// The call. All events of a call share this value.
     pub call: Arc<EventCall>,
     /// The kind of event.
     pub kind: ToolEventKind,
 }
 
 /// The call that an event is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EventCall {
     /// The number of the batch, unique within the dispatcher and its clones.
@@ -63,28 +64,35 @@ pub struct EventCall {
     pub position: usize,
     /// The provider's id of the call.
     pub call_id: CallId,
-    /// The name of the tool; for an unknown tool, the name that the model called.
+    /// The name of the tool. For an unknown tool, the name from the call.
     pub tool: String,
-    /// The [id of the run](crate::RunContext::with_invocation_id), if it has one.
+    /// The [id of the run](crate::RunContext::with_invocation_id), if the run has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub invocation_id: Option<String>,
     /// The name of the [agent](crate::RunContext::with_agent_name), if the run has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// The model's rationale for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason) and
-    /// the model gave one.
+    /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
+    /// and the model gave one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_reason: Option<String>,
-    /// The size of the tool's arguments, in bytes.
+    /// The size of the arguments in bytes.
     pub arguments_bytes: usize,
-    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
+    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents). In JSON,
+    /// only the first event of a call and the entries of a log contain them.
+    #[serde(skip)]
     pub arguments: Option<Arc<str>>,
 }
 
 /// The kind of an event.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum ToolEventKind {
     /// `tool.call`: the call is queued. It may have to wait before it runs.
     Called,
-    /// `tool.start`: the tool runs. A call answered without its tool has no such event, a retried one several.
+    /// `tool.start`: the tool runs. A call answered without its tool has no such event; a retried call has
+    /// several.
     #[non_exhaustive]
     Started {
         /// The number of the attempt, counted from 1.
@@ -95,31 +103,36 @@ pub enum ToolEventKind {
     Progress {
         /// The finished fraction, from 0 to 1.
         fraction: f64,
-        /// The current step, for people.
+        /// The current step, for users.
+        #[serde(serialize_with = "text")]
         message: Arc<str>,
     },
-    /// `tool.asked`: an approval was requested.
+    /// `tool.approval_requested`: a permission rule asks for approval.
     #[non_exhaustive]
-    Asked {
+    ApprovalRequested {
         /// The reason of the request.
+        #[serde(serialize_with = "text")]
         reason: Arc<str>,
     },
-    /// `tool.answered`: the approval was decided, by the approver or by its time limit.
+    /// `tool.approval_decided`: the approval was decided, by the approver or by its time limit.
     #[non_exhaustive]
-    Answered {
+    ApprovalDecided {
         /// Whether the call may run.
         approved: bool,
-        /// The time until the decision.
+        /// The time from the request to the decision.
+        #[serde(rename = "waited_ms", serialize_with = "milliseconds")]
         waited: Duration,
     },
-    /// `tool.retry`: an attempt has failed and is retried after a pause.
+    /// `tool.retry`: an attempt has failed, and another follows after a pause.
     #[non_exhaustive]
     Retried {
         /// The number of the failed attempt, counted from 1.
         attempt: u32,
         /// The error of the attempt.
+        #[serde(flatten, serialize_with = "kind_and_message")]
         error: ToolError,
         /// The length of the pause.
+        #[serde(rename = "pause_ms", serialize_with = "milliseconds")]
         pause: Duration,
     },
     /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout` or `tool.cancelled`: the call has ended.
@@ -127,25 +140,31 @@ pub enum ToolEventKind {
 }
 
 /// The end of a call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallEnd {
     /// The status; [`CallStatus::Success`] without an error.
+    #[serde(skip)]
     pub status: CallStatus,
-    /// The error that the model reads in the place of an output.
+    /// The error of a failed call.
+    #[serde(flatten, serialize_with = "kind_and_message")]
     pub error: Option<ToolError>,
-    /// The tool's running time, all attempts together; zero if it did not run.
+    /// The time for which the tool ran, over all attempts. Zero if it did not run.
+    #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     pub duration: Duration,
-    /// The time since the call was queued, including all waits.
+    /// The time since the call was queued, including all waiting.
+    #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// The parameters with coerced values, such as `"5"` to 5.
+    /// The parameters with coerced values, for example `"5"` to 5.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coerced: Vec<String>,
-    /// The size of the result, in bytes: text, and media as they are sent.
+    /// The size of the result in bytes, including media in their encoded form.
     pub output_bytes: usize,
-    /// The text for the model, if the call succeeded and the dispatcher
-    /// [includes contents](crate::Dispatcher::with_event_contents).
+    /// The output for the model, if the call succeeded and the dispatcher [includes
+    /// contents](crate::Dispatcher::with_event_contents).
+    #[serde(serialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<str>>,
 }
 
@@ -157,7 +176,7 @@ pub enum CallStatus {
     Success,
     /// The call failed: unknown tool, invalid arguments, failure, panic.
     Error,
-    /// A policy or a person denied the call.
+    /// A permission rule or an approver denied the call.
     Denied,
     /// The tool exceeded its time limit.
     TimedOut,
@@ -190,22 +209,23 @@ impl CallStatus {
 }
 
 impl ToolEvent {
-    /// Returns the name of the event: `tool.call`, `tool.start`, `tool.progress`, `tool.asked`, `tool.answered`,
-    /// `tool.retry`, or the name of its [status](CallStatus::event_name).
+    /// Returns the name of the event: `tool.call`, `tool.start`, `tool.progress`, `tool.approval_requested`,
+    /// `tool.approval_decided`, `tool.retry`, or the name that belongs to the
+    /// [status](CallStatus::event_name).
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.kind {
             ToolEventKind::Called => "tool.call",
             ToolEventKind::Started { .. } => "tool.start",
             ToolEventKind::Progress { .. } => "tool.progress",
-            ToolEventKind::Asked { .. } => "tool.asked",
-            ToolEventKind::Answered { .. } => "tool.answered",
+            ToolEventKind::ApprovalRequested { .. } => "tool.approval_requested",
+            ToolEventKind::ApprovalDecided { .. } => "tool.approval_decided",
             ToolEventKind::Retried { .. } => "tool.retry",
             ToolEventKind::Ended(end) => end.status.event_name(),
         }
     }
 
-    /// Returns the end of the call, if this is its last event.
+    /// Returns the end of the call, if this is the last event.
     #[must_use]
     pub fn end(&self) -> Option<&CallEnd> {
         match &self.kind {
@@ -213,4 +233,60 @@ impl ToolEvent {
             _ => None,
         }
     }
+}
+
+impl Serialize for ToolEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let with_arguments = matches!(self.kind, ToolEventKind::Called);
+        flat(self.name(), self.time, &self.call, with_arguments, &self.kind, serializer)
+    }
+}
+
+/// Writes an event as one flat object.
+fn flat<S: Serializer>(
+    name: &str,
+    time: SystemTime,
+    call: &EventCall,
+    with_arguments: bool,
+    kind: &impl Serialize,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Flat<'a, K> {
+        #[serde(rename = "type")]
+        name: &'a str,
+        /// Milliseconds since the start of 1970.
+        timestamp_ms: u64,
+        #[serde(flatten)]
+        call: &'a EventCall,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<&'a str>,
+        #[serde(flatten)]
+        kind: &'a K,
+    }
+    let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let timestamp_ms = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
+    let arguments = call.arguments.as_deref().filter(|_| with_arguments);
+    Flat { name, timestamp_ms, call, arguments, kind }.serialize(serializer)
+}
+
+fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64() * 1_000.0)
+}
+
+fn text<'a, S: Serializer>(text: impl Into<Option<&'a Arc<str>>>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.into().map(|text| &**text).serialize(serializer)
+}
+
+/// Writes the kind and the message of an error.
+fn kind_and_message<'a, S: Serializer>(
+    error: impl Into<Option<&'a ToolError>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut members = serializer.serialize_map(None)?;
+    if let Some(error) = error.into() {
+        members.serialize_entry("error", &error.kind())?;
+        members.serialize_entry("message", error.message())?;
+    }
+    members.end()
 }

@@ -1,6 +1,6 @@
-//! Formats: how a registry's tools are written for a provider or a protocol.
+//! Tool formats: rendering of tool definitions for a provider or a protocol.
 //!
-//! A registry renders and caches definitions through [`ToolFormat`] and names no provider itself.
+//! A registry renders and caches definitions through [`ToolFormat`] and does not depend on any provider.
 
 use crate::name::{NameRule, WireNames};
 use crate::tool::ToolDefinition;
@@ -8,9 +8,10 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// A way to write tool definitions, such as `ApiFormat` of `toolkit-wire`.
+/// A format for rendering tool definitions, such as `ApiFormat` from `toolkit-wire`.
 ///
-/// A registry caches what a format renders, so equal formats must render equal lists.
+/// A registry caches the rendered list for each format. Formats that compare equal must therefore render
+/// equal lists.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,24 +46,28 @@ use std::sync::Arc;
 /// assert_eq!(ToolRegistry::new().definitions(Lines), "");
 /// ```
 pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
-    /// The list of all tools, rendered; clones must be cheap.
+    /// The rendered list of all tools. The registry clones the cached list for each caller, so clones must be
+    /// cheap.
     type Rendered: Clone + Send + Sync + 'static;
 
-    /// One tool's share of the list, kept by the registry and offered again after a change.
+    /// The rendered form of one tool. The registry keeps the fragments and offers each fragment to
+    /// [`render`](Self::render) again after a change.
     type Fragment: Send + Sync + 'static;
 
-    /// Returns which tool names the format accepts.
+    /// Returns the rule for tool names in this format.
     fn name_rule(&self) -> NameRule;
 
-    /// Returns which tools are published, and with which additions.
+    /// Returns the [`Publication`] options: whether to list deferred tools, and whether to ask for call
+    /// reasons.
     fn publication(&self) -> Publication {
         Publication::default()
     }
 
-    /// Renders the tools in the given order and returns the list with its fragments, one for each tool.
+    /// Renders `tools` in the given order. Returns the rendered list and one fragment for each tool.
     ///
-    /// `earlier` gives the fragment of the tool at an index, rendered by an equal format before the registry
-    /// changed. The fragment may be used again if the tool's spelling and other tools' influence are the same.
+    /// `earlier(index)` returns the fragment of an earlier rendering in an equal format, if the tool at
+    /// `index` is unchanged. The format may reuse this fragment if the spelling of the tool's name and the
+    /// influence of other tools on the fragment are unchanged.
     fn render(
         &self,
         tools: &[&ToolDefinition],
@@ -71,28 +76,14 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     ) -> (Self::Rendered, Vec<Arc<Self::Fragment>>);
 }
 
-/// Which tools a registry publishes, and with which additions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Publication {
-    /// Whether the model is asked for the reason of each call, also where the registry does not ask.
-    pub call_reason: bool,
-    /// Whether deferred tools are listed although the registry has a tool search.
-    pub list_deferred: bool,
-}
-
-impl Publication {
-    /// Sets whether the model is asked for the reason of each call.
-    #[must_use]
-    pub fn with_call_reason(mut self, call_reason: bool) -> Self {
-        self.call_reason = call_reason;
-        self
-    }
-
-    /// Sets whether deferred tools are listed although the registry has a tool search.
-    #[must_use]
-    pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
-        self.list_deferred = list_deferred;
-        self
+settings! {
+    /// Options for publishing a registry's tools in a format.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Publication {
+        /// Whether to ask the model for the reason of each call, even if the registry does not ask.
+        call_reason: bool, with_call_reason(bool);
+        /// Whether to list deferred tools although the registry has tool search turned on. By default, tool
+        /// search leaves deferred tools out of the list.
+        list_deferred: bool, with_list_deferred(bool);
     }
 }

@@ -1,32 +1,37 @@
-//! The run-time half of `toolkit-ai`: tools, registry, middleware and dispatcher, without IO and without providers.
+//! The runtime of `toolkit-ai`: tools, registry, middleware and dispatcher. This crate does no IO and knows
+//! no provider.
 //!
-//! Programs use this crate through `toolkit-ai`, with the `#[tool]` macro and the formats of providers. Integrations
-//! depend on it directly, and on `toolkit-wire` if they talk to a provider.
+//! Programs depend on `toolkit-ai`, which re-exports this crate together with the `#[tool]` macro and the
+//! provider formats. Integration crates depend on `toolkit-core` directly, and also on `toolkit-wire` if they
+//! talk to a provider.
 //!
-//! Everyday types stand at the root, all others in modules, in reading order:
+//! The everyday types are at the crate root. All other types are in modules, listed here in reading order:
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`name`] | tool names, namespaces, spellings for providers |
+//! | [`name`] | tool names, namespaces, and spellings of names for providers |
 //! | [`error`] | errors for the model and for the programmer |
-//! | [`call`], [`output`] | calls of the model, output of tools |
-//! | [`context`] | state, session and progress of a call |
-//! | [`event`] | events of calls, and a log of them |
-//! | [`tool`], [`format`](mod@format) | tools, their definitions, and the trait that renders these |
-//! | [`search`], [`registry`] | tool search, and tools by name |
-//! | [`middleware`], [`dispatch`] | policies around calls, and the dispatcher that runs them |
-//! | [`testing`] | snapshots of a program's tools |
+//! | [`call`], [`output`] | tool calls made by the model, and the output of tools |
+//! | [`context`] | state, session and progress of a tool call |
+//! | [`event`] | events of tool calls, and a log of such events |
+//! | [`tool`], [`format`](mod@format) | tools, tool definitions, and the trait for rendering definitions |
+//! | [`search`], [`registry`] | tool search, and the registry of tools |
+//! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher for running calls |
+//! | [`testing`] | snapshot tests for a program's tools |
 //!
 //! # Features
 //!
-//! All are off by default.
+//! All features are off by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
-//! | `tower` | module `tower`: dispatchers as services, layers as middleware |
-//! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
+//! | `tower` | module `tower`: dispatchers as `tower` services, and `tower` layers as middleware |
+//! | `tracing` | a `tracing` span for each call, with OpenTelemetry's attribute names |
+
+#[macro_use]
+mod macros;
 
 mod args;
 pub mod call;
@@ -35,9 +40,11 @@ pub mod dispatch;
 pub mod error;
 pub mod event;
 pub mod format;
+mod guard;
 pub mod middleware;
 pub mod name;
 pub mod output;
+mod pattern;
 pub mod registry;
 mod result;
 pub mod search;
@@ -75,7 +82,7 @@ pub use tokio_util::sync::CancellationToken;
 pub use toolkit_schema as schema;
 pub use {schemars, serde, serde_json};
 
-/// Compiles the code of the README.
+/// Compiles the code blocks of the README as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

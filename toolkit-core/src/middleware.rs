@@ -5,7 +5,6 @@ mod attempt_limit;
 mod cache;
 mod callbacks;
 mod deduplicate;
-mod pattern;
 mod permissions;
 mod rate_limit;
 mod request;
@@ -26,25 +25,24 @@ pub use retry::Retry;
 #[cfg(feature = "tower")]
 pub use tower::{NextService, ServiceRequest, TowerMiddleware};
 
-use crate::error::ToolError;
-use crate::output::ToolOutput;
-use std::fmt;
+use crate::error::{ErrorKind, ToolError};
+use crate::output::{Outcome, ToolOutput};
 use std::pin::Pin;
 use std::sync::Arc;
-
-type Outcome = Result<ToolOutput, ToolError>;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 /// The boxed future of a call's outcome.
-pub(crate) type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy between calls and tools.
 ///
-/// A middleware sees each call of a known tool, after the call's turn in its lane has come and before it takes a
-/// permit. It may wait without holding up calls outside of the lane. It calls [`Next::run`] to continue, any
-/// number of times, or answers itself. Cancelling the call drops it, and a panic becomes the error of its call.
-/// Time limits apply to the tool alone.
+/// Middleware sees each call of a known tool, after its turn in the lane has begun and before it takes a
+/// permit. While it waits, calls outside of the lane continue. It calls [`Next::run`] to continue, any number
+/// of times, or returns an outcome itself. Cancelling the call drops the future. A panic becomes the error of
+/// the call. Time limits apply to the tool alone.
 ///
-/// Closures of the same form are middleware. Their parameters need types:
+/// Closures with the same signature are middleware. The types of their parameters must be written out:
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -71,7 +69,7 @@ pub(crate) type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send 
     note = "a closure is one if it is `|request: ToolRequest, next: Next| async move {{ … }}` and gives back a `Result<ToolOutput, ToolError>`"
 )]
 pub trait Middleware: Send + Sync + 'static {
-    /// Answers one call. An `async fn` implements it.
+    /// Handles one call. Implementations can be an `async fn`.
     ///
     /// # Errors
     /// The error that the model reads in the place of an output.
@@ -81,7 +79,7 @@ pub trait Middleware: Send + Sync + 'static {
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Erases the type, to choose middleware at run time or keep several in a list.
+    /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
     where
@@ -101,7 +99,7 @@ where
     }
 }
 
-/// A [`Middleware`] of any type, created by [`Middleware::boxed`]. Clones share it.
+/// A boxed [`Middleware`], created by [`Middleware::boxed`]. Clones share it.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -135,69 +133,53 @@ impl<M: Middleware> DynMiddleware for M {
     }
 }
 
-/// The middleware of a dispatcher, outermost first. Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct Stack(Arc<Vec<BoxMiddleware>>);
-
-impl Stack {
-    /// Adds a middleware inside of the others.
-    pub(crate) fn push(&mut self, middleware: impl Middleware) {
-        Arc::make_mut(&mut self.0).push(middleware.boxed());
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the path through all middleware to the tool.
-    pub(crate) fn before(&self, tool: Arc<dyn Execute>) -> Next {
-        Next { stack: self.clone(), at: 0, tool }
-    }
-}
-
-/// The end of the path: running the tool.
-pub(crate) trait Execute: Send + Sync {
-    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_>;
-}
-
-/// The rest of a call's path to its tool. A middleware that takes it several times clones it.
+/// The remaining middleware of a call, followed by its tool. Clone it to run the tool several times.
 #[derive(Clone)]
 pub struct Next {
-    stack: Stack,
+    /// The middleware of the dispatcher, outermost first.
+    stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    tool: Arc<dyn Execute>,
+    /// The end of the path, which runs the tool.
+    tool: BoxMiddleware,
 }
 
 impl Next {
+    /// Creates the path through all middleware to the tool.
+    pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
+        Self { stack, at: 0, tool: BoxMiddleware(tool) }
+    }
+
     /// Calls the next middleware, or runs the tool.
     ///
     /// # Errors
     /// The error that the model reads in the place of an output.
     pub async fn run(mut self, request: ToolRequest) -> Result<ToolOutput, ToolError> {
-        match self.stack.0.get(self.at).cloned() {
-            Some(BoxMiddleware(middleware)) => {
-                self.at += 1;
-                middleware.handle_boxed(request, self).await
-            }
-            None => self.tool.execute(request).await,
+        let next = self.stack.get(self.at).unwrap_or(&self.tool).clone();
+        self.at += 1;
+        next.0.handle_boxed(request, self).await
+    }
+}
+
+/// The outcome shared by identical calls, set once the first of them has run.
+type SharedOutcome = Arc<OnceCell<(Outcome, Instant)>>;
+
+/// Returns the shared outcome, and whether this call ran to produce it. If the running call is cancelled, one
+/// of the waiting calls runs instead.
+async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
+    let mut has_run = false;
+    let run = async {
+        has_run = true;
+        match next.run(request).await {
+            Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+            outcome => Ok((outcome, Instant::now())),
         }
-    }
+    };
+    let outcome = match shared.get_or_try_init(|| run).await {
+        Ok((outcome, _)) => outcome.clone(),
+        Err(cancelled) => Err(cancelled),
+    };
+    (outcome, has_run)
 }
 
-impl fmt::Debug for BoxMiddleware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BoxMiddleware")
-    }
-}
-
-impl fmt::Debug for Next {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next").field("left", &(self.stack.0.len() - self.at)).finish()
-    }
-}
-
-impl fmt::Debug for Stack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stack").field("len", &self.0.len()).finish()
-    }
-}
+impl_debug!(BoxMiddleware);
+impl_debug!(Next, |this| left: this.stack.len().saturating_sub(this.at));

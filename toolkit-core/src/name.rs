@@ -13,21 +13,24 @@ use std::sync::Arc;
 
 /// The maximum length of a tool name, in characters.
 ///
-/// The Model Context Protocol and Anthropic's Messages API have this limit; [`WireNames`] meets shorter ones.
+/// The Model Context Protocol and Anthropic's Messages API have this limit. [`WireNames`] shortens names for
+/// providers with a lower limit.
 pub const MAX_NAME_LENGTH: usize = 128;
 
-/// The separator between a namespace and the method name.
+/// The separator between the namespace and the method name in a qualified tool name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Separator {
-    /// `math-add`: accepted by every provider, so the default.
+    /// A dash, as in `math-add`: the default, because every provider accepts it.
     #[default]
     Dash,
-    /// `math.add`: accepted by the Model Context Protocol and Gemini, mapped for others.
+    /// A dot, as in `math.add`: accepted by the Model Context Protocol and Gemini.
+    ///
+    /// [`WireNames`] replaces the dot for other providers.
     Dot,
 }
 
 impl Separator {
-    /// Returns the character.
+    /// Returns the separator as a character.
     #[must_use]
     pub const fn as_char(self) -> char {
         match self {
@@ -36,7 +39,7 @@ impl Separator {
         }
     }
 
-    /// Parses `-` or `.`.
+    /// Returns the separator for `-` or `.`, and `None` for any other character.
     #[must_use]
     pub fn from_char(separator: char) -> Option<Self> {
         match separator {
@@ -49,7 +52,8 @@ impl Separator {
 
 /// The name of a tool: the qualified name, the namespace and the method name.
 ///
-/// A legal name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
+/// The qualified name `math-add`, for instance, has the namespace `math` and the method name `add`. A legal
+/// qualified name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
 ///
 /// ```
 /// use toolkit::ToolName;
@@ -80,17 +84,19 @@ impl ToolName {
         Self::from_parts(name, None, name)
     }
 
-    /// Creates a name of a namespace, the separator and a method name. The namespace is [normalised](normalize).
+    /// Creates a qualified name from a namespace and a method name. The namespace is [normalised](normalize).
     ///
     /// # Errors
-    /// [`NameError`] if the qualified name is illegal.
+    /// [`NameError`] if the namespace or the qualified name is illegal.
     pub fn qualified(namespace: &str, method: &str, separator: Separator) -> Result<Self, NameError> {
         let namespace = normalized_namespace(namespace)?;
         let qualified = join(&namespace, method, separator);
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name of its three parts, for instance for a remote method `add` shown as `plus`.
+    /// Creates a name from its three parts, even if the qualified name does not consist of the other two.
+    ///
+    /// For instance, the remote method `add` may be published under the qualified name `plus`.
     ///
     /// # Errors
     /// [`NameError`] if `qualified` is illegal.
@@ -107,7 +113,8 @@ impl ToolName {
         }))
     }
 
-    /// Creates a name already checked by the macro; the joint length is left to the registry.
+    /// Creates a name from parts checked by the `#[tool]` macro. The registry checks the length of the joined
+    /// name.
     pub(crate) fn unchecked(namespace: Option<&str>, method: &str, separator: Separator) -> Self {
         let namespace = namespace.map(normalize);
         let qualified = match &namespace {
@@ -117,7 +124,8 @@ impl ToolName {
         Self::of(&qualified, namespace.as_deref(), method)
     }
 
-    /// Creates the default name of a function: function name and namespace are both [normalised](normalize).
+    /// Creates the default name of a function. The function name and the namespace are
+    /// [normalised](normalize).
     ///
     /// ```
     /// use toolkit::ToolName;
@@ -135,10 +143,17 @@ impl ToolName {
         namespace: Option<&str>,
         separator: Separator,
     ) -> Result<Self, NameError> {
-        let method = normalize(function);
+        Self::maybe_qualified(namespace, &normalize(function), separator)
+    }
+
+    fn maybe_qualified(
+        namespace: Option<&str>,
+        method: &str,
+        separator: Separator,
+    ) -> Result<Self, NameError> {
         match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => Self::qualified(namespace, &method, separator),
-            None => Self::new(&method),
+            Some(namespace) => Self::qualified(namespace, method, separator),
+            None => Self::new(method),
         }
     }
 
@@ -146,12 +161,6 @@ impl ToolName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0.qualified
-    }
-
-    /// Returns the qualified name, as [`as_str`](Self::as_str); this is toolregistry's word.
-    #[must_use]
-    pub fn qualified_name(&self) -> &str {
-        self.as_str()
     }
 
     /// Returns the normalised namespace, if any.
@@ -166,16 +175,18 @@ impl ToolName {
         &self.0.method
     }
 
-    /// Returns whether there is a namespace, or a separator in the name.
+    /// Returns whether the name has a namespace or contains a separator (`-` or `.`).
     #[must_use]
     pub fn is_namespaced(&self) -> bool {
         self.namespace().is_some() || self.as_str().contains(['-', '.'])
     }
 
-    /// Returns the name in a namespace, as toolregistry's `update_namespace`.
+    /// Returns the name moved into `namespace`, by the rules of `update_namespace` in the Python library
+    /// toolregistry.
     ///
-    /// The namespace is normalised; an empty one changes nothing. A name [in a namespace](Self::is_namespaced) changes
-    /// only with `force`: then everything up to the first separator is replaced. The method name stays.
+    /// The namespace is [normalised](normalize); an empty `namespace` changes nothing. A name already [in a
+    /// namespace](Self::is_namespaced) changes only with `force`: then everything up to the first `separator`
+    /// is replaced. A method name different from the qualified name stays the same.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.
@@ -195,19 +206,18 @@ impl ToolName {
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Returns the method name in another namespace, or in none.
+    /// Returns the method name qualified with another namespace, or without a namespace for `None`.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
-        let method = self.bare_method();
-        match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => Self::qualified(namespace, method, separator),
-            None => Self::new(method),
-        }
+        Self::maybe_qualified(namespace, self.bare_method(), separator)
     }
 
-    /// Returns the method name; if it equals the qualified name, the part after the namespace.
+    /// Returns the method name without a namespace.
+    ///
+    /// If the method name is empty or equals the qualified name, returns the part of the qualified name after
+    /// the namespace.
     fn bare_method(&self) -> &str {
         let (name, method) = (self.as_str(), self.method_name());
         if !method.is_empty() && method != name {
@@ -219,13 +229,6 @@ impl ToolName {
             None => separators.find_map(|separator| split(name, separator)).map(|(_, rest)| rest),
         };
         rest.unwrap_or(name)
-    }
-
-    /// Returns whether the name begins with `namespace` and the separator: `math` contains `math-add`, not
-    /// `math_ops-add`.
-    #[must_use]
-    pub fn is_in_namespace(&self, namespace: &str, separator: Separator) -> bool {
-        is_in_namespace(self.as_str(), namespace, separator)
     }
 }
 
@@ -247,7 +250,7 @@ impl AsRef<str> for ToolName {
     }
 }
 
-/// Returns the part before the first separator, if there is one.
+/// Returns the part of `name` before the first separator, or `None` if `name` has no separator.
 ///
 /// ```
 /// use toolkit::name::{namespace_prefix, Separator};
@@ -261,12 +264,15 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
 }
 
 /// Returns whether `name` begins with `namespace` and the separator.
+///
+/// The namespace `math` contains `math-add`, but not `math_ops-add`.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()
 }
 
-/// Returns `name` without a leading `namespace` and separator; names of other namespaces are unchanged.
+/// Returns `name` without the leading `namespace` and separator. Names in other namespaces are returned
+/// unchanged.
 #[must_use]
 pub fn strip_namespace<'a>(name: &'a str, namespace: &str, separator: Separator) -> &'a str {
     strip(name, namespace, separator).unwrap_or(name)
@@ -295,10 +301,10 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
     }
 }
 
-/// Checks a name for 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
+/// Checks if a tool name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
 ///
 /// # Errors
-/// [`NameError`] with a legal spelling.
+/// [`NameError`] with a legal suggestion, if the name is illegal.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     let legal = !name.is_empty()
         && name.len() <= MAX_NAME_LENGTH
@@ -306,7 +312,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     if legal { Ok(()) } else { Err(NameError::name(name)) }
 }
 
-/// An illegal tool name. `Display` shows a legal spelling.
+/// Error for an illegal tool name or namespace. The message suggests a legal name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameError {
     what: &'static str,
@@ -327,7 +333,7 @@ impl NameError {
         }
     }
 
-    /// Returns the illegal name.
+    /// Returns the illegal name, as given.
     #[must_use]
     pub fn given(&self) -> &str {
         &self.name

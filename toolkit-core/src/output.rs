@@ -4,7 +4,6 @@ mod bytes;
 mod content;
 mod into;
 pub(crate) mod probes;
-pub(crate) mod schema_probes;
 pub mod serde;
 mod sink;
 mod truncate;
@@ -14,17 +13,21 @@ pub use content::{Content, JsonText, Media, MediaData, Resource};
 #[cfg(feature = "tower")]
 pub(crate) use into::failed;
 pub use into::{IntoToolOutput, Json};
-pub(crate) use schema_probes::SchemaFn;
+pub(crate) use probes::SchemaFn;
 pub use sink::{FullOutput, OutputSink};
 pub use truncate::{Truncation, TruncationStrategy};
 
+use crate::error::ToolError;
 use serde_json::Value;
 use std::borrow::Cow;
 
+/// The outcome of a call: the output, or the error.
+pub(crate) type Outcome = Result<ToolOutput, ToolError>;
+
 /// The output of a tool.
 ///
-/// The content is for the model. Optional are a structured value for the program, a message that explains the result
-/// to the model, and a brief text for the user.
+/// The content is for the model. An output may also have a structured value for the program, a message to
+/// explain the result to the model, and a brief text for the user.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -39,7 +42,7 @@ pub struct ToolOutput {
     notes: Option<Box<Notes>>,
 }
 
-/// A single content, the common case, needs no list.
+/// A list of [`Content`] values, without an allocation for a single value.
 #[derive(Debug, Clone, PartialEq)]
 enum ContentList {
     One(Content),
@@ -60,27 +63,27 @@ struct Notes {
 }
 
 impl ToolOutput {
-    /// Creates output of several contents; an empty list is empty output.
+    /// Creates output from a list of [`Content`] values. An empty list makes an empty output.
     #[must_use]
     pub fn new(content: Vec<Content>) -> Self {
         Self { content: ContentList::Many(content), notes: None }
     }
 
-    /// Creates output of plain text.
+    /// Creates output with plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Content::Text(text.into()).into()
+        Content::text(text).into()
     }
 
-    /// Creates output of a value, written as JSON.
+    /// Creates output with `value` written as JSON.
     ///
     /// # Errors
-    /// The value has no JSON, for instance a map with keys that are not strings.
+    /// The value has no JSON form, for instance a map with keys other than strings.
     pub fn json<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         JsonText::new(value).map(|json| Content::Json(json).into())
     }
 
-    /// Creates output of bytes: an image, audio or a file, by the media type.
+    /// Creates output with an image, audio or a file, depending on the media type.
     ///
     /// ```
     /// use toolkit::{Content, ToolOutput};
@@ -93,7 +96,7 @@ impl ToolOutput {
         Media::new(media_type, bytes).into()
     }
 
-    /// Appends a content.
+    /// Appends a [`Content`] value to the output.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         let content = content.into();
@@ -107,7 +110,7 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the structured value for the program; the model does not see it.
+    /// Sets the structured value for the program. The model does not see this value.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.notes_mut().structured = Some(value);
@@ -128,7 +131,7 @@ impl ToolOutput {
         self
     }
 
-    /// Returns the contents in order.
+    /// Returns the [`Content`] values in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         match &self.content {
@@ -143,19 +146,20 @@ impl ToolOutput {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// Returns the message about the result for the model; often empty.
+    /// Returns the message to explain the result to the model; empty unless set.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)
     }
 
-    /// Returns the brief text for the user; often empty.
+    /// Returns the brief text for the user; empty unless set.
     #[must_use]
     pub fn brief(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Returns the contents as text, one a line. Media are named, not included.
+    /// Returns the whole content as text, with a line break between two values. Media items and resources are
+    /// only named.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self.content() {
@@ -167,12 +171,13 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the size in bytes: of text, and of media as sent.
+    /// Returns the size of content and message in bytes. Media items count in their sent form: Base64 or URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }
 
-    /// Replaces or removes each content.
+    /// Replaces each [`Content`] value with the result of `change`, or removes the value if the result is
+    /// `None`.
     fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
         let contents = match std::mem::take(&mut self.content) {
             ContentList::One(only) => vec![only],
@@ -193,26 +198,8 @@ impl ToolOutput {
     }
 }
 
-impl From<String> for ToolOutput {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<&str> for ToolOutput {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<Content> for ToolOutput {
-    fn from(content: Content) -> Self {
-        Self { content: ContentList::One(content), notes: None }
-    }
-}
-
-impl From<Media> for ToolOutput {
-    fn from(media: Media) -> Self {
-        Content::from(media).into()
+impl<T: Into<Content>> From<T> for ToolOutput {
+    fn from(content: T) -> Self {
+        Self { content: ContentList::One(content.into()), notes: None }
     }
 }

@@ -1,4 +1,5 @@
-//! Everything named by generated code. Not public interface: it may change in any release.
+//! Items used by macro-generated code. This module is not part of the public API and may change in any
+//! release.
 
 #![allow(missing_docs)]
 
@@ -9,8 +10,7 @@ pub use crate::args::{
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
-pub use crate::output::probes::Output;
-pub use crate::output::schema_probes::{Returned, SchemaFn};
+pub use crate::output::probes::{Output, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::type_name;
 pub use crate::schema::Constraints;
@@ -22,8 +22,8 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// The type of a parameter. An alias, because the compiler names `Probe` in messages, and would name this module.
-pub type Parameter<T> = crate::args::Probe<T>;
+/// The type of a parameter. This alias hides the path of this module from messages of the compiler.
+pub type Parameter<T> = crate::args::ParamType<T>;
 
 /// The type `T`, if the check `CHECKED` succeeds. If it fails, the type is an error that the compiler has reported.
 pub trait Checked<T, const CHECKED: bool> {
@@ -34,7 +34,7 @@ impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
 }
 
-/// Names for the derive of `JsonSchema` in modules without a prelude.
+/// Names needed by the derive of `JsonSchema` in modules without the standard prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;
@@ -43,11 +43,11 @@ pub mod params {
     pub use super::prelude::*;
 }
 
-/// The traits of method resolution, imported without names to shadow none of the user.
+/// Traits for method resolution in generated code, imported as `_` to avoid conflicts with the user's names.
 pub mod prelude {
-    pub use crate::args::{DefaultBySerialize as _, DefaultByVariant as _, ProbePlain as _};
+    pub use crate::args::{DefaultBySerialize as _, DefaultByVariant as _, PlainParamType as _};
     pub use crate::output::probes::{
-        ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _, Infallible as _,
+        AlwaysSuccess as _, ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _,
+        Infallible as _, SchemaByConversion as _, SchemaByType as _,
     };
-    pub use crate::output::schema_probes::{AlwaysSuccess as _, SchemaByConversion as _, SchemaByType as _};
 }

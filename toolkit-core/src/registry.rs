@@ -1,4 +1,4 @@
-//! The registry: a program's tools, by name.
+//! The registry: a program's tools, indexed by name.
 
 mod call_reason;
 mod change;
@@ -21,26 +21,28 @@ pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::call::RawArguments;
-use crate::context::{CallParts, State, StateNeed, ToolContext};
-use crate::error::{BuildError, BuildProblem, ToolError};
+use crate::context::{RareParts, State, StateNeed, ToolContext};
+use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::search::SearchOptions;
 use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, start};
-use enable::Disabled;
 use foldhash::fast::RandomState;
 use render::RenderCache;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switches::Switches;
 
-/// A program's tools, by name. Clones share the tools.
+/// A registry of a program's tools, indexed by name.
 ///
-/// Names are unique: a second tool of a name is refused with a [`BuildError`] that shows both definitions.
+/// Clones share the tools, but each clone can be changed independently.
+///
+/// Tool names are unique. Registering a second tool under the same name fails with a [`BuildError`], and the
+/// error shows where both tools are defined.
 ///
 /// ```
 /// use toolkit::{Tool, ToolRegistry};
@@ -51,19 +53,36 @@ use switches::Switches;
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    /// The callable tools. Disabled ones are kept apart, so that look-ups need not check.
-    tools: HashMap<Arc<str>, Arc<dyn Tool>, RandomState>,
-    disabled: BTreeMap<Arc<str>, Disabled>,
+    tools: HashMap<Arc<str>, Entry, RandomState>,
     switches: Switches,
-    /// The original tools behind overrides.
-    overridden: BTreeMap<Arc<str>, Arc<dyn Tool>>,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     call_reason: bool,
     search: Option<Arc<SearchOptions>>,
-    /// Collisions of `+` and `+=`: operators cannot return errors.
+    /// Problems recorded by `+` and `+=`, such as duplicate names. Operators cannot return errors, so `check`
+    /// reports the problems later.
     problems: Vec<BuildProblem>,
     cache: RenderCache,
+}
+
+/// A registered tool, with the registry's data about the tool.
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn Tool>,
+    /// The reason for disabling the tool; `None` if the tool is enabled.
+    disabled: Option<Arc<str>>,
+    /// The original tool, while `tool` overrides it. `restore` brings the original back.
+    original: Option<Arc<dyn Tool>>,
+}
+
+impl Entry {
+    fn name(&self) -> &ToolName {
+        &self.tool.definition().name
+    }
+
+    fn is_callable(&self) -> bool {
+        self.disabled.is_none()
+    }
 }
 
 impl ToolRegistry {
@@ -73,10 +92,10 @@ impl ToolRegistry {
         Self::default()
     }
 
-    /// Creates a registry of tools, for instance those listed with [`tools!`](crate::tools).
+    /// Creates a registry from tools, for instance from the array built by [`tools!`](crate::tools).
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or duplicate name.
+    /// Returns a [`BuildError`] listing every illegal or duplicate name.
     pub fn from_tools<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Result<Self, BuildError> {
         let mut registry = Self::new();
         for tool in tools {
@@ -88,51 +107,56 @@ impl ToolRegistry {
     /// Adds a tool.
     ///
     /// # Errors
-    /// [`BuildError`] if the name is illegal or taken; the registry is then unchanged.
+    /// Returns a [`BuildError`] if the tool's name is illegal or already taken. The registry is then
+    /// unchanged.
     pub fn register(&mut self, tool: impl Tool + 'static) -> Result<(), BuildError> {
-        self.try_insert(Arc::new(tool)).map_err(BuildError::from)
+        self.try_insert(Arc::new(tool)).map(drop).map_err(BuildError::from)
     }
 
-    /// Adds the tools of a [`Toolset`].
+    /// Adds all tools of a [`Toolset`].
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or taken name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
         let mut added = Self::new();
         toolset.tools().into_iter().for_each(|tool| added.insert_or_record(tool));
         self.merge(added)
     }
 
-    /// Adds the current tools of a [provider](ToolProvider).
+    /// Adds the current tools of a [tool provider](ToolProvider).
     ///
-    /// When they change, register them again, for instance with [`replace_namespace`](Self::replace_namespace).
+    /// The registry does not follow later changes of the provider. After a change, register the provider's
+    /// tools again, for instance with [`replace_namespace`](Self::replace_namespace).
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or taken name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
     pub fn register_provider(&mut self, provider: impl ToolProvider) -> Result<(), BuildError> {
         self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
 
-    /// Sets the default time limit of calls. Limits of tools and of the dispatcher go first.
+    /// Sets the default time limit of each call. The limit of the tool or of the dispatcher takes precedence.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Returns the default time limit of calls.
+    /// Returns the default time limit of each call; `None` if no default is set.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Adds state for the tools: `#[state]` parameters and [`ToolContext::state`] find it by type.
+    /// Adds a value to the state shared by all tools. `#[state]` parameters and [`ToolContext::state`] look
+    /// the value up by type.
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
     }
 
-    /// Adds shared state, possibly a trait object, see [`with_state`](Self::with_state).
+    /// Adds a value in an `Arc`, possibly a trait object, to the state shared by all tools.
+    ///
+    /// See [`with_state`](Self::with_state).
     #[must_use]
     pub fn with_shared_state<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -144,55 +168,63 @@ impl ToolRegistry {
         self.state.as_ref()
     }
 
-    /// Checks for collisions, missing state and reserved names before the registry serves calls.
+    /// Checks the registry before the first call: name collisions, missing state, reserved names and reserved
+    /// parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        for tool in self.all_tools_sorted() {
-            let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        for Entry { tool, .. } in self.entries() {
             let definition = tool.definition();
-            let ToolDefinition { name, metadata, .. } = definition;
-            problems.extend(definition.state_needs().iter().filter(is_missing).map(|need| {
-                BuildProblem::MissingState {
-                    tool: name.to_string(),
-                    type_name: need.type_name(),
-                    defined_at: metadata.defined_at,
-                }
-            }));
+            let missing = definition.state_needs().iter().filter(is_missing).map(StateNeed::type_name);
+            problems
+                .extend(missing.map(|type_name| definition.problem(ToolFault::MissingState { type_name })));
         }
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
         BuildError::unless_empty(problems)
     }
 
-    /// Checks for collisions of `+` and `+=`. In a collision the earlier tool stays.
+    /// Checks for problems recorded by `+` and `+=`, such as duplicate names. Of two tools with the same
+    /// name, the registry keeps the earlier tool.
     ///
     /// # Errors
-    /// [`BuildError`] with every collision.
+    /// Returns a [`BuildError`] listing every recorded problem.
     pub fn check(&self) -> Result<(), BuildError> {
         BuildError::unless_empty(self.problems.clone())
     }
 
-    /// Returns the number of callable tools.
+    /// Returns the number of callable tools. Disabled tools are not counted.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.tools.len()
+        self.tools.values().filter(|entry| entry.is_callable()).count()
     }
 
-    /// Returns whether there are no callable tools.
+    /// Returns `true` if the registry has no callable tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
+        self.len() == 0
     }
 
-    /// Returns the callable tool of this name, or of a provider's [spelling](crate::name::WireNames) of it.
+    /// Returns the callable tool named `name`.
+    ///
+    /// `name` may also be a provider's [spelling](crate::name::WireNames) of a tool name or, with tool search
+    /// on, the name of a search tool.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let by_spelling = || self.tools.get(&*self.cache.original(self, name)?);
-        self.tools.get(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
+        let by_spelling = || self.callable(&self.cache.original(self, name)?);
+        self.callable(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
     }
 
-    /// Returns the callable tools, sorted by name. [Disabled](Self::disabled) ones are left out here and in all other
-    /// methods, unless their docs say otherwise.
+    /// Returns the callable tool named exactly `name`.
+    #[inline]
+    fn callable(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name).filter(|entry| entry.is_callable()).map(|entry| &entry.tool)
+    }
+
+    /// Returns the callable tools, sorted by name.
+    ///
+    /// This method skips [disabled](Self::disabled) tools. All other methods skip disabled tools as well,
+    /// unless the documentation of a method says otherwise.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.cache.sorted(self).iter()
     }
@@ -202,9 +234,10 @@ impl ToolRegistry {
         self.iter().map(Tool::definition)
     }
 
-    /// Renders the `tools` of a request for a provider, sorted by name, with a report of losses.
+    /// Renders the tool definitions of a request in the given format, sorted by name.
     ///
-    /// The result is cached; after a change of the registry only changed tools are rendered again.
+    /// For an `ApiFormat`, the result also lists what the format cannot express. The result is cached. After
+    /// a change of the registry, only the changed tools are rendered again.
     ///
     /// ```
     /// use toolkit::wire::{DefinitionOptions, StrictTools};
@@ -219,7 +252,7 @@ impl ToolRegistry {
         self.cache.definitions(self, format)
     }
 
-    /// Returns the spellings of all names for a format, for hand-made requests and histories.
+    /// Returns the spelling of each tool name in a format, for requests and histories written by hand.
     #[must_use]
     pub fn wire_names(&self, format: &impl ToolFormat) -> WireNames {
         self.cache.names(self, format.name_rule())
@@ -230,28 +263,33 @@ impl ToolRegistry {
         self.iter_definitions().map(|definition| definition.name.as_str())
     }
 
-    /// Returns whether there is a callable tool of this name.
+    /// Returns `true` if [`get`](Self::get) finds a callable tool for `name`.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Calls one tool with the JSON text of its arguments and waits for its output.
+    /// Calls the tool `name` with `arguments`, a JSON string, and waits for the output.
     ///
-    /// The time limits of the tool and of the registry apply. For a model's calls, which come in batches and can be
-    /// cancelled, use a [`Dispatcher`](crate::Dispatcher).
+    /// The time limit of the tool applies, or else the limit of the registry. For calls made by a model, use
+    /// a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and supports cancellation.
     ///
     /// # Errors
-    /// [`ToolError`]: there is no such tool, the arguments are wrong, or the tool failed, panicked or timed out.
+    /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics
+    /// or times out.
     pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
-        let (tool, arguments) = match self.tools.get(name) {
+        let (tool, arguments) = match self.callable(name) {
             Some(tool) => (tool, Cow::Borrowed(arguments)),
             None => self.resolve_otherwise(name, arguments)?,
         };
         let definition = tool.definition();
-        let (arguments, call_reason) = self.split_call_reason(definition, &arguments);
-        let parts = CallParts { call_reason, state: self.state.clone(), ..CallParts::default() };
-        let context = ToolContext::of_call(definition.name.clone(), parts);
+        let (arguments, call_reason) = match self.split_call_reason(definition, &arguments) {
+            Some(split) => (split.arguments.into(), split.call_reason),
+            None => (arguments, None),
+        };
+        let rare = call_reason
+            .map(|reason| Box::new(RareParts { call_reason: Some(reason), ..RareParts::default() }));
+        let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), rare);
         let limit = definition.metadata.timeout.or(self.timeout);
         let running = match start(&**tool, &arguments, &context, limit) {
             Ok(outcome) => return outcome,
@@ -260,17 +298,17 @@ impl ToolRegistry {
         running.await
     }
 
-    /// Returns the tool of a call with its arguments.
+    /// Returns the tool for a call of `name`, together with the arguments for this tool.
     ///
     /// # Errors
-    /// There is no such tool; the arguments come back.
+    /// Returns the error and the unchanged `arguments` if `name` does not lead to a callable tool.
     #[inline]
     pub(crate) fn resolve(
         &self,
         name: &str,
         arguments: RawArguments,
     ) -> Result<Resolved<'_>, (ToolError, RawArguments)> {
-        if let Some(tool) = self.tools.get(name) {
+        if let Some(tool) = self.callable(name) {
             return Ok(Resolved { tool, arguments, called_as: None });
         }
         match self.resolve_otherwise(name, arguments.as_str()) {
@@ -283,7 +321,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Returns the error for a name without a callable tool.
+    /// Returns the error for a call of `name`, a name without a callable tool.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
         let spelled = self.cache.original(self, name);
@@ -291,18 +329,18 @@ impl ToolRegistry {
         if let Some(reason) = self.disabled_reason(own_name) {
             return ToolError::disabled(name, reason);
         }
-        // Suggest spellings that every provider accepts, as the model knows them.
+        // Suggest spellings accepted by every provider: the model knows the tools by these names.
         let names = self.cache.names(self, NameRule::DASHES);
         let own = self.iter_definitions().map(|definition| names.spell(definition.name.as_str()));
         ToolError::not_found(name, own.chain(self.search_names().iter().copied()))
     }
 }
 
-/// A call with its tool.
+/// A tool call resolved to a registered tool.
 pub(crate) struct Resolved<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
     pub(crate) arguments: RawArguments,
-    /// The model's spelling, if it is not the tool's name.
+    /// The model's spelling of the tool's name, if the two differ.
     pub(crate) called_as: Option<Box<str>>,
 }
 
@@ -315,8 +353,8 @@ impl fmt::Debug for ToolRegistry {
 
 /// Lists `#[tool]` functions as an array of [`FunctionTool`](crate::FunctionTool)s.
 ///
-/// [`ToolRegistry::discover`] may miss tools of a crate that the program names nowhere else, because linkers drop
-/// unused crates; listed tools are always found.
+/// Listed tools are always found, unlike with [`ToolRegistry::discover`]: a linker drops a crate that the
+/// program names nowhere else, and discovery then misses the tools of this crate.
 ///
 /// ```ignore
 /// let registry = ToolRegistry::from_tools(tools![add, search::search_web])?;

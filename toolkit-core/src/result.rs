@@ -4,13 +4,15 @@ use crate::call::{CallId, ProviderExtras, ToolCall};
 use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use crate::output::serde::tool_output;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
 
 /// The result of one call.
 ///
-/// It can be serialized, to be stored or sent; the outcome is then a member `output` or `error`.
+/// It can be serialized, to store or send it. The outcome is then either a member `output` or a member
+/// `error`.
 ///
 /// ```
 /// use toolkit::{ToolError, ToolResult};
@@ -23,72 +25,45 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolResult {
     /// The id of the call.
     pub call_id: CallId,
-    /// The tool's name as the call spelled it.
+    /// The tool name, spelled as in the call.
     pub name: String,
     /// The position of the call in its batch, counted from 0.
     #[serde(default)]
     pub position: usize,
-    /// The output, or the error that the model reads in its place.
-    #[serde(flatten, with = "outcome")]
+    /// The output, or the error that the model reads instead.
+    #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
-    /// The tool's running time; zero if it did not run.
+    /// The time for which the tool ran. Zero if it did not run.
     #[serde(default)]
     pub duration: Duration,
-    /// The model's rationale for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason) and
-    /// the model gave one.
+    /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
+    /// and the model gave one.
     #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
     pub call_reason: Option<String>,
-    /// The actions that the call requests; none if it failed.
+    /// The actions requested by the call. A failed call has none.
     #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
     pub actions: ToolActions,
-    /// The provider's extra fields of the call, which go back with the result.
+    /// The provider-specific fields of the call, which are sent back with the result.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 /// The serde form of an outcome.
-mod outcome {
-    use super::{ToolError, ToolOutput};
-    use crate::output::serde::tool_output;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Written<'a> {
-        Output(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput),
-        Error(&'a ToolError),
-    }
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Read {
-        Output(#[serde(deserialize_with = "tool_output::deserialize")] ToolOutput),
-        Error(ToolError),
-    }
-
-    pub(super) fn serialize<S: Serializer>(
-        outcome: &Result<ToolOutput, ToolError>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        outcome.as_ref().map_or_else(Written::Error, Written::Output).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Result<ToolOutput, ToolError>, D::Error> {
-        Ok(match Read::deserialize(deserializer)? {
-            Read::Output(output) => Ok(output),
-            Read::Error(error) => Err(error),
-        })
-    }
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Result<ToolOutput, ToolError>")]
+enum OutcomeForm {
+    #[serde(rename = "output", with = "tool_output")]
+    Ok(ToolOutput),
+    #[serde(rename = "error")]
+    Err(ToolError),
 }
 
 impl ToolResult {
-    /// Creates the result of a call that took no time.
-    #[must_use]
+    /// Creates a result with a duration of zero.
     pub fn new(call_id: CallId, name: impl Into<String>, outcome: Result<ToolOutput, ToolError>) -> Self {
         let extras = ProviderExtras::default();
         Self {
@@ -103,27 +78,12 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call that the program answers itself.
-    #[must_use]
+    /// Creates the result of a call that the program answers without a dispatcher.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
-    /// Sets the position of the call in its batch, counted from 0.
-    #[must_use]
-    pub fn with_position(mut self, position: usize) -> Self {
-        self.position = position;
-        self
-    }
-
-    /// Sets the provider's extra fields.
-    #[must_use]
-    pub fn with_extras(mut self, extras: ProviderExtras) -> Self {
-        self.extras = extras;
-        self
-    }
-
-    /// Merges the actions of all results, in their order: where two differ, the later wins.
+    /// Merges the actions of all results, in their order. Later actions take precedence.
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();
@@ -131,7 +91,7 @@ impl ToolResult {
         merged
     }
 
-    /// Returns the text for the model: the output's, or the error's message.
+    /// Returns the text for the model: the text of the output, or the message of the error.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match &self.outcome {
@@ -158,3 +118,10 @@ impl ToolResult {
         self.outcome.is_err()
     }
 }
+
+setters! { ToolResult {
+    /// Sets the position of the call in its batch, counted from 0.
+    with_position(position: usize) = position;
+    /// Sets the provider-specific fields.
+    with_extras(extras: ProviderExtras) = extras;
+} }

@@ -1,6 +1,7 @@
-//! Tool search: ranks tools for a query, and lets a model find and call deferred tools.
+//! Tool search: ranking of tools for a query, and the two tools for finding and calling deferred tools.
 //!
-//! The registry builds an index of its tools and publishes the search tools; nothing here knows a registry.
+//! A deferred tool is left out of requests, and the model finds the tool with a search. The registry builds
+//! the index and publishes the search tools. This module does not depend on the registry.
 
 mod catalog;
 mod deferred;

@@ -1,7 +1,8 @@
-//! Snapshots of a program's tools, for its own tests.
+//! Snapshot tests for a program's tool definitions.
 //!
-//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test with a record of the
-//! definitions shows every change in a review. `toolkit::testing` keeps the record in a file.
+//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test compares the
+//! current definitions with a recorded snapshot, so every change is visible in code review.
+//! `toolkit::testing` keeps the record in a file.
 
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The published parts of a tool.
+/// The recorded parts of one tool definition.
 #[derive(Serialize, Deserialize)]
 struct Record {
     name: String,
@@ -32,14 +33,14 @@ impl From<&ToolDefinition> for Record {
     }
 }
 
-/// Returns a record of all tools, disabled ones too: indented JSON, sorted by name.
+/// Returns a record of all tools, including disabled tools, as indented JSON sorted by tool name.
 #[must_use]
 pub fn record(registry: &ToolRegistry) -> String {
     let records: Value = records(registry).values().map(|record| json!(record)).collect();
     format!("{records:#}\n")
 }
 
-/// Returns the changes since a [record](record()) was made.
+/// Compares the registry with an earlier [record](record()) and returns the changes.
 ///
 /// ```
 /// use toolkit::{testing, ToolRegistry};
@@ -55,18 +56,20 @@ pub fn record(registry: &ToolRegistry) -> String {
 /// ```
 ///
 /// # Errors
-/// `recorded` is not a record.
+/// Returns an error if `recorded` is not the JSON text of a record.
 pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, serde_json::Error> {
     let recorded: Vec<Record> = serde_json::from_str(recorded)?;
     let mut now = records(registry);
     let mut changes = Vec::new();
     for earlier in recorded {
-        match now.remove(&earlier.name) {
-            Some(now) => compare(earlier, now, &mut changes),
-            None => changes.push(ToolChange::Removed { tool: earlier.name }),
-        }
+        let tool = earlier.name.clone();
+        let kinds = match now.remove(&tool) {
+            Some(now) => compare(earlier, now),
+            None => vec![ToolChangeKind::Removed],
+        };
+        changes.extend(kinds.into_iter().map(|kind| ToolChange { tool: tool.clone(), kind }));
     }
-    changes.extend(now.into_keys().map(|tool| ToolChange::Added { tool }));
+    changes.extend(now.into_keys().map(|tool| ToolChange { tool, kind: ToolChangeKind::Added }));
     Ok(ToolChanges(changes))
 }
 
@@ -75,47 +78,48 @@ fn records(registry: &ToolRegistry) -> BTreeMap<String, Record> {
     records.map(|record| (record.name.clone(), record)).collect()
 }
 
-fn compare(earlier: Record, now: Record, changes: &mut Vec<ToolChange>) {
-    let tool = || earlier.name.clone();
+fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
+    let mut changes = Vec::new();
     if earlier.description != now.description {
-        let (old, new) = (earlier.description.clone(), now.description);
-        changes.push(ToolChange::Description { tool: tool(), old, new });
+        changes.push(ToolChangeKind::Description { old: earlier.description, new: now.description });
     }
-    let parameters = SchemaDiff::of_arguments(&earlier.parameters, &now.parameters);
-    if !parameters.is_empty() {
-        changes.push(ToolChange::Parameters { tool: tool(), diff: parameters });
+    let diff = SchemaDiff::of_arguments(&earlier.parameters, &now.parameters);
+    if !diff.is_empty() {
+        changes.push(ToolChangeKind::Parameters { diff });
     }
-    // Without a schema, any value may be returned.
-    let [old, new] =
-        [&earlier.returns, &now.returns].map(|schema| schema.clone().unwrap_or(Value::Bool(true)));
-    let returns = SchemaDiff::of_results(&old, &new);
-    if !returns.is_empty() {
-        changes.push(ToolChange::Returns { tool: tool(), diff: returns });
+    // Without an output schema, a tool may return any value.
+    let [old, new] = [earlier.returns, now.returns].map(|schema| schema.unwrap_or(Value::Bool(true)));
+    let diff = SchemaDiff::of_results(&old, &new);
+    if !diff.is_empty() {
+        changes.push(ToolChangeKind::Returns { diff });
     }
+    changes
 }
 
-/// The changes since a record. `Display` writes a line for each.
+/// The changes of all tools since a record was made. `Display` writes the changes as a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolChanges(Vec<ToolChange>);
 
-/// One change of a tool since its record.
+/// One change of one tool since a record was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ToolChange {
+pub struct ToolChange {
+    /// The name of the changed tool.
+    pub tool: String,
+    /// The kind of change.
+    pub kind: ToolChangeKind,
+}
+
+/// The kind of a [`ToolChange`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChangeKind {
     /// The tool is new.
-    Added {
-        /// The tool's name.
-        tool: String,
-    },
+    Added,
     /// The tool was removed.
-    Removed {
-        /// The tool's name.
-        tool: String,
-    },
+    Removed,
     /// The description changed.
     Description {
-        /// The tool's name.
-        tool: String,
         /// The recorded description.
         old: String,
         /// The current description.
@@ -123,34 +127,30 @@ pub enum ToolChange {
     },
     /// The parameters changed.
     Parameters {
-        /// The tool's name.
-        tool: String,
-        /// The changes of the schema.
+        /// The differences between the recorded and the current schema.
         diff: SchemaDiff,
     },
-    /// The result's schema changed.
+    /// The output schema changed.
     Returns {
-        /// The tool's name.
-        tool: String,
-        /// The changes of the schema.
+        /// The differences between the recorded and the current schema.
         diff: SchemaDiff,
     },
 }
 
 impl ToolChanges {
-    /// Returns the changes, in the order of the record; new tools come last.
+    /// Returns the changes in the order of the record, followed by the new tools.
     #[must_use]
     pub fn changes(&self) -> &[ToolChange] {
         &self.0
     }
 
-    /// Returns whether nothing has changed.
+    /// Returns `true` if nothing has changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the compatibility of the worst change.
+    /// Returns the compatibility of the least compatible change.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.0.iter().map(ToolChange::compatibility).max().unwrap_or_default()
@@ -158,42 +158,36 @@ impl ToolChanges {
 }
 
 impl ToolChange {
-    /// Returns whether callers of the recorded tool are affected.
+    /// Returns whether code written for the recorded tool still works with the changed tool.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
-        match self {
-            Self::Added { .. } | Self::Description { .. } => Compatibility::Compatible,
-            Self::Removed { .. } => Compatibility::Breaking,
-            Self::Parameters { diff, .. } | Self::Returns { diff, .. } => diff.compatibility(),
+        match &self.kind {
+            ToolChangeKind::Added | ToolChangeKind::Description { .. } => Compatibility::Compatible,
+            ToolChangeKind::Removed => Compatibility::Breaking,
+            ToolChangeKind::Parameters { diff } | ToolChangeKind::Returns { diff } => diff.compatibility(),
         }
     }
 }
 
 impl fmt::Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (tool, what, diff) = match self {
-            Self::Added { tool } => return write!(f, "- tool `{tool}` is new"),
-            Self::Removed { tool } => return write!(f, "- tool `{tool}` was removed"),
-            Self::Description { tool, old, new } => {
-                return write!(f, "- tool `{tool}`, description: was {old:?}\n  and is {new:?}");
+        let tool = format!("- tool `{}`", self.tool);
+        let (what, diff) = match &self.kind {
+            ToolChangeKind::Added => return write!(f, "{tool} is new"),
+            ToolChangeKind::Removed => return write!(f, "{tool} was removed"),
+            ToolChangeKind::Description { old, new } => {
+                return write!(f, "{tool}, description: was {old:?}\n  and is {new:?}");
             }
-            Self::Parameters { tool, diff } => (tool, "parameters", diff),
-            Self::Returns { tool, diff } => (tool, "result", diff),
+            ToolChangeKind::Parameters { diff } => ("parameters", diff),
+            ToolChangeKind::Returns { diff } => ("result", diff),
         };
-        for (index, change) in diff.changes().iter().enumerate() {
-            let end = if index > 0 { "\n" } else { "" };
-            write!(f, "{end}- tool `{tool}`, {what}: {change}")?;
-        }
-        Ok(())
+        let lines = diff.changes().iter().map(|change| format!("{tool}, {what}: {change}"));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 
 impl fmt::Display for ToolChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, change) in self.0.iter().enumerate() {
-            let end = if index > 0 { "\n" } else { "" };
-            write!(f, "{end}{change}")?;
-        }
-        Ok(())
+        f.write_str(&self.0.iter().map(ToolChange::to_string).collect::<Vec<_>>().join("\n"))
     }
 }

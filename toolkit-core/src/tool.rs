@@ -1,26 +1,27 @@
-//! Tools: definitions, the kinds of tools, and how one call runs.
+//! Tools: the [`Tool`] trait, tool definitions, the kinds of tools, and the execution of one call.
 
 mod adapted;
 mod argument;
 mod arguments;
 mod call_reason;
 mod closure;
-mod closure_return;
 mod definition;
 #[cfg(feature = "jsonschema")]
 mod dynamic;
 mod function;
 mod future;
+mod inner;
 mod lane;
 mod metadata;
 mod provider;
+mod rewriting;
 mod run;
 mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
 pub(crate) use call_reason::{
-    CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
@@ -30,16 +31,62 @@ pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
-pub(crate) use run::{Running, panic_text, start, start_attempt};
+pub(crate) use run::{Running, start};
 pub use toolset::{BlockTools, MoreTools, Toolset, tools_of};
 
 use crate::context::ToolContext;
+use crate::name::ToolName;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// A tool that a model can call: a definition and a function.
+/// Generates `with_name`, `with_description`, `with_timeout` and `Debug` for tool types with a
+/// `definition_mut` method.
+macro_rules! definition_setters {
+    ($($ty:ident)*) => {$(
+        impl $ty {
+            /// Sets the name of the tool.
+            #[must_use]
+            pub fn with_name(mut self, name: ToolName) -> Self {
+                self.definition_mut().name = name;
+                self
+            }
+
+            /// Sets the description of the tool for the model.
+            #[must_use]
+            pub fn with_description(mut self, description: impl Into<String>) -> Self {
+                self.definition_mut().description = description.into();
+                self
+            }
+
+            /// Sets the time limit of each call. This limit takes precedence over the limits of the
+            /// dispatcher and the registry, except for the dispatcher's hard limit.
+            #[must_use]
+            pub fn with_timeout(mut self, limit: Duration) -> Self {
+                self.definition_mut().metadata.timeout = Some(limit);
+                self
+            }
+        }
+
+        impl fmt::Debug for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let definition = Tool::definition(self);
+                f.debug_struct(stringify!($ty)).field("definition", definition).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+definition_setters! { FunctionTool ClosureTool AdaptedTool }
+
+#[cfg(feature = "jsonschema")]
+definition_setters! { DynamicTool }
+
+/// A tool for the model to call: a definition and a function.
 ///
-/// `#[tool]` functions become a [`FunctionTool`], which implements it. Implement it by hand for tools that
-/// build their schema in another way. What a dispatcher needs to know about a tool is data of its definition.
+/// A `#[tool]` function becomes a [`FunctionTool`], and `FunctionTool` implements this trait. Implement the
+/// trait by hand to build the schema in another way. Everything else the dispatcher needs to know about a
+/// tool is data in the [`ToolDefinition`].
 ///
 /// ```
 /// use toolkit::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
@@ -69,10 +116,16 @@ pub trait Tool: Send + Sync {
     /// Returns the definition of the tool.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Starts one call. `arguments` is the unchecked JSON text that the model wrote.
+    /// Starts one call with `arguments`, the unchecked JSON text written by the model.
     ///
-    /// Timeouts and cancellation drop the future.
+    /// A timeout or a cancellation drops the returned future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
+}
+
+impl fmt::Debug for dyn Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.definition().name.fmt(f)
+    }
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {

@@ -2,19 +2,22 @@
 
 use crate::constraints::ONE_OF;
 use crate::format;
+use crate::json::{Json, Kind};
 use crate::keyword::subschemas;
+use crate::number::Decimal;
 use regex_lite::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compiled patterns that the cache holds at most.
+/// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
 
-/// Returns whether a generated schema demands more than decoding into its type ensures, here or inside.
+/// Returns whether a generated schema, or any schema inside, constrains values more than its Rust type does.
 ///
-/// To be asked before the schema is [tidied](super::tidy): that turns number formats into bounds.
+/// Call this function before the schema is [tidied](super::tidy), because tidying turns number formats into
+/// bounds.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
     let Value::Object(keywords) = schema else { return false };
@@ -22,7 +25,7 @@ pub fn has_constraints(schema: &Value) -> bool {
         "minimum" => !is_unsigned_zero(schema, value),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
-        // The types of enums and tags ensure theirs.
+        // The types of Rust enums and tags ensure their allowed values already.
         "enum" => keywords.contains_key(ONE_OF),
         "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength" | "maxLength"
         | "pattern" | "minProperties" | "maxProperties" => true,
@@ -36,87 +39,117 @@ fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
     format.starts_with("uint") && minimum.as_u64() == Some(0)
 }
 
-/// Returns whether a value of the right type keeps the constraints of its schema.
-pub(crate) fn keeps_within(schema: &Value, value: &Value) -> bool {
-    match value {
-        Value::Number(_) => number_fits(schema, value),
-        Value::String(text) => text_fits(schema, text),
-        Value::Array(items) => count_fits(schema, "minItems", "maxItems", || count(schema, items)),
-        Value::Object(members) => count_fits(schema, "minProperties", "maxProperties", || members.len()),
-        _ => true,
+/// Returns the first keyword violated by a value of the right type.
+///
+/// With `validator`, formats are not checked, and repeated items always violate `uniqueItems`. Otherwise,
+/// repeated items are accepted for a Rust set type, because a set ignores them.
+pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Option<&'static str> {
+    let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
+    match &value.kind {
+        Kind::Number => out_of_range(schema, &value.number()?),
+        Kind::String(text) => within("minLength", "maxLength", &|| text.chars().count())
+            .or_else(|| breaks(schema, "format", |format| !validator && !format::fits(format, text)))
+            .or_else(|| {
+                let differs = |pattern: &str| compiled(pattern).is_some_and(|it| !it.is_match(text));
+                breaks(schema, "pattern", differs)
+            }),
+        Kind::Array(items) => {
+            let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
+            let distinct = || items.iter().map(Json::canonical).collect::<HashSet<_>>().len();
+            let count = || if is_set && !validator { distinct() } else { items.len() };
+            let repeats = || is_set && (validator || !is_of_set(schema)) && distinct() < items.len();
+            within("minItems", "maxItems", &count).or_else(|| repeats().then_some("uniqueItems"))
+        }
+        Kind::Object(members) => within("minProperties", "maxProperties", &|| {
+            members.iter().map(|(name, _)| name).collect::<HashSet<_>>().len()
+        }),
+        Kind::Null | Kind::Bool(_) => None,
     }
 }
 
-fn number_fits(schema: &Value, value: &Value) -> bool {
-    let against = |keyword: &str, fits: fn(Ordering) -> bool| {
-        schema.get(keyword).and_then(|bound| compare(value, bound)).is_none_or(fits)
+/// Returns whether an array schema was generated from a set type. A set drops repeated items by itself.
+///
+/// In the schema of a set, `uniqueItems` comes before `items`.
+fn is_of_set(schema: &Value) -> bool {
+    let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
+    keywords
+        .find(|keyword| matches!(keyword.as_str(), "items" | "uniqueItems"))
+        .is_some_and(|it| it != "items")
+}
+
+fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool) -> Option<&'static str> {
+    schema.get(keyword).and_then(Value::as_str).filter(|expected| differs(expected)).map(|_| keyword)
+}
+
+fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
+    let fits = |keyword: &str, bound: &Decimal| match keyword {
+        "minimum" => value >= bound,
+        "maximum" => value <= bound,
+        "exclusiveMinimum" => value > bound,
+        "exclusiveMaximum" => value < bound,
+        _ => value.is_multiple_of(bound),
     };
-    against("minimum", Ordering::is_ge)
-        && against("maximum", Ordering::is_le)
-        && against("exclusiveMinimum", Ordering::is_gt)
-        && against("exclusiveMaximum", Ordering::is_lt)
-        && schema.get("multipleOf").is_none_or(|step| is_multiple(value, step))
+    let keywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+    keywords
+        .into_iter()
+        .find(|keyword| schema.get(*keyword).and_then(number).is_some_and(|bound| !fits(keyword, &bound)))
 }
 
-/// Compares two numbers. Integers are not rounded as doubles beyond 2^53 are.
+/// Returns the exact value of a number in a schema, or `None` for other values.
+pub(crate) fn number(value: &Value) -> Option<Decimal> {
+    if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
+}
+
+/// Compares two numbers without rounding.
 pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
-    match (integer(left), integer(right)) {
-        (Some(left), Some(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
-    }
+    Some(number(left)?.cmp(&number(right)?))
 }
 
-fn integer(value: &Value) -> Option<i128> {
-    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
-}
-
-/// Returns whether two values are the same to a schema: 1 and 1.0 are one number.
+/// Returns whether two values are equal in JSON Schema: 1 and 1.0 are the same number.
 pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
-    left == right || compare(left, right) == Some(Ordering::Equal)
+    left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
 }
 
-fn is_multiple(value: &Value, step: &Value) -> bool {
-    match (integer(value), integer(step)) {
-        (Some(value), Some(step)) => step == 0 || value % step == 0,
-        _ => match (value.as_f64(), step.as_f64()) {
-            (Some(value), Some(step)) if step > 0.0 => {
-                let quotient = value / step;
-                (quotient - quotient.round()).abs() < 1e-9
-            }
-            _ => true,
-        },
+/// Returns whether `value` equals the `expected` value from a schema.
+pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
+    match (expected, &value.kind) {
+        (Value::String(expected), Kind::String(text)) => expected == text,
+        (Value::Number(_), Kind::Number) => number(expected) == value.number(),
+        (Value::Array(_), Kind::Array(_)) | (Value::Object(_), Kind::Object(_)) => {
+            let expected = expected.to_string();
+            Json::parse(&expected).is_ok_and(|expected| expected.canonical() == value.canonical())
+        }
+        (Value::Bool(expected), Kind::Bool(value)) => expected == value,
+        (Value::Null, Kind::Null) => true,
+        _ => false,
     }
 }
 
-fn text_fits(schema: &Value, text: &str) -> bool {
-    let said = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
-    count_fits(schema, "minLength", "maxLength", || text.chars().count())
-        && said("format").is_none_or(|format| format::fits(format, text))
-        && said("pattern").and_then(compiled).is_none_or(|pattern| pattern.is_match(text))
-}
-
-/// Returns the number of items of a list; a set has each once, however often it is written.
-fn count(schema: &Value, items: &[Value]) -> usize {
-    match schema.get("uniqueItems") {
-        Some(Value::Bool(true)) => items.iter().map(Value::to_string).collect::<HashSet<_>>().len(),
-        _ => items.len(),
-    }
-}
-
-fn count_fits(schema: &Value, least: &str, most: &str, count: impl FnOnce() -> usize) -> bool {
-    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+fn out_of_bounds(
+    schema: &Value,
+    least: &'static str,
+    most: &'static str,
+    count: &dyn Fn() -> usize,
+) -> Option<&'static str> {
+    let bound = |keyword: &str| schema.get(keyword).and_then(number)?.integer()?.parse::<u64>().ok();
     match (bound(least), bound(most)) {
-        (None, None) => true,
-        (least, most) => (least.unwrap_or(0)..=most.unwrap_or(u64::MAX)).contains(&(count() as u64)),
+        (None, None) => None,
+        (at_least, at_most) => {
+            let count = count() as u64;
+            let too_many = || at_most.is_some_and(|most| count > most);
+            if at_least.is_some_and(|least| count < least) { Some(least) } else { too_many().then_some(most) }
+        }
     }
 }
 
-/// Returns whether a property name matches a pattern; none matches an invalid one.
+/// Returns whether a property name matches a pattern. No name matches an invalid pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     compiled(pattern).is_some_and(|pattern| pattern.is_match(name))
 }
 
-/// Returns the compiled pattern; `None` for an invalid one. Programs check few patterns, and check them often.
+/// Returns the compiled pattern, or `None` for an invalid pattern.
+///
+/// Compiled patterns are cached, because programs check few patterns but check them often.
 fn compiled(pattern: &str) -> Option<Arc<Regex>> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Regex>>>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,24 +1,38 @@
-//! Every violation of a schema by a value.
+//! The search for all violations of a schema by a value.
 //!
-//! The search covers types, allowed values, bounds, members and items. It is no validator: it skips keywords
-//! such as `not`, and a type may refuse a value by rules of its own.
+//! The search covers all keywords except `unevaluatedProperties` and `unevaluatedItems`. A Rust type may
+//! refuse a value for further reasons.
 
-use crate::bounds::{is_same, keeps_within};
+use crate::bounds::{broken, is_equal};
 use crate::describe::{describe_for, describe_in};
-use crate::discriminator::{Discriminator, branches, discriminator};
+use crate::discriminator::{Discriminator, discriminator};
+use crate::json::{Json, Kind, quoted};
 use crate::nearest::nearest;
-use crate::properties::{item_schema, member_schema, property};
-use crate::reference::{SchemaRef, escape, resolve, unescape};
-use crate::types::{is_of_type, names, types};
+use crate::properties::{item_schema, member_schemas, property};
+use crate::reference::{SchemaRef, resolve};
+use crate::types::{names, types};
 use crate::violation::{Violation, ViolationKind};
-use crate::words::{shorten, value_in_words};
-use serde_json::{Map, Value};
+use crate::words::{bound, shorten, value_in_words};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ptr;
 
-/// Violations that one search collects at most.
-pub(crate) const MOST: usize = 64;
+/// The maximum number of violations collected by one search.
+const MOST: usize = 64;
 
-/// Returns every violation of a schema by a value, in the order of the value, 64 at most.
+/// The maximum number of schemas applied by one search: `STEPS`, and `STEPS_PER_BYTE` for each byte of the
+/// value.
+const STEPS: usize = 10_000;
+const STEPS_PER_BYTE: usize = 64;
+
+/// The pseudo keyword reported if a value fits several schemas of a `oneOf`.
+const SEVERAL: &str = "several";
+
+/// The message for a value too complex to be checked completely.
+pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
+
+/// Returns up to 64 violations of a schema by a value, in the order of the value.
 ///
 /// ```
 /// use serde_json::json;
@@ -29,238 +43,356 @@ pub(crate) const MOST: usize = 64;
 /// assert_eq!(found[0].to_string(), r#"`unit`: expected one of "celsius", "kelvin", got string "Celsius""#);
 /// ```
 pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Violation> {
-    check(schema.into(), value, None, "", Scope::All)
+    check_text(schema.into(), &value.to_string(), Scope::All)
 }
 
-/// The kinds of violations in the result of a [`check`].
+/// Returns the violations of a schema by a value, given as JSON text.
+pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec<Violation> {
+    match Json::parse(text) {
+        Ok(value) => check(schema, &value, "", scope),
+        Err(_) => vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)],
+    }
+}
+
+/// The kinds of violations returned by [`check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// All of them.
+    /// All violations.
     All,
-    /// Those of constraints, in a value that its type has decoded: everything else the type accepted, such
-    /// as a list in the place of a struct.
+    /// Only violated constraints, for a value already decoded by its Rust type.
+    ///
+    /// The type has accepted everything else, such as a list in place of a struct.
     Constraints,
-    /// All but unknown members and the missing ones beside them: a type may know a member under a name that
-    /// the schema does not list.
+    /// All violations except unknown members, and except the missing members of objects with unknown members.
+    ///
+    /// A type may accept a member under a name missing from the schema, such as an alias.
     ExceptNames,
+    /// All violations by the rules of a validator: 5.0 is an integer, and formats are not checked.
+    Validator,
 }
 
-/// Returns the violations of a schema by a value at the path `at`. Messages quote the `text` of the value.
+/// Returns the violations of a schema by the value at the path `at`.
 #[must_use]
-pub fn check(
-    schema: SchemaRef<'_>,
-    value: &Value,
-    text: Option<&str>,
-    at: &str,
-    scope: Scope,
-) -> Vec<Violation> {
-    let (root, decoded) = (schema.root, scope == Scope::Constraints);
+pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
+    let (left, path, known) = (budget(value), at.to_owned(), HashMap::new());
     let mut search =
-        Search { root, text, decoded, pointer: String::new(), open: Vec::new(), found: Vec::new() };
+        Search { root: schema.root, scope, path, left, known, open: Vec::new(), found: Vec::new() };
     search.inspect(schema.schema, value);
+    if search.left == 0 {
+        return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
+    }
     let mut found = search.found;
     match scope {
-        Scope::All => {}
-        Scope::Constraints => found.retain(|violation| violation.kind == ViolationKind::Constraint),
+        Scope::All | Scope::Validator => {}
+        Scope::Constraints => found.retain(|(_, violation)| violation.kind == ViolationKind::Constraint),
         Scope::ExceptNames => remove_names(&mut found),
     }
-    found.iter_mut().for_each(|violation| violation.path = path(at, value, &violation.path));
-    found
+    found.into_iter().map(|(_, violation)| violation).collect()
 }
 
-fn remove_names(found: &mut Vec<Violation>) {
-    let parent = |violation: &Violation| violation.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
-    let unknown = found.iter().filter(|violation| violation.kind == ViolationKind::Unknown);
+/// Returns the maximum number of schemas to apply to a value.
+pub(crate) fn budget(value: &Json<'_>) -> usize {
+    STEPS + STEPS_PER_BYTE * value.text.len()
+}
+
+/// The length of the path to the surrounding value, and the violation.
+type Found = (usize, Violation);
+
+fn remove_names(found: &mut Vec<Found>) {
+    let parent = |(length, violation): &Found| violation.path.get(..*length).map(str::to_owned);
+    let unknown = found.iter().filter(|(_, violation)| violation.kind == ViolationKind::Unknown);
     let parents: Vec<Option<String>> = unknown.map(parent).collect();
-    found.retain(|violation| match violation.kind {
+    found.retain(|found| match found.1.kind {
         ViolationKind::Unknown => false,
-        ViolationKind::Missing => !parents.contains(&parent(violation)),
+        ViolationKind::Missing => !parents.contains(&parent(found)),
         _ => true,
     });
 }
 
-/// Writes the way from `at` along a JSON pointer as a path. Only the value shows whether `0` is an index.
-pub(crate) fn path(at: &str, value: &Value, pointer: &str) -> String {
-    let (mut path, mut value) = (at.to_owned(), Some(value));
-    for token in pointer.split('/').skip(1).map(unescape) {
-        if let Some(Value::Array(items)) = value {
-            path.extend(["[", &token, "]"]);
-            value = token.parse().ok().and_then(|index: usize| items.get(index));
-        } else {
-            path.extend([if path.is_empty() { "" } else { "." }, &token]);
-            value = value.and_then(|value| value.get(&*token));
-        }
-    }
-    path
-}
-
-struct Search<'a> {
+struct Search<'a, 'v> {
     root: &'a Value,
-    /// The text of the whole value as the model wrote it.
-    text: Option<&'a str>,
-    /// Whether the type has decoded the value.
-    decoded: bool,
-    /// The JSON pointer to the value under inspection.
-    pointer: String,
-    /// The schemas under inspection, each with the length of the pointer to its value. A schema that leads
-    /// back to itself at the same value demands nothing more.
-    open: Vec<(usize, &'a Value)>,
-    /// The violations, with JSON pointers as paths.
-    found: Vec<Violation>,
+    scope: Scope,
+    /// The path to the value being inspected.
+    path: String,
+    /// The number of schemas left to apply before the search gives up.
+    left: usize,
+    /// The violations of each schema behind a reference, for each value inspected with the schema.
+    ///
+    /// Without this cache, a recursive union would take time exponential in the depth of the value.
+    known: HashMap<(*const Value, *const Json<'v>), Vec<Found>>,
+    /// The schemas being inspected, each with its value.
+    ///
+    /// A schema may lead back to itself at the same value. The repeated inspection is skipped, because it
+    /// finds nothing new.
+    open: Vec<(&'a Value, *const Json<'v>)>,
+    found: Vec<Found>,
 }
 
-impl<'a> Search<'a> {
-    fn inspect(&mut self, schema: &'a Value, value: &Value) {
-        let Some(schema) = resolve(self.root, schema).filter(|schema| schema.is_object()) else { return };
-        let here = self.pointer.len();
-        let mut open = self.open.iter().rev().take_while(|(length, _)| *length == here);
-        if self.found.len() >= MOST || open.any(|(_, open)| ptr::eq(*open, schema)) {
+impl<'a, 'v> Search<'a, 'v> {
+    fn inspect(&mut self, schema: &'a Value, value: &Json<'v>) {
+        if schema == &Value::Bool(false) {
+            self.add(ViolationKind::Constraint, "nothing may stand here".to_owned());
+        }
+        let is_open = || self.open.iter().any(|(open, at)| ptr::eq(*open, schema) && ptr::eq(*at, value));
+        if !schema.is_object() || self.left == 0 || self.found.len() >= MOST || is_open() {
             return;
         }
-        self.open.push((here, schema));
+        self.left -= 1;
+        self.open.push((schema, value));
+        if schema.get("$ref").is_some()
+            && let Some(target) = resolve(self.root, schema)
+        {
+            self.inspect_target(target, value);
+        }
         self.inspect_keywords(schema, value);
         self.open.pop();
     }
 
-    fn inspect_keywords(&mut self, schema: &'a Value, value: &Value) {
-        if let Value::Array(items) = value
-            && self.decoded
+    /// Inspects the schema behind a reference, only once for each value.
+    fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
+        let key = (ptr::from_ref(target), ptr::from_ref(value));
+        if let Some(known) = self.known.get(&key) {
+            return self.found.extend(known.iter().cloned());
+        }
+        let before = std::mem::take(&mut self.found);
+        self.inspect(target, value);
+        self.known.insert(key, self.found.clone());
+        self.found.splice(0..0, before);
+    }
+
+    /// Returns the violations of a schema without adding them to `found`.
+    fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found> {
+        let before = std::mem::take(&mut self.found);
+        self.inspect(schema, value);
+        std::mem::replace(&mut self.found, before)
+    }
+
+    fn fits(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        self.violations_of(schema, value).is_empty()
+    }
+
+    fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
+        let validator = self.scope == Scope::Validator;
+        if let Kind::Array(items) = &value.kind
+            && self.scope == Scope::Constraints
             && let Some(fields) = fields(schema).filter(|fields| items.len() <= fields.len())
         {
-            // serde reads a list of values as a struct, in the order of its fields.
+            // serde also decodes a struct from an array, with the values in the order of the fields.
             for (index, (property, item)) in fields.values().zip(items).enumerate() {
-                self.below(&index.to_string(), |this| this.inspect(property, item));
+                self.at_item(index, |this| this.inspect(property, item));
             }
             return;
         }
+        let is_of_type = |name: &str| {
+            value.is_of_type(name) || (validator && name == "integer" && value.type_name() == name)
+        };
         let mut names = types(schema.get("type")).peekable();
-        if names.peek().is_some() && !names.any(|name| is_of_type(value, name)) {
-            self.add_mismatch(ViolationKind::WrongType, schema, value);
-            return;
+        if names.peek().is_some() && !names.any(is_of_type) {
+            return self.add_mismatch(ViolationKind::WrongType, schema, "type", value);
         }
-        if !is_allowed(schema, value) || !keeps_within(schema, value) {
-            self.add_mismatch(ViolationKind::Constraint, schema, value);
+        let listed = schema.get("enum").and_then(Value::as_array);
+        let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
+            Some("enum")
+        } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
+            Some("const")
+        } else {
+            broken(schema, value, validator)
+        };
+        if let Some(keyword) = wrong {
+            self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
         }
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.inspect(part, value);
         }
-        if let Some(branches) = branches(schema) {
-            self.inspect_branches(schema, branches, value);
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
+                self.inspect_branches(schema, keyword, branches, value);
+            }
         }
-        match value {
-            Value::Object(members) => self.inspect_members(schema, members),
-            Value::Array(items) => self.inspect_items(schema, items),
+        if schema.get("not").is_some_and(|not| self.fits(not, value)) {
+            self.add_mismatch(ViolationKind::Constraint, schema, "not", value);
+        }
+        if let Some(condition) = schema.get("if") {
+            let branch = if self.fits(condition, value) { "then" } else { "else" };
+            schema.get(branch).into_iter().for_each(|branch| self.inspect(branch, value));
+        }
+        match &value.kind {
+            Kind::Object(members) => self.inspect_members(schema, members, value),
+            Kind::Array(items) => self.inspect_items(schema, items, value),
             _ => {}
         }
     }
 
-    /// Reports the violations of the branch that the value resembles, unless a branch fits.
-    fn inspect_branches(&mut self, schema: &Value, branches: &'a [Value], value: &Value) {
-        let before = std::mem::take(&mut self.found);
-        let mut closest: Option<Vec<Violation>> = None;
-        for branch in branches {
-            self.inspect(branch, value);
-            let found = std::mem::take(&mut self.found);
+    /// Inspects the branches of a union. If no branch fits, reports the violations of the most similar
+    /// branch.
+    fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
+        let mut closest: Option<Vec<Found>> = None;
+        let mut fitting = 0;
+        for branch in branches.iter().filter(|branch| !has_other_tag(self.root, branch, value)) {
+            let found = self.violations_of(branch, value);
             if found.is_empty() {
-                self.found = before;
-                return;
+                fitting += 1;
+                // The type has already chosen one of the branches.
+                if keyword == "anyOf" || self.scope == Scope::Constraints {
+                    return;
+                }
             }
-            let is_inside = |violation: &Violation| {
-                violation.path.len() > self.pointer.len() && !self.is_about_tag(branch, violation)
-            };
+            let is_inside = |(_, violation): &Found| violation.path.len() > self.path.len();
             if found.iter().all(is_inside) && closest.as_ref().is_none_or(|fewer| found.len() < fewer.len()) {
                 closest = Some(found);
             }
         }
-        self.found = before;
-        match (value.as_object(), discriminator(self.root, branches), closest) {
-            (Some(members), Some(Discriminator::Tag(name, allowed)), _)
-                if members.get(name).is_none_or(|given| !allowed.contains(&given)) =>
+        match (fitting, value.members(), discriminator(self.root, branches), closest) {
+            (1, ..) => {}
+            (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
+            (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
+                if value.get(name).is_none_or(|given| !allowed.iter().any(|tag| is_equal(tag, given))) =>
             {
-                let tag =
-                    Map::from_iter([("enum".to_owned(), allowed.into_iter().cloned().collect())]).into();
-                self.below(name, |this| match members.get(name) {
-                    Some(given) => this.add_mismatch(ViolationKind::WrongType, &tag, given),
-                    None => this.add(ViolationKind::Missing, missing(describe_in(this.root, &tag))),
+                let tag = json!({"enum": allowed});
+                let parent = self.path.len();
+                self.at_member(name, |this| match value.get(name) {
+                    Some(given) => this.add_mismatch(ViolationKind::WrongType, &tag, "enum", given),
+                    None => {
+                        this.add_named(parent, ViolationKind::Missing, missing(describe_in(this.root, &tag)));
+                    }
                 });
             }
-            (Some(members), Some(Discriminator::Members(names)), _)
-                if !names.iter().any(|name| members.contains_key(*name)) =>
+            (_, Some(_), Some(Discriminator::Members(names)), _)
+                if !names.iter().any(|name| value.get(name).is_some()) =>
             {
-                self.add_mismatch(ViolationKind::WrongType, schema, value);
+                self.add_mismatch(ViolationKind::WrongType, schema, keyword, value);
             }
-            (_, _, Some(found)) => self.found.extend(found),
-            (_, _, None) => self.add_mismatch(ViolationKind::WrongType, schema, value),
+            (.., Some(found)) => self.found.extend(found),
+            (.., None) => self.add_mismatch(ViolationKind::WrongType, schema, keyword, value),
         }
     }
 
-    /// Returns whether a violation is about the member that tells the branches apart.
-    fn is_about_tag(&self, branch: &Value, violation: &Violation) -> bool {
-        let inside = violation.path.get(self.pointer.len() + 1..);
-        let Some(name) = inside.and_then(|inside| inside.split('/').next()) else { return false };
-        let property =
-            resolve(self.root, branch).and_then(|branch| branch.get("properties")?.get(&*unescape(name)));
-        property.is_some_and(|property| property.get("const").is_some())
-    }
-
-    fn inspect_members(&mut self, schema: &'a Value, members: &Map<String, Value>) {
+    fn inspect_members(&mut self, schema: &'a Value, members: &[(Cow<'v, str>, Json<'v>)], value: &Json<'v>) {
         let properties = schema.get("properties").and_then(Value::as_object);
+        let parent = self.path.len();
         for (name, value) in members {
-            self.below(name, |this| match member_schema(schema, name) {
-                Some(Value::Bool(false)) => {
-                    this.add(ViolationKind::Unknown, no_such_property(name, properties));
+            self.at_member(name, |this| {
+                let (named, other) = member_schemas(schema, name);
+                named.iter().for_each(|schema| this.inspect(schema, value));
+                match other {
+                    Some(Value::Bool(false)) => {
+                        this.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
+                    }
+                    Some(other) => this.inspect(other, value),
+                    None => {}
                 }
-                Some(member) => this.inspect(member, value),
-                None => {}
+                if let Some(of_names) = schema.get("propertyNames") {
+                    this.inspect_name(of_names, name);
+                }
             });
         }
         let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
-        let given: Vec<&str> = members.keys().map(|name| own_name(name).unwrap_or(name)).collect();
-        for name in names(schema.get("required")).filter(|name| !given.contains(name)) {
+        let given: Vec<&str> = members.iter().map(|(name, _)| own_name(name).unwrap_or(name)).collect();
+        let depends = |keyword: &str| {
+            let named = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
+            named.filter(|(name, _)| given.contains(&name.as_str())).map(|(_, needs)| needs)
+        };
+        let needed = depends("dependentRequired").flat_map(|needs| names(Some(needs)));
+        for name in names(schema.get("required")).chain(needed).filter(|name| !given.contains(name)) {
             let property = properties.and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe_in(self.root, property)));
-            self.below(name, |this| this.add(ViolationKind::Missing, message));
+            self.at_member(name, |this| this.add_named(parent, ViolationKind::Missing, message));
+        }
+        depends("dependentSchemas").for_each(|needs| self.inspect(needs, value));
+    }
+
+    fn inspect_name(&mut self, schema: &Value, name: &str) {
+        if !check_text(SchemaRef::new(self.root, schema), &quoted(name), self.scope).is_empty() {
+            let expected = expected(self.root, schema, "", None);
+            let expected = expected.map(|expected| format!("; expected {expected}"));
+            let message = format!("this name is not allowed{}", expected.unwrap_or_default());
+            self.add(ViolationKind::Constraint, message);
         }
     }
 
-    fn inspect_items(&mut self, schema: &'a Value, items: &[Value]) {
+    fn inspect_items(&mut self, schema: &'a Value, items: &[Json<'v>], value: &Json<'v>) {
         for (index, item) in items.iter().enumerate() {
             let Some(schema) = item_schema(schema, index) else { break };
-            self.below(&index.to_string(), |this| this.inspect(schema, item));
+            self.at_item(index, |this| this.inspect(schema, item));
+        }
+        if let Some(wanted) = schema.get("contains") {
+            let found = items.iter().filter(|item| self.fits(wanted, item)).count() as u64;
+            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+            if !(bound("minContains").unwrap_or(1)..=bound("maxContains").unwrap_or(u64::MAX))
+                .contains(&found)
+            {
+                self.add_mismatch(ViolationKind::Constraint, schema, "contains", value);
+            }
         }
     }
 
-    fn below(&mut self, token: &str, inspect: impl FnOnce(&mut Self)) {
-        let here = self.pointer.len();
-        self.pointer.push('/');
-        self.pointer.push_str(&escape(token));
+    fn at_member(&mut self, name: &str, inspect: impl FnOnce(&mut Self)) {
+        let here = self.path.len();
+        self.path.extend([if here == 0 { "" } else { "." }, name]);
         inspect(self);
-        self.pointer.truncate(here);
+        self.path.truncate(here);
     }
 
-    fn add_mismatch(&mut self, kind: ViolationKind, schema: &Value, value: &Value) {
-        let expected = describe_for(self.root, schema, value);
-        let message = match self.text.filter(|_| self.pointer.is_empty()) {
-            Some(text) => mismatch(expected, text),
-            None => mismatch(expected, &value.to_string()),
-        };
-        self.add(kind, message);
+    fn at_item(&mut self, index: usize, inspect: impl FnOnce(&mut Self)) {
+        let here = self.path.len();
+        self.path.push_str(&format!("[{index}]"));
+        inspect(self);
+        self.path.truncate(here);
+    }
+
+    fn add_mismatch(&mut self, kind: ViolationKind, schema: &Value, keyword: &str, value: &Json<'_>) {
+        let expected = expected(self.root, schema, keyword, Some(value));
+        let expected = expected.unwrap_or_else(|| "another value".to_owned());
+        self.add(kind, format!("expected {expected}, got {}", value_in_words(value.text)));
     }
 
     fn add(&mut self, kind: ViolationKind, message: String) {
-        if self.found.len() < MOST {
-            self.found.push(Violation::new(self.pointer.as_str(), kind, message));
+        self.add_named(self.path.len(), kind, message);
+    }
+
+    fn add_named(&mut self, parent: usize, kind: ViolationKind, message: String) {
+        let violation = Violation::new(self.path.as_str(), kind, message);
+        if self.found.len() < MOST && !self.found.iter().any(|(_, known)| *known == violation) {
+            self.found.push((parent, violation));
         }
     }
 }
 
-/// Returns the message for a value, given as its text, that is not as expected.
-pub(crate) fn mismatch(expected: Option<String>, text: &str) -> String {
-    let expected = expected.unwrap_or_else(|| "another value".to_owned());
-    format!("expected {expected}, got {}", value_in_words(text))
+/// Returns whether a tag of `branch` has another value in `value`, or is missing although required.
+///
+/// A tag is a property with a constant value, usually different in each branch of a union.
+pub(crate) fn has_other_tag(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let own = resolve(root, branch).filter(|_| value.members().is_some());
+    let properties = own.and_then(|own| own.get("properties")?.as_object()).into_iter().flatten();
+    let mut tags = properties.filter_map(|(name, property)| Some((name, property.get("const")?)));
+    tags.any(|(name, tag)| match value.get(name) {
+        Some(given) => !is_equal(tag, given),
+        None => names(own.and_then(|own| own.get("required"))).any(|required| required == name),
+    })
 }
 
-/// Returns the message for a member that must not be there.
+/// Describes the values expected by a schema, to explain a violation of `keyword`.
+fn expected(root: &Value, schema: &Value, keyword: &str, value: Option<&Json<'_>>) -> Option<String> {
+    let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
+    match (keyword, schema.get(keyword)) {
+        ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
+        ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
+        ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
+        (SEVERAL, _) => return Some("a value that fits exactly one of the alternatives".to_owned()),
+        _ => {}
+    }
+    let mut plain = schema.as_object()?.clone();
+    if !keyword.ends_with("Of") {
+        plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
+    }
+    let plain = Value::Object(plain);
+    describe_for(root, &plain, value).or_else(|| {
+        let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
+        keywords.find_map(|(keyword, value)| bound(keyword, value))
+    })
+}
+
+/// Returns the message for a member not declared in the schema.
 pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
     let near = nearest(name, known.filter(|known| *known != name));
@@ -268,23 +400,17 @@ pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value
     format!("there is no such property{}", near.unwrap_or_default())
 }
 
-/// Returns the message for a required value that is absent.
+/// Returns the message for a missing required value.
 #[must_use]
 pub fn missing(expected: Option<String>) -> String {
     let expected = expected.map(|expected| format!("; expected {expected}"));
     format!("required, but missing{}", expected.unwrap_or_default())
 }
 
-/// Returns the properties of a schema for objects that takes no lists.
+/// Returns the properties of a schema for objects, unless the schema allows arrays too.
 fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))
-}
-
-fn is_allowed(schema: &Value, value: &Value) -> bool {
-    let values = schema.get("enum").and_then(Value::as_array);
-    values.is_none_or(|values| values.iter().any(|allowed| is_same(allowed, value)))
-        && schema.get("const").is_none_or(|only| is_same(only, value))
 }
 
 #[cfg(test)]

@@ -1,21 +1,24 @@
-//! Coercion of near misses inside a value.
+//! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::violations;
-use crate::discriminator::branches;
-use crate::properties::{item_schema, member_schema};
+use crate::check::{Scope, budget, check, has_other_tag};
+use crate::json::{Json, Kind, quoted};
+use crate::number::Decimal;
+use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{is_of_type, names, types};
-use serde_json::{Map, Value};
+use crate::types::{names, types};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ptr;
 
-/// Doubles below are exact integers.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// Coerces near misses inside a value, and returns whether anything changed.
+/// Coerces near misses inside `value`. Returns whether anything changed.
 ///
-/// - `5.0` becomes `5` where the schema takes integers only.
-/// - A string becomes the JSON value that it holds where the schema takes no strings.
-/// - `null` is removed where a member is optional and never `null`.
+/// A near miss is an invalid value with an obvious correction:
+///
+/// - `5.0` becomes `5` if the schema allows only integers.
+/// - A string becomes the JSON value inside the string if the schema does not allow strings.
+/// - A string becomes the allowed value with the same letters, if only upper and lower case differ.
+/// - A member with the value `null` is removed if the member is optional and must not be `null`.
 ///
 /// ```
 /// use serde_json::json;
@@ -26,74 +29,184 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// assert_eq!(value, json!({"count": 5}));
 /// ```
 pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
-    let SchemaRef { root, schema } = schema.into();
-    coerce_in(root, schema, value, &mut Vec::new())
+    let text = value.to_string();
+    let coerced = Json::parse(&text).ok().and_then(|value| coerced(schema.into(), &value));
+    let coerced = coerced.and_then(|text| serde_json::from_str(&text).ok());
+    coerced.map(|coerced| *value = coerced).is_some()
 }
 
-/// Coerces a value. `around` are the unions of which the schema is a branch: one that holds itself ends there.
-fn coerce_in<'a>(root: &'a Value, schema: &'a Value, value: &mut Value, around: &mut Vec<&'a Value>) -> bool {
-    let is_new = |schema: &&Value| !around.iter().any(|outer| ptr::eq(*outer, *schema));
-    let Some(schema) = resolve(root, schema).filter(is_new) else { return false };
-    let mut names = types(schema.get("type"));
-    let mut changed = false;
-    if let Some(branches) = branches(schema) {
-        around.push(schema);
-        for branch in branches {
-            changed |= coerce_in(root, branch, value, around);
+/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed.
+///
+/// Everything else keeps its original text, so no digit of a number and no repeated member is lost.
+#[must_use]
+pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
+    let left = budget(value);
+    Coercion { root: schema.root, known: HashMap::new(), left }.coerced(schema.schema, value)
+}
+
+struct Coercion<'a> {
+    root: &'a Value,
+    /// The results for schemas behind references. The key is the schema and the position of the value in the
+    /// text.
+    known: HashMap<(*const Value, *const u8), Option<String>>,
+    /// The number of schemas left to apply before the coercion gives up.
+    left: usize,
+}
+
+/// A part of a schema, applied to the value in a step of its own.
+enum Part<'a> {
+    Schema(&'a Value),
+    /// A schema and the branches of its union.
+    Union(&'a Value, &'a [Value]),
+    /// The keywords of a schema other than `allOf`, `anyOf` and `oneOf`.
+    Plain(&'a Value),
+}
+
+impl<'a> Coercion<'a> {
+    fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
+        let target = resolve(self.root, schema).filter(|target| target.is_object())?;
+        self.left = self.left.checked_sub(1)?;
+        if ptr::eq(target, schema) {
+            return self.by_parts(schema, value);
         }
-        around.pop();
+        let key = (ptr::from_ref(target), value.text.as_ptr());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        // The schema may lead back to itself at the same value. The repetition coerces nothing.
+        self.known.insert(key, None);
+        let coerced = self.by_parts(target, value);
+        self.known.insert(key, coerced.clone());
+        coerced
     }
-    match value {
-        Value::Number(number) if number.is_f64() && takes_integers_only(schema) => {
-            let whole = number.as_f64().filter(|whole| whole.fract() == 0.0 && whole.abs() < EXACT);
-            if let Some(whole) = whole {
-                *value = Value::from(whole as i64);
+
+    fn by_parts(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
+        let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+        let parts = list("allOf").into_iter().flatten().map(Part::Schema);
+        let unions = ["anyOf", "oneOf"].into_iter().filter_map(list).map(|union| Part::Union(schema, union));
+        let mut coerced: Option<String> = None;
+        for part in parts.chain(unions).chain([Part::Plain(schema)]) {
+            let next = match &coerced {
+                None => self.by_part(&part, value),
+                Some(text) => self.again(text, |this, value| this.by_part(&part, value)),
+            };
+            coerced = next.or(coerced);
+        }
+        coerced
+    }
+
+    /// Coerces the value in `text`, the result of an earlier coercion.
+    ///
+    /// The cached results are set aside, because their positions refer to the original text.
+    fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
+        let value = Json::parse(text).ok()?;
+        let known = std::mem::take(&mut self.known);
+        let coerced = coerce(self, &value);
+        self.known = known;
+        coerced
+    }
+
+    fn by_part(&mut self, part: &Part<'a>, value: &Json<'_>) -> Option<String> {
+        match (part, &value.kind) {
+            (Part::Schema(schema), _) => self.coerced(schema, value),
+            (Part::Union(schema, branches), _) => self.by_branch(schema, branches, value),
+            (Part::Plain(schema), Kind::Array(items)) => self.items(schema, items),
+            (Part::Plain(schema), Kind::Object(members)) => self.members(schema, members),
+            (Part::Plain(schema), _) => self.scalar(schema, value),
+        }
+    }
+
+    fn fits(&self, schema: &Value, value: &Json<'_>) -> bool {
+        check(SchemaRef::new(self.root, schema), value, "", Scope::All).is_empty()
+    }
+
+    /// Coerces a value to the first possible branch of a union, unless some branch fits already.
+    fn by_branch(&mut self, schema: &Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
+        let is_itself = |branch: &Value| resolve(self.root, branch).is_some_and(|it| ptr::eq(it, schema));
+        let fits = |branch: &Value| self.fits(branch, value);
+        if !branches.iter().any(is_itself) && branches.iter().any(fits) {
+            return None;
+        }
+        let root = self.root;
+        let candidates = branches.iter().filter(|branch| !has_other_tag(root, branch, value));
+        let mut partly = Vec::new();
+        for branch in candidates {
+            let Some(text) = self.coerced(branch, value) else { continue };
+            if Json::parse(&text).is_ok_and(|value| self.fits(branch, &value)) {
+                return Some(text);
+            }
+            partly.push(text);
+        }
+        // If coercion changed the value for only one branch, keep the change: the violations of this branch
+        // explain the rest.
+        if partly.len() == 1 { partly.pop() } else { None }
+    }
+
+    fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
+        let item = |(index, item)| item_schema(schema, index).and_then(|schema| self.coerced(schema, item));
+        let coerced: Vec<Option<String>> = items.iter().enumerate().map(item).collect();
+        coerced.iter().any(Option::is_some).then(|| {
+            let items = coerced.iter().zip(items).map(|(text, item)| text.as_deref().unwrap_or(item.text));
+            format!("[{}]", items.collect::<Vec<_>>().join(","))
+        })
+    }
+
+    /// Coerces the members of an object.
+    ///
+    /// An optional member with the value `null` is removed if its schema refuses `null`. A model forced to
+    /// send every member has no other way to leave a member out.
+    fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
+        let mut changed = false;
+        let mut written = Vec::with_capacity(members.len());
+        for (name, member) in members {
+            let (named, other) = member_schemas(schema, name);
+            let is_required = || names(schema.get("required")).any(|other| other == name);
+            if matches!(member.kind, Kind::Null)
+                && named.iter().any(|property| !self.fits(property, member))
+                && !is_required()
+            {
                 changed = true;
+                continue;
             }
+            let coerced = named.into_iter().chain(other).find_map(|schema| self.coerced(schema, member));
+            changed |= coerced.is_some();
+            written.push(format!("{}:{}", quoted(name), coerced.as_deref().unwrap_or(member.text)));
         }
-        Value::String(text) if names.clone().all(|name| name != "string") => {
-            if let Ok(mut inner) = serde_json::from_str::<Value>(text) {
-                coerce_in(root, schema, &mut inner, &mut Vec::new());
-                if names.any(|name| is_of_type(&inner, name)) {
-                    *value = inner;
-                    changed = true;
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                changed |= item_schema(schema, index)
-                    .is_some_and(|schema| coerce_in(root, schema, item, &mut Vec::new()));
-            }
-        }
-        Value::Object(members) => {
-            changed |= remove_nulls(root, schema, members);
-            for (name, member) in members {
-                changed |= member_schema(schema, name)
-                    .is_some_and(|schema| coerce_in(root, schema, member, &mut Vec::new()));
-            }
-        }
-        _ => {}
+        changed.then(|| format!("{{{}}}", written.join(",")))
     }
-    changed
+
+    fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
+        let allowed = schema.get("enum").and_then(Value::as_array);
+        let words: Option<Vec<&str>> = allowed.and_then(|list| list.iter().map(Value::as_str).collect());
+        let names: Vec<&str> = types(schema.get("type")).collect();
+        let takes =
+            |name: &str| names.contains(&name) || (name == "string" && names.is_empty() && words.is_some());
+        match &value.kind {
+            Kind::Number if takes("integer") && !takes("number") => {
+                value.number()?.integer().filter(|integer| integer != value.text)
+            }
+            Kind::String(text) if takes("string") => {
+                let words = words.filter(|words| !words.contains(&&**text))?;
+                let mut alike = words.into_iter().filter(|word| folded(word) == folded(text));
+                alike.next().filter(|_| alike.next().is_none()).map(quoted)
+            }
+            Kind::String(text) if !names.is_empty() => {
+                let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
+                let inner = self.again(text.trim(), |this, inner| {
+                    let coerced = this.by_parts(schema, inner);
+                    Some(coerced.unwrap_or_else(|| inner.text.to_owned()))
+                });
+                let integer = || Decimal::parse(text.trim()).filter(|_| takes("integer"))?.integer();
+                inner.filter(|text| Json::parse(text).is_ok_and(|inner| is_taken(&inner))).or_else(integer)
+            }
+            _ => None,
+        }
+    }
 }
 
-/// Removes `null` from optional members that are never `null`: a model held to a schema that requires every
-/// member has no other way to leave one out.
-fn remove_nulls(root: &Value, schema: &Value, members: &mut Map<String, Value>) -> bool {
-    let Some(properties) = schema.get("properties") else { return false };
-    let before = members.len();
-    members.retain(|name, member| {
-        let is_required = || names(schema.get("required")).any(|other| other == name);
-        let refuses_null = |property| !violations(SchemaRef::new(root, property), &Value::Null).is_empty();
-        !member.is_null() || is_required() || !properties.get(name).is_some_and(refuses_null)
-    });
-    members.len() < before
-}
-
-fn takes_integers_only(schema: &Value) -> bool {
-    let mut names = types(schema.get("type"));
-    names.clone().any(|name| name == "integer") && names.all(|name| name != "number")
+/// Returns a word in lowercase, to compare words without regard to letter case.
+fn folded(word: &str) -> String {
+    word.to_lowercase()
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
-//! A writer of constraints into schemas.
+//! A writer to add constraints to schemas.
 
 use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-/// Marks an `enum` that is a constraint, not the list of a type's variants, until the schema is tidied.
+/// A temporary keyword to distinguish an `enum` added as a constraint from the variants of a Rust enum.
+///
+/// Tidying the schema removes the keyword.
 pub(crate) const ONE_OF: &str = "x-one-of";
 
-/// Writes constraints into the schema of a parameter or a field. Calls are checked against the schema, so the
-/// two cannot differ.
+/// A writer to add constraints to the schema of a parameter or a field.
 ///
-/// Generated code makes these calls from `#[param(range = …, length = …)]` and so on.
+/// The arguments of calls are checked against this schema, so the published constraints and the checks cannot
+/// differ. Generated code calls the methods for `#[param(range = …, length = …)]` and similar attributes.
 ///
 /// ```
 /// use toolkit_schema::Constraints;
@@ -23,32 +25,32 @@ pub(crate) const ONE_OF: &str = "x-one-of";
 pub struct Constraints<'a>(&'a mut Map<String, Value>);
 
 impl<'a> Constraints<'a> {
-    /// Creates a writer into the keywords of a schema.
+    /// Creates a writer to add keywords to `schema`.
     pub fn new(schema: &'a mut Map<String, Value>) -> Self {
         Self(schema)
     }
 
-    /// Creates a writer into a generated schema; `true` becomes an object.
+    /// Creates a writer to add keywords to a generated schema. The schema `true` becomes an object.
     pub fn of(schema: &'a mut Schema) -> Self {
         Self(schema.ensure_object())
     }
 
-    /// Sets the least number.
+    /// Sets the least allowed number.
     pub fn minimum(&mut self, bound: impl Into<Value>) {
         self.set("minimum", bound);
     }
 
-    /// Sets the greatest number.
+    /// Sets the greatest allowed number.
     pub fn maximum(&mut self, bound: impl Into<Value>) {
         self.set("maximum", bound);
     }
 
-    /// Sets the number above all allowed numbers.
+    /// Sets the exclusive upper bound of a number.
     pub fn exclusive_maximum(&mut self, bound: impl Into<Value>) {
         self.set("exclusiveMaximum", bound);
     }
 
-    /// Sets the number whose multiples are allowed.
+    /// Sets the divisor `step`: only multiples of `step` are allowed.
     pub fn multiple_of(&mut self, step: impl Into<Value>) {
         self.set("multipleOf", step);
     }
@@ -63,12 +65,12 @@ impl<'a> Constraints<'a> {
         self.set(self.length_keywords().1, most);
     }
 
-    /// Sets the regular expression to match somewhere in the string.
+    /// Sets a regular expression, required to match somewhere in the string.
     pub fn pattern(&mut self, pattern: &str) {
         self.set("pattern", pattern);
     }
 
-    /// Sets the format of the string, as in `email`.
+    /// Sets the format of the string, such as `email`.
     pub fn format(&mut self, format: &str) {
         self.set("format", format);
     }
@@ -84,19 +86,21 @@ impl<'a> Constraints<'a> {
         self.set("examples", values.into_iter().map(Into::into).collect::<Vec<Value>>());
     }
 
-    /// Tells the model to avoid the parameter.
+    /// Marks the parameter as deprecated, so the model avoids it.
     pub fn deprecated(&mut self) {
         self.set("deprecated", true);
     }
 
-    /// Sets the content of a unit variant, beside whose tag data would stand under this name, to `null`.
+    /// Allows only `null` for the property `content` of a unit variant.
+    ///
+    /// The other variants of the same adjacently tagged enum have their data under this name.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
             properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));
         }
     }
 
-    /// Sets constraints of each item of a list, or of each value of a map.
+    /// Adds constraints to each item of a list, or to each value of a map.
     pub fn items(&mut self, constrain: impl FnOnce(&mut Constraints<'_>)) {
         let keyword = if self.type_name() == Some("object") { "additionalProperties" } else { "items" };
         if let Some(Value::Object(items)) = self.0.get_mut(keyword) {
@@ -116,7 +120,7 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Returns the type of the values, besides `null`.
+    /// Returns the type of the values other than `null`.
     fn type_name(&self) -> Option<&str> {
         types(self.0.get("type")).find(|name| *name != "null")
     }

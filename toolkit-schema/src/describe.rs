@@ -1,21 +1,25 @@
-//! Descriptions of schemas in a few words.
+//! Descriptions of schemas in a few words, for messages to the model.
 
 use crate::discriminator::{Discriminator, branches, discriminator, may_be_object, only_member, tag};
+use crate::json::Json;
 use crate::nearest::nearest;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
 use crate::words::{count, phrase};
 use serde_json::Value;
 
-/// Allowed values, or kinds of values, that a description lists.
+/// The maximum number of allowed values, or kinds of values, listed in a description.
 const LISTED: usize = 10;
 
-/// Schemas that one description visits, and their depth: the description of a schema that holds itself would
-/// never end.
+/// The maximum number of schemas visited for one description, and their maximum depth.
+///
+/// Without these limits, the description of a recursive schema would never end.
 const VISITED: usize = 64;
 const DEEPEST: usize = 4;
 
-/// Describes the expected values, as in `integer from 0 to 255`; `None` if there are no simple words for them.
+/// Describes the values expected by a schema, as in `integer from 0 to 255`.
+///
+/// Returns `None` if there is no simple description.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "array", "items": {"type": "string"}, "maxItems": 5});
@@ -26,24 +30,26 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes a schema with references into `root`.
+/// Describes `schema`, with references resolved in `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
-    Describer { root, given: None, left: VISITED, depth: 0 }.describe(schema)
+    describe_for(root, schema, None)
 }
 
-/// Describes a schema for a value that does not fit: of many allowed values, those like it come first.
-pub(crate) fn describe_for(root: &Value, schema: &Value, given: &Value) -> Option<String> {
-    Describer { root, given: Some(given), left: VISITED, depth: 0 }.describe(schema)
+/// Describes a schema to explain why the value `given` is invalid.
+///
+/// If there are many allowed values, the values most similar to `given` come first.
+pub(crate) fn describe_for(root: &Value, schema: &Value, given: Option<&Json<'_>>) -> Option<String> {
+    Describer { root, given, left: VISITED, depth: 0 }.describe(schema)
 }
 
 struct Describer<'a> {
-    /// The document that references point into.
+    /// The document for resolving references.
     root: &'a Value,
-    /// The value that does not fit.
-    given: Option<&'a Value>,
-    /// Schemas that may still be visited.
+    /// The invalid value, if any.
+    given: Option<&'a Json<'a>>,
+    /// The remaining number of schemas to visit before the description stops.
     left: usize,
-    /// Schemas around the current one.
+    /// The number of schemas around the current schema.
     depth: usize,
 }
 
@@ -64,7 +70,7 @@ impl Describer<'_> {
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return Some(one_of(
                 values.iter().map(plain_and_shown).collect(),
-                self.given.and_then(Value::as_str),
+                self.given.and_then(Json::as_str),
             ));
         }
         if let Some(value) = schema.get("const") {
@@ -116,7 +122,7 @@ impl Describer<'_> {
         format!("{name}{words}")
     }
 
-    /// Names the member that tells a variant of an enum from the others.
+    /// Describes the tag or the only member of an enum's variant, to tell the variant from the others.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),
@@ -125,7 +131,7 @@ impl Describer<'_> {
         }
     }
 
-    /// Describes each kind of value once. Objects that a tag or a member tells apart are one kind.
+    /// Describes each kind of value once. Objects with a common discriminator count as one kind.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));
@@ -155,20 +161,20 @@ impl Describer<'_> {
                 )
             }
             Discriminator::Members(names) => {
-                let given = self.given.and_then(|given| given.as_object()?.keys().next());
+                let given = self.given.and_then(|given| given.members()?.first());
                 let names = names.into_iter().map(|name| (name.to_owned(), format!("`{name}`")));
-                format!("object with {}", one_of(names.collect(), given.map(String::as_str)))
+                format!("object with {}", one_of(names.collect(), given.map(|(name, _)| &**name)))
             }
         }
     }
 }
 
-/// Returns an allowed value as it is compared, and as it is shown.
+/// Returns an allowed value as plain text for comparison, and as JSON text for display.
 fn plain_and_shown(value: &Value) -> (String, String) {
     (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
 }
 
-/// Lists allowed values, of many those like the given one first.
+/// Lists up to ten allowed values. If there are more, the values most similar to `given` come first.
 fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let [(_, only)] = values.as_slice() {
         return only.clone();
@@ -209,7 +215,9 @@ mod tests {
         let names: Vec<String> = (10..50).map(|n| format!("n{n}")).chain(["delete".to_owned()]).collect();
         let plain = json!({"enum": names});
         let listed = r#""n10", "n11", "n12", "n13", "n14", "n15", "n16", "n17", "n18""#;
-        let with = |schema: &Value, given: Value| describe_for(schema, schema, &given).unwrap();
+        let with = |schema: &Value, given: Value| {
+            describe_for(schema, schema, Json::parse(&given.to_string()).ok().as_ref()).unwrap()
+        };
         assert_eq!(with(&plain, json!("delte")), format!(r#"one of "delete", {listed} and 31 more"#));
         assert_eq!(with(&plain, json!(1)), format!(r#"one of {listed}, "n19" and 31 more"#));
 

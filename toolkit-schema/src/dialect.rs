@@ -32,9 +32,9 @@ pub use losses::SchemaLoss;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SchemaDialect {
-    /// JSON Schema, draft 2020-12, as it is: Gemini's `parametersJsonSchema`, MCP.
+    /// JSON Schema, draft 2020-12, for MCP and Gemini's `parametersJsonSchema`.
     JsonSchema,
-    /// OpenAI, and the servers that imitate it, without `strict`.
+    /// OpenAI without `strict`, and other servers with the same API.
     OpenAi,
     /// OpenAI with `strict: true`.
     OpenAiStrict,
@@ -42,7 +42,7 @@ pub enum SchemaDialect {
     Anthropic,
     /// Anthropic with `strict: true`.
     AnthropicStrict,
-    /// The subset of OpenAPI 3.0 that is Gemini's `parameters`.
+    /// Gemini's `parameters`, a subset of OpenAPI 3.0.
     Gemini,
 }
 
@@ -50,27 +50,32 @@ pub enum SchemaDialect {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ConvertedSchema {
-    /// The schema that the provider accepts.
+    /// The converted schema, in the provider's dialect.
     pub schema: Value,
-    /// The demands that the dialect cannot express.
+    /// The constraints lost because the dialect cannot express them.
     pub losses: Vec<SchemaLoss>,
-    /// The first loss that forbids values allowed before: a model held to the schema cannot send them.
+    /// The first loss to forbid values allowed by the original schema.
+    ///
+    /// A model constrained to the converted schema cannot send the forbidden values.
     pub narrowed: Option<SchemaLoss>,
 }
 
 impl SchemaDialect {
     /// Converts the schema of a tool's parameters to this dialect.
     ///
-    /// References are followed, except where they lead back to themselves, and `allOf` is merged; older drafts
-    /// are read as the newest. The root becomes an object. Demands that the provider does not support move into
-    /// the description, and are reported. Property names and the values of `default`, `enum`, `const` and
-    /// `examples` are never taken for keywords.
+    /// References are followed, except recursive references, and `allOf` is merged. Schemas of older drafts
+    /// are read as draft 2020-12. The root becomes an object. Constraints unsupported by the provider move
+    /// into the description and are reported as losses. Property names, and the values of `default`, `enum`,
+    /// `const` and `examples`, are never mistaken for keywords.
     ///
-    /// - [`JsonSchema`](Self::JsonSchema) changes nothing but a root that does not say that it is an object.
-    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) change nothing else.
-    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property; `null` stands for optional ones.
-    /// - Both strict dialects close every object that does not say otherwise.
-    /// - [`Gemini`](Self::Gemini) never sends members that a schema does not name, so objects stay open.
+    /// - [`JsonSchema`](Self::JsonSchema) changes only the root, and only if its type is not plainly
+    ///   `object`.
+    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above.
+    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model
+    ///   may send `null`.
+    /// - Both strict dialects close every object: no members other than the named properties are allowed.
+    /// - [`Gemini`](Self::Gemini) leaves objects open, because this provider never sends members missing from
+    ///   the schema.
     ///
     /// ```
     /// use serde_json::json;
@@ -95,14 +100,16 @@ impl SchemaDialect {
         let refs = Refs::new(schema);
         let recursive = !matches!(self, Self::AnthropicStrict | Self::Gemini);
         let (converted, too_large) = self.convert_with(schema, &refs, Keep { recursive, others: None });
-        // A schema that gets too large when its references are followed keeps them.
+        // If following references makes the schema too large, keep the references.
         match too_large.filter(|_| self != Self::Gemini) {
             Some(known) => self.convert_with(schema, &refs, Keep { recursive, others: Some(&known) }).0,
             None => converted,
         }
     }
 
-    /// Converts a schema. If it gets too large, and all recursion is known, returns the recursive targets, too.
+    /// Converts a schema, keeping the references selected by `keep`.
+    ///
+    /// If the schema gets too large and all recursion is known, also returns the recursive targets.
     fn convert_with(
         self,
         schema: &Value,
@@ -122,7 +129,8 @@ impl SchemaDialect {
         (ConvertedSchema { schema, losses, narrowed }, Some(tree.recursive).filter(|_| may_keep))
     }
 
-    /// Returns the rules of a dialect that is a subset; `None` for those that take all of JSON Schema.
+    /// Returns the rules of a dialect with a subset of JSON Schema, or `None` for a dialect with all of JSON
+    /// Schema.
     fn rules(self) -> Option<&'static Rules> {
         match self {
             Self::OpenAiStrict => Some(&OPENAI),
@@ -133,7 +141,7 @@ impl SchemaDialect {
     }
 }
 
-/// Returns the schema with the type of arguments at its root; `None` if that would allow none.
+/// Returns the schema with the type `object` at the root, or `None` if the root does not allow objects.
 fn typed(schema: &Value) -> Option<Value> {
     let Value::Object(keywords) = schema else {
         return (*schema == Value::Bool(true)).then(|| json!({"type": "object"}));

@@ -1,4 +1,4 @@
-//! Differences between two versions of a schema, and whether they break callers of the older one.
+//! Differences between two versions of a schema, and their effect on callers of the older version.
 
 mod compare;
 
@@ -6,13 +6,14 @@ use compare::{Difference, differences};
 use serde_json::Value;
 use std::fmt;
 
-/// The differences between two versions of a schema, each with its place and its effect.
+/// The differences between two versions of a schema, each with its position and its effect.
 ///
-/// A change of **arguments** is breaking if a call that was right before may be refused now, or mean
-/// something else. A change of **results** is breaking if a result may look as no result looked before.
-/// Undecidable changes, as between two patterns, count as breaking.
+/// A change of **arguments** is breaking if the new version may refuse, or understand differently, a call
+/// valid in the old version. A change of **results** is breaking if the new version may return a result
+/// impossible in the old version. If the effect of a change cannot be decided, as between two patterns, the
+/// change counts as breaking.
 ///
-/// References are followed, and the order of keywords, properties and variants does not matter.
+/// References are followed. The order of keywords, properties and variants does not matter.
 ///
 /// ```
 /// use serde_json::json;
@@ -37,9 +38,9 @@ pub enum Compatibility {
     /// Nothing changed.
     #[default]
     Unchanged,
-    /// Everything that was right before still is.
+    /// Everything valid before is still valid.
     Compatible,
-    /// Something that was right before may be wrong now.
+    /// Something valid before may be invalid now.
     Breaking,
 }
 
@@ -47,13 +48,13 @@ pub enum Compatibility {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaChange {
-    /// The place in the schema, as in `#/properties/city`; `#` is the whole.
+    /// The position in the schema, such as `#/properties/city`; `#` is the root.
     pub path: String,
     /// The kind of change.
     pub kind: SchemaChangeKind,
     /// The effect of the change.
     pub compatibility: Compatibility,
-    /// The change in words.
+    /// A description of the change.
     pub why: String,
 }
 
@@ -65,25 +66,25 @@ pub enum SchemaChangeKind {
     AddedOptional,
     /// A required property was added.
     AddedRequired,
-    /// A property is gone.
+    /// A property was removed.
     Removed,
     /// A property is required now.
     NewlyRequired,
     /// A property is optional now.
     NoLongerRequired,
-    /// The type is another one: neither includes the other.
+    /// The type changed, and neither the old nor the new type includes the other.
     TypeChanged,
     /// Fewer values are accepted.
     Narrowed,
     /// More values are accepted.
     Widened,
-    /// Other values are accepted, or it is undecidable which.
+    /// Other values are accepted, or the difference cannot be decided.
     Altered,
-    /// Texts, examples or a default changed, and not the accepted values.
+    /// Only descriptions, examples or a default changed, not the accepted values.
     Described,
 }
 
-/// The side of a tool that a schema describes.
+/// The side of a tool described by a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Arguments,
@@ -103,7 +104,7 @@ impl SchemaChangeKind {
 }
 
 impl SchemaDiff {
-    /// Compares two versions of a tool's parameters.
+    /// Compares two versions of the schema of a tool's parameters.
     #[must_use]
     pub fn of_arguments(old: &Value, new: &Value) -> Self {
         Self::between(old, new, Side::Arguments)
@@ -123,7 +124,7 @@ impl SchemaDiff {
         Self { changes: changes.collect() }
     }
 
-    /// Returns every change, in the order of the older schema.
+    /// Returns all changes, in the order of the older schema.
     #[must_use]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes
@@ -135,7 +136,7 @@ impl SchemaDiff {
         self.changes.is_empty()
     }
 
-    /// Returns the worst effect of all changes.
+    /// Returns the most severe effect of all changes.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.changes.iter().map(|change| change.compatibility).max().unwrap_or_default()

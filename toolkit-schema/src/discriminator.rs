@@ -1,24 +1,26 @@
-//! Discriminators: the differences between the objects of a union, as in the schema of an enum.
+//! Discriminators of unions: members to tell the object branches apart, as in the schema of an enum.
 
 use crate::reference::resolve;
 use crate::types::types;
 use serde_json::Value;
 
-/// The difference between the objects of a union.
+/// The members to tell the object branches of a union apart.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Discriminator<'a> {
-    /// A member with a value of its own in each: a tagged enum.
+    /// A member with a different constant in each branch (a tagged enum): its name and the constants.
     Tag(&'a str, Vec<&'a Value>),
-    /// The only member of each: an externally tagged enum.
+    /// A different single member in each branch (an externally tagged enum): the names of the members.
     Members(Vec<&'a str>),
 }
 
-/// Returns the branches of a union.
+/// Returns the branches of a union, from `anyOf` or `oneOf`.
 pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
     ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
 }
 
-/// Returns the discriminator of the objects among the branches; `None` without objects, or without a common one.
+/// Returns the discriminator of the object branches.
+///
+/// Returns `None` if no branch is an object, or if the object branches have no discriminator in common.
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
     let mut choice = None;
     for branch in branches.iter().filter(|branch| may_be_object(root, branch)) {
@@ -39,7 +41,7 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
     choice
 }
 
-/// Returns whether values of a branch may be objects, as far as its keywords show.
+/// Returns whether a value of the branch may be an object, judging by `type`, `enum` and `const`.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
     let Some(schema) = resolve(root, branch) else { return true };
     match schema.get("type") {
@@ -48,7 +50,7 @@ pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
     }
 }
 
-/// Returns the member with a single allowed value, and that value.
+/// Returns the first property with a constant value: its name and the constant.
 pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
     let own = |schema: &'a Value| {
         let properties = schema.get("properties")?.as_object()?;
@@ -57,7 +59,7 @@ pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'
     own(branch).or_else(|| own(resolve(root, branch)?))
 }
 
-/// Returns the only required member of a closed object.
+/// Returns the only required member of an object without additional members.
 pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
     let schema = resolve(root, branch)?;
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));

@@ -1,14 +1,14 @@
-//! Whether a value can fit two schemas; if none can, "exactly one of them" is "any of them".
+//! Detection of disjoint schemas: if no value fits two of them, `oneOf` means the same as `anyOf`.
 
 use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::reference::SchemaRef;
 use crate::types::{names, overlap, type_of, types};
 use serde_json::Value;
 
-/// Levels of nested tags that are compared.
+/// The maximum depth of nested tags to compare.
 const DEEPEST: usize = 4;
 
-/// Returns whether it is certain that no value fits two of the schemas.
+/// Returns whether the schemas are certainly disjoint: no value fits two of them.
 pub(crate) fn are_disjoint(schemas: &[SchemaRef<'_>]) -> bool {
     let others = |index| schemas.iter().take(index);
     schemas.iter().enumerate().all(|(index, one)| others(index).all(|other| are_apart(*one, *other, DEEPEST)))
@@ -33,7 +33,7 @@ fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
             || requires_forbidden(&other, &one))
 }
 
-/// Returns the types that a schema names, or those of the values that it lists.
+/// Returns the types named by a schema, or the types of its listed values.
 fn type_names(schema: &Keywords) -> Vec<&str> {
     match schema.get("type") {
         None => allowed_values(schema).unwrap_or_default().into_iter().map(type_of).collect(),
@@ -41,7 +41,7 @@ fn type_names(schema: &Keywords) -> Vec<&str> {
     }
 }
 
-/// Returns whether both require a property that has other values in each.
+/// Returns whether both schemas require the same property with disjoint values, like the tag of an enum.
 fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let required_by_other: Vec<&str> = required(other).collect();
@@ -53,7 +53,7 @@ fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: u
     })
 }
 
-/// Returns whether `one` requires a property that `other` forbids.
+/// Returns whether `one` requires a property forbidden by `other`.
 fn requires_forbidden(one: &Keywords, other: &Keywords) -> bool {
     other.get("additionalProperties") == Some(&Value::Bool(false))
         && !other.contains_key("patternProperties")

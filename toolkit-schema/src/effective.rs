@@ -1,4 +1,4 @@
-//! The keywords of a schema together with those behind its reference.
+//! The effective keywords of a schema: its own keywords, together with the keywords behind its `$ref`.
 
 use crate::bounds::is_same;
 use crate::keyword::Keyword;
@@ -9,7 +9,9 @@ use std::borrow::Cow;
 /// The keywords of a schema.
 pub(crate) type Keywords = Map<String, Value>;
 
-/// Returns the keywords of a schema with those behind its reference; `None` if it accepts nothing.
+/// Returns the keywords of a schema, together with the keywords of the schemas behind its `$ref`.
+///
+/// Returns `None` if the schema accepts no value.
 pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow<'_, Keywords>> {
     let Value::Object(keywords) = schema else {
         return (schema != &Value::Bool(false)).then(|| Cow::Owned(Map::new()));
@@ -27,19 +29,20 @@ pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow
             _ => break,
         }
     }
-    // A reference that cannot be followed stands for itself.
+    // Keep a reference without a target.
     if target(root, reference).is_some() {
         merged.shift_remove("$ref");
     }
     Some(Cow::Owned(merged))
 }
 
-/// Adds the keywords behind a reference to those beside it. Where both constrain the same, neither takes
-/// precedence.
+/// Adds the keywords of a reference's target to the keywords beside the reference.
+///
+/// If both sides constrain the same thing, the target becomes a part of `allOf`, so both constraints apply.
 fn add(schema: &mut Keywords, target: &Keywords) {
     let mut target = target.clone();
     target.shift_remove("$ref");
-    // Keywords that depend on those beside them.
+    // The effect of these keywords depends on the `related` keywords in the same schema.
     let depends =
         ["additionalProperties", "items", "unevaluatedProperties", "unevaluatedItems", "then", "else"];
     let related = ["properties", "patternProperties", "prefixItems", "contains", "if"];
@@ -57,7 +60,7 @@ fn add(schema: &mut Keywords, target: &Keywords) {
     }
 }
 
-/// Returns the allowed values; `None` if they are not listed.
+/// Returns the values allowed by `enum` and `const`, or `None` if the schema lists no values.
 pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
     let listed = schema.get("enum").and_then(Value::as_array);
     match schema.get("const") {
@@ -69,7 +72,7 @@ pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
     }
 }
 
-/// Returns the values that are not among the others.
+/// Returns the `values` missing from `others`.
 pub(crate) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
     values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
 }

@@ -1,10 +1,10 @@
-//! The formats of strings that are checked: those of JSON Schema that a model may be asked for.
+//! Checks for the string formats of JSON Schema, such as `date` and `email`.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 type Check = fn(&str) -> bool;
 
-/// Name, check, and an example for the model.
+/// The supported formats, each with its name, its check, and an example for the model.
 const FORMATS: &[(&str, Check, &str)] = &[
     ("date", is_date, "2026-01-31"),
     ("time", is_time, "13:45:00Z"),
@@ -22,17 +22,17 @@ fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
 
-/// Returns whether the format is checked.
+/// Returns whether strings in this format are checked.
 pub(crate) fn is_known(format: &str) -> bool {
     find(format).is_some()
 }
 
-/// Returns whether a text has the format; an unknown format fits every text.
+/// Returns whether `text` has the format. For an unknown format, returns `true`.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
 }
 
-/// Returns a text in the format.
+/// Returns an example of a string in the format.
 pub(crate) fn example(format: &str) -> Option<&'static str> {
     find(format).map(|(_, _, example)| *example)
 }
@@ -58,12 +58,12 @@ fn is_time(text: &str) -> bool {
             .get(1..)
             .and_then(|offset| numbers(offset, ':', [2, 2]))
             .is_some_and(|[h, m]| h < 24 && m < 60);
-    // A minute may have a leap second.
+    // Second 60 is a leap second.
     let clock_fits = numbers(clock, ':', [2, 2, 2]).is_some_and(|[h, m, s]| h < 24 && m < 60 && s <= 60);
     !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit()) && zone_fits && clock_fits
 }
 
-/// Reads numbers of as many digits as `widths` says, with a separator between them.
+/// Parses numbers separated by `separator`. Each number must have as many digits as given in `widths`.
 fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> Option<[u32; N]> {
     let mut parts = text.split(separator);
     let mut numbers = [0; N];
@@ -86,7 +86,7 @@ fn is_duration(text: &str) -> bool {
     !text.ends_with(['P', 'T']) && has_units(date, "YMWD") && has_units(time, "HMS")
 }
 
-/// Returns whether a text is numbers, each followed by one of the units, in their order.
+/// Returns whether `text` consists of numbers, each followed by one of the `units` in their order.
 fn has_units(mut text: &str, mut units: &str) -> bool {
     while !text.is_empty() {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Schemas of Rust types, by `schemars`.
+//! Generation of schemas from Rust types, by `schemars`.
 
 use crate::bounds::has_constraints;
 use crate::properties::strip_aliases;
@@ -8,8 +8,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Returns the schema of values that a type is read from: draft 2020-12, everything inlined that is not
-/// recursive, and [tidied](tidy).
+/// Returns the schema for values deserialized into `T`.
+///
+/// The schema uses draft 2020-12 and is [tidied](tidy). Only recursive types become definitions; all others
+/// are inlined.
 ///
 /// ```
 /// let schema = toolkit_schema::schema_of::<Vec<u8>>();
@@ -25,8 +27,9 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the schema of values that a type is written as, with `null` wherever it may be written; `None` if
-/// any value may be.
+/// Returns the schema for serialized values of type `T`, or `None` if any JSON value is possible.
+///
+/// The schema allows `null` wherever `T` may be serialized with `null`.
 ///
 /// ```
 /// let schema = toolkit_schema::output_schema_of::<Option<bool>>();
@@ -38,7 +41,7 @@ pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
     output_schema(T::json_schema)
 }
 
-/// Returns the [output schema](output_schema_of) of the type that `json_schema` belongs to.
+/// Returns the [output schema](output_schema_of) of the type with the given `json_schema` function.
 pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
     let mut builder = SchemaBuilder::with(settings().for_serialize(), tidy_output);
     let mut schema = json_schema(builder.generator()).to_value();
@@ -48,8 +51,9 @@ pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<
     (!root.is_empty()).then_some(schema)
 }
 
-/// Returns the schema of a type with the aliases of its properties, and whether it
-/// [has constraints](has_constraints).
+/// Returns the schema of a type including property aliases.
+///
+/// The second value is whether the schema [has constraints](has_constraints).
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
     let mut builder = SchemaBuilder::default();
@@ -62,7 +66,7 @@ pub fn argument_schema_of<T: JsonSchema>() -> (Value, bool) {
     (schema, constrained)
 }
 
-/// Returns the name of a type with its arguments, as in `Page_of_Item`.
+/// Returns the schema name of a type with its type arguments, as in `Page_of_Item`.
 #[must_use]
 pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'static, str> {
     match arguments {
@@ -71,7 +75,7 @@ pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'st
     }
 }
 
-/// Collects the schemas of several types that share their definitions.
+/// A builder for the schemas of several types with common definitions.
 #[derive(Debug)]
 pub struct SchemaBuilder {
     generator: SchemaGenerator,
@@ -83,13 +87,15 @@ impl SchemaBuilder {
         Self { generator: settings.into_generator(), tidy }
     }
 
-    /// Returns the generator that types add their definitions to.
+    /// Returns the generator for the schemas of the types. The generator collects the definitions of
+    /// recursive types.
     pub fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator
     }
 
-    /// Adds the definitions of recursive types to `root` as `$defs`, and returns whether they
-    /// [have constraints](has_constraints).
+    /// Adds the definitions of recursive types to `root` as `$defs`.
+    ///
+    /// Returns whether any of the definitions [has constraints](has_constraints).
     pub fn add_definitions(&mut self, root: &mut Map<String, Value>) -> bool {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         let constrained = definitions.values().any(has_constraints);
@@ -101,7 +107,7 @@ impl SchemaBuilder {
     }
 }
 
-/// A builder for types that are read.
+/// Creates a builder for the schemas of deserialized types.
 impl Default for SchemaBuilder {
     fn default() -> Self {
         Self::with(settings(), tidy)

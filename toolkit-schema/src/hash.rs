@@ -1,12 +1,13 @@
-//! A digest of schemas.
+//! Hashes of schemas.
 
-use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// Returns the SHA-256 of a schema, as 64 hexadecimal digits. It depends neither on the order of keywords, nor
-/// on the machine or the version of this crate.
+/// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
 ///
-/// The input of the hash is compact JSON with sorted keys and ASCII characters only, as in toolregistry.
+/// The hash depends neither on the order of keywords, nor on the machine or the version of this crate. The
+/// hashed text is compact JSON with sorted keys and only ASCII characters, as in the Python library
+/// toolregistry.
 ///
 /// ```
 /// use serde_json::json;
@@ -19,57 +20,29 @@ use serde_json::Value;
 /// ```
 #[must_use]
 pub fn schema_hash(schema: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(schema, &mut text);
+    let text = hashed_text(schema);
     let digest = hmac_sha256::Hash::hash(text.as_bytes());
     data_encoding::HEXLOWER.encode(&digest)
 }
 
-fn write_canonical(value: &Value, text: &mut String) {
-    let bracket = match value {
-        Value::Object(members) => {
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            text.push('{');
-            for (name, value) in members {
-                write_ascii(name, text);
-                text.push(':');
-                write_canonical(value, text);
-                text.push(',');
-            }
-            '}'
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for item in items {
-                write_canonical(item, text);
-                text.push(',');
-            }
-            ']'
-        }
-        scalar => return write_ascii(scalar, text),
+fn hashed_text(schema: &Value) -> String {
+    let sorted = sorted(schema).to_string();
+    let escaped = |c: char| match c {
+        ' '..='~' => c.to_string(),
+        c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
     };
-    if text.ends_with(',') {
-        text.pop();
-    }
-    text.push(bracket);
+    // Characters outside of ASCII appear only inside strings, so they can be escaped.
+    sorted.chars().map(escaped).collect()
 }
 
-/// Writes a scalar, or a name, in printable ASCII.
-fn write_ascii(scalar: &impl Serialize, text: &mut String) {
-    // A scalar is always written.
-    let json = serde_json::to_string(scalar).unwrap_or_default();
-    if json.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.push_str(&json);
-    }
-    for c in json.chars() {
-        match c {
-            ' '..='~' => text.push(c),
-            _ => {
-                let units = &mut [0; 2];
-                c.encode_utf16(units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
-            }
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<&String, &Value> = members.iter().collect();
+            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
         }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        scalar => scalar.clone(),
     }
 }
 
@@ -81,8 +54,7 @@ mod tests {
     #[test]
     fn the_hashed_text_is_sorted_compact_and_ascii() {
         let value = json!({"b": [1, 2.5, null, true], "a": {"ü": "😀\u{7f}\n\"\\"}, "": "x/y"});
-        let mut text = String::new();
-        write_canonical(&value, &mut text);
+        let text = hashed_text(&value);
         assert_eq!(text, r#"{"":"x/y","a":{"\u00fc":"\ud83d\ude00\u007f\n\"\\"},"b":[1,2.5,null,true]}"#);
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }

@@ -1,9 +1,9 @@
-//! The table of JSON Schema keywords, and the walker that follows it.
+//! The table of JSON Schema keywords, and functions to visit the schemas inside a schema.
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// A keyword of JSON Schema.
+/// A keyword of JSON Schema, described by the kind of its value and its role.
 ///
 /// ```
 /// use toolkit_schema::keyword::{Holds, Keyword, Role};
@@ -14,35 +14,35 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Keyword {
-    /// The kind of value that the keyword holds.
+    /// The kind of value held by the keyword.
     pub holds: Holds,
-    /// The part that the keyword plays.
+    /// The role of the keyword in its schema.
     pub role: Role,
-    /// The types of values that the keyword is about; empty if it is about all.
+    /// The JSON types of values affected by the keyword; empty for all types.
     pub types: &'static [&'static str],
 }
 
-/// The kinds of values of keywords.
+/// The kinds of values held by keywords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Holds {
-    /// A schema. `items` also held a list of schemas before draft 2020-12.
+    /// A schema. Before draft 2020-12, `items` could also hold a list of schemas.
     Schema,
     /// A list of schemas.
     Schemas,
-    /// Schemas by name.
+    /// An object with a schema under each name.
     NamedSchemas,
     /// Any value.
     Any,
     /// A list of any values.
     List,
-    /// A list of allowed values, at least one.
+    /// A list of at least one allowed value.
     Values,
     /// The name of a type, or a list of such names.
     Types,
     /// A list of property names.
     Names,
-    /// Lists of property names by name.
+    /// An object with a list of property names under each name.
     NamedNames,
     /// A number.
     Number,
@@ -56,25 +56,27 @@ pub enum Holds {
     Text,
 }
 
-/// The parts of keywords in their schemas.
+/// The roles of keywords in a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// Applies schemas to the value itself.
+    /// Applies schemas to the value itself, such as `anyOf`.
     InPlace,
-    /// Applies schemas to items, members or member names of the value.
+    /// Applies schemas to items, members or member names of the value, such as `items`.
     Children,
-    /// Holds schemas that references point to.
+    /// Holds schemas as targets of references, such as `$defs`.
     Definitions,
-    /// Constrains the value.
+    /// Constrains the value, such as `minimum`.
     Assertion,
-    /// Informs the reader.
+    /// Informs the reader without constraining the value, such as `title`.
     Annotation,
 }
 
 impl Keyword {
-    /// Returns the entry of a keyword; `None` for unknown keywords and those that begin with `$`, except
-    /// `$defs` and `$comment`.
+    /// Returns the table entry of the keyword `name`.
+    ///
+    /// Returns `None` for unknown keywords, and for keywords beginning with `$`, except `$defs` and
+    /// `$comment`.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         use {Holds::*, Role::*};
@@ -93,7 +95,7 @@ impl Keyword {
             "type" => (Types, Assertion, &[]),
             "enum" => (Values, Assertion, &[]),
             "const" => (Any, Assertion, &[]),
-            // OpenAPI has formats of numbers, too.
+            // OpenAPI also defines formats of numbers.
             "format" => (Text, Assertion, &["string", "integer", "number"]),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
                 (Number, Assertion, &["number", "integer"])
@@ -115,12 +117,12 @@ impl Keyword {
         Some(Self { holds, role, types })
     }
 
-    /// Returns whether a keyword only informs the reader.
+    /// Returns whether the keyword only informs the reader, without constraining the value.
     pub(crate) fn is_annotation(name: &str) -> bool {
         Self::find(name).is_some_and(|keyword| keyword.role == Role::Annotation)
     }
 
-    /// Returns whether the keyword may hold the value. Schemas inside are not inspected.
+    /// Returns whether `value` is of the kind held by the keyword. Schemas inside `value` are not inspected.
     pub(crate) fn takes(self, value: &Value) -> bool {
         let is_names =
             |value: &Value| value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
@@ -146,16 +148,40 @@ impl Keyword {
     }
 }
 
-/// The names that `type` takes.
+impl Holds {
+    /// Returns a phrase for the kind of value, for messages to the author of a schema.
+    #[cfg(feature = "jsonschema")]
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Schema => "boolean or object",
+            Self::Schemas | Self::Values => "array of at least 1 item",
+            Self::List => "array",
+            Self::NamedSchemas => "object",
+            Self::Any => "any value",
+            Self::Types => {
+                r#"one of "array", "boolean", "integer", "null", "number", "object", "string" or array"#
+            }
+            Self::Names => "array of string",
+            Self::NamedNames => "object whose members are arrays of string",
+            Self::Number => "number",
+            Self::PositiveNumber => "a number, greater than 0",
+            Self::Count => "a number of at least 0",
+            Self::Flag => "boolean",
+            Self::Text => "string",
+        }
+    }
+}
+
+/// The type names allowed in `type`.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// A schema directly inside another one.
+/// A schema directly inside another schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Subschema<'a> {
-    /// The keyword that holds the schema.
+    /// The keyword holding the schema.
     pub keyword: &'a str,
-    /// The part that the keyword plays.
+    /// The role of the keyword.
     pub role: Role,
     /// The name or index of the schema, if the keyword holds several.
     pub key: Option<Cow<'a, str>>,
@@ -163,8 +189,9 @@ pub struct Subschema<'a> {
     pub schema: &'a Value,
 }
 
-/// Returns the schemas directly inside a schema, in their order. Property names, defaults, examples and
-/// allowed values are not taken for schemas.
+/// Returns the schemas directly inside `schema`, in their order.
+///
+/// Property names, defaults, examples and allowed values are not mistaken for schemas.
 ///
 /// ```
 /// let schema = serde_json::json!({"properties": {"a": {}, "items": {}}, "default": {"not": {}}});
@@ -193,7 +220,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
     }
 }
 
-/// Calls `visit` for every object among the schemas inside `schema`, inner ones first, then for `schema`.
+/// Calls `visit` for `schema` and for every schema inside, inner schemas first. Boolean schemas are skipped.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"title": "A", "items": {"title": "B"}, "default": {"title": "C"}});
@@ -222,7 +249,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Every keyword that holds schemas, each with a schema whose title is the keyword, beside other keywords.
+    /// Returns a schema with every keyword for inner schemas, and the titles of the inner schemas. Each inner
+    /// schema has its keyword as title.
     fn every_applicator() -> (Value, Vec<&'static str>) {
         let inner = |title: &str| json!({"title": title});
         let schema = json!({

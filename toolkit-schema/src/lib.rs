@@ -1,4 +1,5 @@
-//! JSON Schema for LLM tools: any JSON Schema in, a provider's dialect out.
+//! JSON Schema for LLM tools: generation, description, checks, coercion, and conversion to the dialects of
+//! providers.
 #![doc = include_str!("../README.md")]
 
 mod bounds;
@@ -14,8 +15,10 @@ mod effective;
 mod format;
 mod generate;
 mod hash;
+mod json;
 pub mod keyword;
 mod nearest;
+mod number;
 mod properties;
 mod reference;
 mod tidy;
@@ -41,12 +44,15 @@ pub use tidy::tidy;
 pub use validate::{CompiledSchema, SchemaError};
 pub use violation::{Violation, ViolationKind};
 
-/// The part of this crate that the other crates of the framework use. It may change in any release.
+/// Internals for the other crates of the framework. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::has_constraints;
     pub use crate::check::{Scope, check, missing};
+    pub use crate::coerce::coerced;
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
+    pub use crate::json::{Json, Kind, Member, members_of, quoted};
+    pub use crate::number::Decimal;
     pub use crate::properties::{aliases, strip_aliases};
     pub use crate::tidy::with_notes;
     pub use crate::words::{shorten, shorten_to, value_in_words};

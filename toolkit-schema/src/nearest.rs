@@ -1,20 +1,20 @@
-//! Names like a given one, for "did you mean" hints.
+//! Similar names, for "did you mean" hints.
 
-/// Similarity from which a name is offered.
+/// The minimum similarity of a suggested name.
 const SIMILAR: f64 = 0.6;
 
-/// Similarity of a name to one that it is a part of, as `read` is of `files-read`.
+/// The minimum similarity of two names if one name contains the other, such as `read` and `files-read`.
 const PART: f64 = 0.7;
 
-/// Longer names, in bytes, have no near ones.
+/// The maximum length, in bytes, of a name to find similar names for.
 const LONGEST: usize = 256;
 
-/// Shorter parts, in bytes, are no hint.
+/// The minimum length, in bytes, of a contained name to count as similar.
 const SHORTEST_PART: usize = 3;
 
-/// Returns the names of `known` that are most like `name`, three at most, best first.
+/// Returns up to three of the `known` names similar to `name`, best first.
 ///
-/// Letter case and separators do not count.
+/// Letter case and separators are ignored. If a name has the same letters, only this name is returned.
 ///
 /// ```
 /// let known = ["search_web", "read_file", "send_mail"];
@@ -36,7 +36,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     scored.sort_by(|(a, x), (b, y)| {
         b.total_cmp(a).then_with(|| same_start(y).cmp(&same_start(x))).then_with(|| x.cmp(y))
     });
-    // The same letters leave no doubt.
+    // A name with the same letters is certainly meant, so it is the only suggestion.
     let is_certain = scored.first().is_some_and(|(score, _)| *score >= 1.0);
     scored.truncate(if is_certain { 1 } else { 3 });
     scored.into_iter().map(|(_, known)| known).collect()

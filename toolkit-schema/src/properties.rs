@@ -1,16 +1,16 @@
-//! The schemas of members and items, and the aliases of properties.
+//! The schemas of object members and array items, and the aliases of properties.
 //!
-//! JSON Schema has no keyword for aliases. `#[derive(ToolParams)]` writes them beside each property, the checks
-//! read them, and published schemas are without.
+//! JSON Schema has no keyword for aliases. `#[derive(ToolParams)]` writes aliases into the schema of each
+//! property, and the checks read them. Published schemas do not contain aliases.
 
 use crate::bounds::matches;
 use crate::keyword::each_subschema;
 use serde_json::{Map, Value};
 
-/// The keyword that lists the aliases of a property.
+/// The keyword for the aliases of a property.
 const ALIASES: &str = "x-toolkit-aliases";
 
-/// Removes the aliases of a schema. Returns the schema as it was, for checks, if there were any.
+/// Removes all aliases from a schema. If there were any, returns the original schema, to be used for checks.
 pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     let original = schema.clone();
     let mut found = false;
@@ -18,7 +18,7 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     found.then_some(original)
 }
 
-/// Returns the property that answers to a name, with its own name.
+/// Returns the property with the name or alias `name`, together with the property's own name.
 pub(crate) fn property<'a>(
     properties: &'a Map<String, Value>,
     name: &str,
@@ -27,7 +27,7 @@ pub(crate) fn property<'a>(
     properties.get_key_value(name).or_else(by_alias)
 }
 
-/// Returns the aliases of an object's properties, each with the property's own name.
+/// Returns the aliases of an object's properties, as pairs of alias and property name.
 pub fn aliases(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     properties.flat_map(|(name, property)| aliases_of(property).map(move |alias| (alias, name.as_str())))
@@ -37,24 +37,27 @@ fn aliases_of(property: &Value) -> impl Iterator<Item = &str> {
     property.get(ALIASES).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns the schema of the member of this name.
-pub(crate) fn member_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    if let Some((_, own)) = properties.and_then(|properties| property(properties, name)) {
-        return Some(own);
-    }
-    match schema.get("patternProperties").and_then(Value::as_object) {
-        Some(patterns) => {
-            patterns.iter().find(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema)
-        }
-        None => schema.get("additionalProperties"),
-    }
+/// Returns the schemas for the member `name`, from `properties` and `patternProperties`.
+///
+/// If there are none, the second value is the schema from `additionalProperties`.
+pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Value>, Option<&'a Value>) {
+    let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
+    let own = held("properties").and_then(|properties| property(properties, name));
+    let by_pattern = held("patternProperties").into_iter().flatten();
+    let by_pattern = by_pattern.filter(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema);
+    let named: Vec<&Value> = own.map(|(_, schema)| schema).into_iter().chain(by_pattern).collect();
+    let other = schema.get("additionalProperties").filter(|_| named.is_empty());
+    (named, other)
 }
 
 /// Returns the schema of the item at an index.
 pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
-    let first = schema.get("prefixItems").and_then(|first| first.get(index));
-    first.or_else(|| schema.get("items").filter(|rest| rest.is_object()))
+    // Before draft 2020-12, `items` could hold a list with the schemas of the first items.
+    let first = ["prefixItems", "items"].iter().find_map(|keyword| schema.get(keyword)?.as_array());
+    first.and_then(|first| first.get(index)).or_else(|| {
+        let rest = if schema.get("items").is_some_and(Value::is_array) { "additionalItems" } else { "items" };
+        schema.get(rest)
+    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
-//! References inside a document, and JSON pointers.
+//! References within a document, and JSON pointers.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// References followed in a row: a chain that leads back to itself ends here.
+/// The maximum number of references followed in a row. A chain of references may lead back to itself.
 pub(crate) const LONGEST_CHAIN: usize = 8;
 
-/// A schema with the document that its references point into.
+/// A schema together with the document for resolving its references.
 ///
-/// A whole document converts into one, so functions take `&schema`. [`new`](Self::new) is for parts of it.
+/// A reference to a whole document converts into a `SchemaRef`, so functions accept `&schema`. Use
+/// [`new`](Self::new) for a schema inside a document.
 ///
 /// ```
 /// use toolkit_schema::{SchemaRef, describe};
@@ -27,7 +28,7 @@ pub struct SchemaRef<'a> {
 }
 
 impl<'a> SchemaRef<'a> {
-    /// Creates a reference to `schema`, whose own references point into `document`.
+    /// Creates a `SchemaRef` to `schema`. References in `schema` are resolved in `document`.
     #[must_use]
     pub const fn new(document: &'a Value, schema: &'a Value) -> Self {
         Self { root: document, schema }
@@ -40,12 +41,14 @@ impl<'a> From<&'a Value> for SchemaRef<'a> {
     }
 }
 
-/// Returns the target of a reference into the document.
+/// Returns the target of a reference within the document, such as `#/$defs/Size`.
 pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// Returns the schema behind the references of `schema`.
+/// Follows the references of `schema` to a schema without a reference.
+///
+/// Returns `None` if a reference leads nowhere, or if the chain of references is too long.
 pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..LONGEST_CHAIN {
         match schema.get("$ref").and_then(Value::as_str) {
@@ -56,18 +59,10 @@ pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a 
     None
 }
 
-/// Writes a name as a token of a JSON pointer.
+/// Escapes a name for use as a token of a JSON pointer.
 pub(crate) fn escape(name: &str) -> Cow<'_, str> {
     match name.contains(['~', '/']) {
         true => name.replace('~', "~0").replace('/', "~1").into(),
         false => name.into(),
-    }
-}
-
-/// Reads a token of a JSON pointer.
-pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
-    match token.contains('~') {
-        true => token.replace("~1", "/").replace("~0", "~").into(),
-        false => token.into(),
     }
 }

@@ -1,16 +1,17 @@
-//! The plain form of generated schemas, which models and providers read best.
+//! Simplification of generated schemas, for models and providers.
 
 use crate::constraints::ONE_OF;
 use crate::keyword::each_subschema;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 
-/// Brings a generated schema into the plain form that models and providers read best.
+/// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
-/// - A numeric `format` (`uint32`, `double`) becomes bounds: no validator knows these formats.
-/// - A choice between documented constants becomes one `enum`; the documentation of each value moves into
-///   the description.
-/// - An optional property whose `null` means absence has its plain type.
+/// - A numeric `format` becomes bounds (`uint32`) or is removed (`double`): no validator knows these formats.
+/// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
+///   description.
+/// - An optional property no longer allows `null`, unless it has another default: the model can leave the
+///   property out.
 ///
 /// Nothing inside `default`, `examples`, `enum` and `const` is changed.
 ///
@@ -26,7 +27,7 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Tidies the schema of values that are written: an optional property may be written as `null` all the same.
+/// Simplifies an output schema. Optional properties keep `null`, because a tool may write `null` for them.
 pub(crate) fn tidy_output(schema: &mut Value) {
     each_subschema(schema, &mut tidy_keywords);
 }
@@ -80,7 +81,9 @@ fn constants_to_enum(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the type, the values and a note on each documented value, if all branches are constants of one type.
+/// Returns the type, the values and the notes of a union, if all branches are constants of one type.
+///
+/// A note is the documentation of one value.
 fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
     let kind = branches.first()?.get("type")?;
     let (mut values, mut notes) = (Vec::new(), Vec::new());
@@ -104,8 +107,9 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
     Some((kind.clone(), values, notes))
 }
 
-/// Removes `null` from optional properties: the model leaves them out. It stays where a default gives absence
-/// another meaning.
+/// Removes `null` from optional properties, because the model can leave them out.
+///
+/// A property with a default other than `null` keeps `null`: leaving the property out means the default.
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
@@ -119,7 +123,7 @@ fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Removes `null` from a schema that allows something else, and returns whether it was there.
+/// Removes `null` from the types or branches of a schema. Returns whether `null` was removed.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
     let null = json!("null");
     if let Some(Value::Array(names)) = schema.get_mut("type") {
@@ -155,7 +159,7 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns a description with the notes on allowed values from another one.
+/// Returns `description`, followed by the notes on allowed values from the description `other`.
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `"));

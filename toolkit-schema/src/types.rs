@@ -1,8 +1,8 @@
-//! The keyword `type`, and the types of values.
+//! The keyword `type`, and the types of JSON values.
 
 use serde_json::Value;
 
-/// Returns the names in a `type` keyword: a list, or a single one.
+/// Returns the type names in a `type` keyword, given as a single name or a list.
 pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
     let list = match keyword {
         Some(Value::Array(list)) => list.as_slice(),
@@ -12,12 +12,12 @@ pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clo
     list.iter().filter_map(Value::as_str)
 }
 
-/// Returns the names in a list such as `required`.
+/// Returns the names in a list of names, such as `required`.
 pub(crate) fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
     types(keyword.filter(|names| names.is_array()))
 }
 
-/// Returns the narrowest type of a value; `5.0` is an integer.
+/// Returns the narrowest JSON type of a value. The number `5.0` is an integer.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -32,21 +32,12 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns whether a typed decoder reads the value as the type; `5.0` is no integer.
-pub(crate) fn is_of_type(value: &Value, name: &str) -> bool {
-    match name {
-        "integer" => value.is_i64() || value.is_u64(),
-        "null" | "boolean" | "string" | "array" | "object" | "number" => includes(name, type_of(value)),
-        _ => true,
-    }
-}
-
-/// Returns whether a value can be of both types.
+/// Returns whether some value is of both types.
 pub(crate) fn overlap(one: &str, other: &str) -> bool {
     includes(one, other) || includes(other, one)
 }
 
-/// Returns whether all values of the type `other` are of the type `name`.
+/// Returns whether every value of the type `other` is also of the type `name`.
 pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")
 }

@@ -4,18 +4,19 @@ use crate::words::{shorten, shorten_to};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Characters that the message of a violation has at most: schemas come from elsewhere too.
+/// The maximum length, in characters, of a violation's message. Schemas from elsewhere may contain very long
+/// strings.
 const LONGEST: usize = 1_000;
 
-/// A part of a value that does not fit its schema. The message is written for the model.
+/// A mismatch between a part of a value and the schema. The message is written for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The place in the value, as in `filters[2].max`; empty for the value as a whole.
+    /// The path of the mismatched part, such as `filters[2].max`; empty for the value as a whole.
     pub path: String,
     /// The kind of violation.
     pub kind: ViolationKind,
-    /// The mistake and the expectation, without the path.
+    /// The mistake and the expected value, without the path.
     pub message: String,
 }
 
@@ -28,18 +29,18 @@ pub enum ViolationKind {
     NotAnObject,
     /// A required property is absent.
     Missing,
-    /// The schema has no such property.
+    /// The schema has no property with this name.
     Unknown,
     /// The same property is given twice.
     Duplicate,
-    /// The value is of a wrong type.
+    /// The value has a wrong type.
     WrongType,
-    /// The value is of the right type and breaks a constraint.
+    /// The value has the right type, but violates a constraint.
     Constraint,
 }
 
 impl Violation {
-    /// Creates a violation. Messages of more than 1,000 characters are cut.
+    /// Creates a violation. Messages of more than 1,000 characters are shortened.
     #[must_use]
     pub fn new(path: impl Into<String>, kind: ViolationKind, message: impl Into<String>) -> Self {
         let message = message.into();

@@ -1,18 +1,19 @@
-//! Phrases that descriptions and messages share.
+//! Phrases shared by descriptions and messages.
 
 use crate::format;
+use crate::keyword::Keyword;
 use serde_json::Value;
 
-/// Characters of a name or value from the model that a message repeats.
+/// The maximum number of characters quoted from a name or value sent by the model.
 const QUOTED: usize = 60;
 
-/// Returns at most 60 characters of `text`, and an ellipsis if more were cut.
+/// Returns at most 60 characters of `text`, followed by an ellipsis if `text` is longer.
 #[must_use]
 pub fn shorten(text: &str) -> String {
     shorten_to(text, QUOTED)
 }
 
-/// Returns at most `most` characters of `text`, and an ellipsis if more were cut.
+/// Returns at most `most` characters of `text`, followed by an ellipsis if `text` is longer.
 #[must_use]
 pub fn shorten_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -21,7 +22,7 @@ pub fn shorten_to(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns a JSON text, shortened, behind the name of its type.
+/// Returns the type name and the shortened text of a JSON value, as in `number 5`.
 #[must_use]
 pub fn value_in_words(text: &str) -> String {
     let name = match text.as_bytes().first() {
@@ -57,7 +58,7 @@ pub(crate) fn phrase(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns a count with its unit: `counted` is the end of a keyword, as in `minItems`.
+/// Returns a count with its unit, as in `5 items`. `counted` is the end of a keyword: `Items` for `minItems`.
 pub(crate) fn count(counted: &str, value: &Value) -> Option<String> {
     let unit = match counted {
         "Length" => "character",
@@ -67,4 +68,18 @@ pub(crate) fn count(counted: &str, value: &Value) -> Option<String> {
     };
     let plural = if value.as_u64() == Some(1) { "" } else { "s" };
     Some(format!("{value} {unit}{plural}"))
+}
+
+/// Returns the phrase for a bound with the type of the bounded value, as in `an array of at most 5 items`.
+pub(crate) fn bound(keyword: &str, value: &Value) -> Option<String> {
+    let words = phrase(keyword, value)?;
+    let noun = match Keyword::find(keyword)?.types.first() {
+        _ if keyword == "multipleOf" => return Some(words),
+        Some(&"number") => "a number",
+        Some(&"array") => "an array",
+        Some(&"object") => "an object",
+        _ => "a string",
+    };
+    let of = if words.starts_with("at ") { " of" } else { "" };
+    Some(format!("{noun}{of} {words}"))
 }

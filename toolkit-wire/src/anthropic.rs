@@ -1,7 +1,7 @@
-//! Anthropic Messages, as the service and the servers that imitate it really speak it.
+//! The codec of Anthropic's Messages API, for the service and compatible servers.
 //!
-//! Shapes: the API reference and its SDK types. Reading is tolerant; writing is what the strictest of
-//! those servers accepts.
+//! The JSON follows the API reference and its SDK types. Reading is tolerant. Writing produces what the
+//! strictest of these servers accepts.
 
 mod call;
 mod choice;
@@ -15,17 +15,37 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
+use toolkit_schema::SchemaDialect;
 
-/// The format's name, under which fields that only this API has are kept.
-pub(crate) const FORMAT: &str = "anthropic";
-pub(crate) const ALIASES: &[&str] = &[];
-
-/// `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
-pub(crate) const NAMES: NameRule = NameRule { max_length: 128, punctuation: "_-", letter_first: false };
-
-/// `^[a-zA-Z0-9_-]+$`, from the service's error text; imitators take no more than 64 characters.
-const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+pub(crate) const FACTS: Facts = Facts {
+    name: "anthropic",
+    // `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text; 64 before the middle of 2025.
+    names: NameRule { max_length: 128, punctuation: "_-", letter_first: false },
+    // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
+    properties: Some(NameRule { max_length: 64, punctuation: "_.-", letter_first: false }),
+    // `^[a-zA-Z0-9_-]+$`, from the service's error text; imitators take no more than 64 characters.
+    ids: Some(IdRule::new(64, true)),
+    strictness: Strictness::PerRequest,
+    dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
+    keeps_fields: true,
+    unsaid: &[
+        ("output_schema", "output", "the API has no schema of what a tool gives back"),
+        (
+            "kind",
+            "custom",
+            "the API has no tools of free text: the text is the argument `input`, and no grammar holds",
+        ),
+    ],
+    usage: [
+        "/usage/input_tokens",
+        "/usage/output_tokens",
+        "/usage/cache_read_input_tokens",
+        "/usage/output_tokens_details/reasoning_tokens",
+    ],
+    ..Facts::PLAIN
+};
 
 #[derive(Debug)]
 pub(crate) struct Anthropic;

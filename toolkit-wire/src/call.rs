@@ -1,25 +1,83 @@
-//! A received call, and the reading of its fields that providers share.
+//! Calls and messages in a provider's JSON, as they are received and written, and readers for the fields that
+//! several providers share.
 
+use crate::fields::Fields;
 use crate::history;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
+use toolkit_core::name::{NameRule, WireNames};
 
-pub(crate) type Fields = Map<String, Value>;
+/// The messages of the model in one payload.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    pub(crate) payload: &'a Value,
+    pub(crate) messages: Vec<Message<'a>>,
+}
+
+/// One message of the model.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    /// The fields of the message. `None` if the payload holds only parts, without a message around them.
+    pub(crate) fields: Option<&'a Fields>,
+    pub(crate) parts: Vec<Part<'a>>,
+    /// Whether the payload holds the complete message, and not only some of its parts.
+    pub(crate) is_whole: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    Call(WireCall<'a>),
+    Other(&'a Value),
+}
+
+impl<'a> Reading<'a> {
+    /// Returns the parts of the first message that are not calls.
+    pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
+        self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::Call(_) => None,
+            Part::Other(part) => Some(*part),
+        })
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Creates a message from a list of content parts. `cut` is the index of the part at which generation
+    /// stopped early.
+    pub(crate) fn of_parts(
+        list: &'a [Value],
+        cut: Option<usize>,
+        read: impl Fn(&'a Value, bool) -> Option<WireCall<'a>>,
+    ) -> Self {
+        let parts = list.iter().enumerate().map(|(at, part)| match read(part, Some(at) == cut) {
+            Some(call) => Part::Call(call),
+            None => Part::Other(part),
+        });
+        Self { fields: None, parts: parts.collect(), is_whole: true }
+    }
+
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            Part::Other(_) => None,
+        })
+    }
+}
 
 /// A call in a response, before missing ids are generated.
 #[derive(Debug)]
 pub(crate) struct WireCall<'a> {
-    /// The JSON that the call came in.
+    /// The JSON object of the call, as received.
     pub(crate) json: &'a Value,
     /// The provider's id, if there is one.
     pub(crate) id: Option<Cow<'a, str>>,
-    /// Empty if missing: dispatching the call then gives an error for the model.
+    /// The tool name. It is empty if the provider sent none; dispatching such a call gives an error result
+    /// for the model.
     pub(crate) name: &'a str,
-    /// The text of the arguments as it came.
+    /// The text of the arguments, as received.
     pub(crate) arguments: Cow<'a, str>,
     pub(crate) index: Option<usize>,
-    /// Fields that the provider wants back with the call.
+    /// Extra fields that the provider expects back together with the call.
     pub(crate) extras: ProviderExtras,
 }
 
@@ -31,14 +89,51 @@ impl WireCall<'_> {
             None => call,
         }
     }
+
+    /// Converts the received call into a call for the next request.
+    pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'_> {
+        let name = history::name(rule, names.spell(self.name)).into_owned();
+        OutgoingCall { received: Some(self.json), extras: &self.extras, id, name, arguments: &self.arguments }
+    }
 }
 
-/// Returns the text of a field; empty if it is missing or no text.
-pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
+/// A call to be written into the next request. It was received from the model or made by the program.
+#[derive(Debug)]
+pub(crate) struct OutgoingCall<'a> {
+    /// The JSON object of the call if it was received; `None` if the program made the call.
+    pub(crate) received: Option<&'a Value>,
+    pub(crate) extras: &'a ProviderExtras,
+    /// The id, with the characters that requests accept.
+    pub(crate) id: String,
+    /// The tool name, in the provider's spelling.
+    pub(crate) name: String,
+    pub(crate) arguments: &'a str,
 }
 
-/// Reads an id, which some servers write as a number or leave empty.
+impl<'a> OutgoingCall<'a> {
+    pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
+        let name = history::name(rule, names.spell(&call.name)).into_owned();
+        Self { received: None, extras: &call.extras, id, name, arguments: call.arguments.as_str() }
+    }
+
+    /// Returns the fields to start from: all fields of a received call, or the provider extras of a call made
+    /// by the program.
+    pub(crate) fn fields(&self, format: &str) -> Fields {
+        let extras = || self.extras.of(format);
+        self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
+    }
+
+    /// Returns whether the call is a custom tool call, the field for its arguments or input, and the string
+    /// for that field. Provider extras named `custom` mark custom tool calls.
+    pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
+        match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
+            true => (true, "input", free_text(self.arguments)),
+            false => (false, "arguments", history::arguments(self.arguments)),
+        }
+    }
+}
+
+/// Reads the id of a call. Some servers write it as a number or leave it empty.
 pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     match value? {
         Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),
@@ -47,10 +142,10 @@ pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads arguments. A value in the place of text becomes its text.
+/// Reads the arguments of a call as a string. A JSON value in place of a string is serialized.
 ///
-/// Blank arguments at the point where the model was stopped (`is_cut`) become `{`, which is not JSON:
-/// running the call without arguments would run another call than the model was writing.
+/// If generation stopped early at this call (`is_cut`), blank arguments become `{`. That is invalid JSON, so
+/// the incomplete call is refused instead of being run without arguments.
 pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     match value {
         value if is_cut && is_blank(value) => Cow::Borrowed("{"),
@@ -60,7 +155,7 @@ pub(crate) fn arguments(value: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether arguments are missing, blank text, or an object without members.
+/// Returns whether the arguments are missing, a blank string, or an empty object.
 pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     match arguments {
         None | Some(Value::Null) => true,
@@ -70,7 +165,8 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
     }
 }
 
-/// Reads the free text of a custom call as the argument `input`, for tools with such a parameter.
+/// Reads the input of a custom tool call as arguments with the single member `input`, for tools with such a
+/// parameter.
 pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     match input {
         None | Some(Value::Null) => Cow::Borrowed(""),
@@ -78,7 +174,8 @@ pub(crate) fn input_arguments(input: Option<&Value>) -> Cow<'_, str> {
     }
 }
 
-/// Returns the free text of a custom call: the argument `input` if there is no other, else all arguments.
+/// Returns the input of a custom tool call: the argument `input` if it is the only argument, otherwise the
+/// whole arguments.
 pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     match serde_json::from_str::<Fields>(arguments) {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
@@ -90,17 +187,8 @@ pub(crate) fn free_text(arguments: &str) -> Cow<'_, str> {
     }
 }
 
-/// Makes the free text of a received custom call a text.
-pub(crate) fn make_text(fields: &mut Fields, name: &str) {
-    let value = fields.entry(name).or_insert(Value::Null);
-    match value {
-        Value::String(_) => {}
-        Value::Null => *value = "".into(),
-        _ => *value = value.to_string().into(),
-    }
-}
-
-/// Returns the arguments of a received call as an object. A value that is one already stays as it came.
+/// Returns the arguments of a received call as an object. `value` is returned unchanged if it already is an
+/// object.
 pub(crate) fn object(value: Option<&Value>, arguments: &str) -> Value {
     match value {
         Some(object @ Value::Object(_)) if arguments != "{" => object.clone(),

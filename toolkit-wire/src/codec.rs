@@ -1,148 +1,131 @@
 //! The traits of a provider's codec, one for each concern.
 
-use crate::call::WireCall;
-use crate::declaration::{EncodedDefinition, Spelling, Strictness};
-use crate::reading::{Message, Reading};
+use crate::call::{Message, OutgoingCall, Reading};
+use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools};
+use crate::facts::Facts;
+use crate::fields::Fields;
 use crate::stream::decode::StreamDecoder;
 use crate::tool_config::EncodedToolConfig;
 use crate::{Response, WireError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use toolkit_core::ToolResult;
-use toolkit_core::call::{ToolCall, ToolConfig};
-use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::call::ToolConfig;
+use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
-use toolkit_schema::SchemaDialect;
 
-/// One provider's JSON. [`ApiFormat`](crate::ApiFormat) documents what the public methods promise.
+/// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.
 ///
-/// Required methods read or write one value; loops over messages, ids and names are written once, in
-/// [`reading`](crate::reading) and [`HistoryWriter`](crate::HistoryWriter).
+/// The required methods of the traits below read or write a single value. The loops over tools, messages, ids
+/// and names are provided methods here, in [`reading`](crate::reading) and in
+/// [`HistoryWriter`](crate::HistoryWriter).
 pub(crate) trait Codec:
-    DefinitionCodec + ChoiceCodec + ResponseCodec + HistoryCodec + ResultCodec + RepairCodec + fmt::Debug + Sync
+    DefinitionCodec
+    + ChoiceCodec
+    + ResponseCodec
+    + StreamCodec
+    + HistoryCodec
+    + ResultCodec
+    + RepairCodec
+    + fmt::Debug
+    + Sync
 {
 }
 
-impl<C> Codec for C where
-    C: DefinitionCodec
-        + ChoiceCodec
-        + ResponseCodec
-        + HistoryCodec
-        + ResultCodec
-        + RepairCodec
-        + fmt::Debug
-        + Sync
-{
+pub(crate) trait Api {
+    fn facts(&self) -> &'static Facts;
 }
 
-/// The `tools` of a request.
-pub(crate) trait DefinitionCodec {
-    /// Returns the text before and after the definitions in the list of tools.
-    fn frame(&self) -> (&'static str, &'static str) {
-        ("[", "]")
+/// Reads and writes the `tools` of a request.
+pub(crate) trait DefinitionCodec: Api {
+    /// Writes one definition. The caller reports the settings for which the API has no field.
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
+
+    /// Returns whether an object is a single tool rather than a request with a list of tools.
+    fn is_tool(&self, fields: &Fields) -> bool;
+
+    /// Parses one element of a list of tools. Returns no definition for tools that the provider runs itself.
+    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError>;
+
+    /// Returns the hosted part of a tool, which the provider runs itself.
+    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let mut draft = Draft { definition, how, losses: Vec::new() };
+        let json = self.write_definition(&mut draft);
+        draft.report_unsaid(self.facts().unsaid);
+        EncodedDefinition { json, losses: draft.losses }
     }
 
-    /// Returns the schema dialect of a strict or plain tool, or of a request that wants plain JSON Schema.
-    fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect;
-
-    /// Returns the rule for tool names.
-    fn name_rule(&self) -> NameRule;
-
-    /// Returns how the API holds tools to their schemas.
-    fn strictness(&self) -> Strictness {
-        Strictness::None
+    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts().messages)?;
+        let parsed = tools.into_iter().map(|(path, tool)| self.parse_tool(tool, &path));
+        Ok(parsed.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// Returns the number of tools that a request may have; `None` if no number is documented.
-    fn most_tools(&self) -> Option<usize> {
-        None
+    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts().messages)?;
+        tools.into_iter().filter_map(|(path, tool)| self.hosted_part(tool, &path).transpose()).collect()
     }
-
-    /// Returns the rule for names of properties, if there is one.
-    fn property_rule(&self) -> Option<NameRule> {
-        None
-    }
-
-    /// Returns the key in a definition's `meta` of fields that only this API has.
-    fn own_fields(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition;
-
-    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError>;
-
-    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError>;
 }
 
-/// The fields of a request that say how tools may be called.
+/// Reads and writes the fields of a request for tool choice and parallel tool calls.
 pub(crate) trait ChoiceCodec {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
 
-    fn parse_tool_config(
-        &self,
-        request: &Map<String, Value>,
-        names: &WireNames,
-    ) -> Result<ToolConfig, WireError>;
+    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
 }
 
-/// Responses, whole and streamed.
+/// Reads complete responses.
 pub(crate) trait ResponseCodec {
-    /// Joins a payload of several response bodies into one.
+    /// Finds the messages of the model in a payload.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
+
+    /// Sets the text, the reasoning, the refusal and the finish reason of a response, and corrects its usage.
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response);
+}
+
+/// Reads streamed responses.
+pub(crate) trait StreamCodec {
+    fn stream(&self) -> Box<dyn StreamDecoder>;
+
+    /// Merges a payload with several response bodies into one body.
     fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
         Ok(Cow::Borrowed(payload))
     }
-
-    /// Finds the model's messages in a payload.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
-
-    /// Sets everything of a response except its calls and native messages.
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response);
-
-    fn stream(&self) -> Box<dyn StreamDecoder>;
 }
 
-/// Messages for the next request, received or made.
-pub(crate) trait HistoryCodec {
-    /// Returns the rule for call ids in requests. `None` where ids are optional.
-    fn id_rule(&self) -> Option<IdRule>;
+/// Writes messages for the next request, both received ones and those made by the program.
+pub(crate) trait HistoryCodec: Api {
+    /// Writes a call. The unknown fields of a received call are kept.
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
-    /// Writes a received call for the next request.
-    fn write_call(&self, call: &WireCall<'_>, id: String, names: &WireNames) -> Value;
-
-    /// Writes a received part other than a call for the next request. `None` drops it.
+    /// Writes a received content part other than a call for the next request. Returns `None` to drop the
+    /// part.
     fn write_part(&self, part: &Value) -> Option<Value>;
 
-    /// Puts written parts back into their message, which may be dropped or be several messages.
+    /// Writes a message with its encoded parts. The result is empty if the message is dropped, and may be
+    /// several messages.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
 
-    fn encode_call(&self, call: &ToolCall, id: String, names: &WireNames) -> Value;
-
-    /// Makes the assistant messages of a text and encoded calls; both may be empty.
+    /// Creates assistant messages from text and encoded calls. Both may be empty.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value>;
 
     fn encode_user(&self, contents: &[Content]) -> Value;
 }
 
-/// Tool results, both ways.
+/// Reads and writes tool results.
 pub(crate) trait ResultCodec {
-    /// Encodes the results of a turn, with the ids of their calls.
+    /// Encodes the results of a turn. `ids` are the ids of their calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
+    /// Parses tool results in the order of the payload. The caller sets their positions.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 }
 
-/// Histories in which every call has its result.
+/// Repairs histories, so that every call has a result.
 pub(crate) trait RepairCodec {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
-}
-
-/// The ids that requests accept.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IdRule {
-    pub(crate) rule: NameRule,
-    /// Whether ids are made legal without being asked to.
-    pub(crate) is_strict: bool,
 }

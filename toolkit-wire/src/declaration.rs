@@ -1,69 +1,92 @@
-//! The common part of definitions in every API: a name, a description, a schema.
+//! The name, the description and the schema, which are common to tool definitions in every API.
 
-use super::path::{element, field};
 use crate::WireError;
-use serde_json::{Map, Value, json};
+use crate::facts::Facts;
+use crate::fields::{Fields, element, field, optional, text};
+use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
-use toolkit_core::tool::{ToolDefinition, ToolKind, ToolSource};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The spelling of a definition.
+/// The settings for writing one definition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spelling<'a> {
-    /// The names of all tools of the request.
+    /// The provider's spellings of the tool names in the request.
     pub(crate) names: &'a WireNames,
-    /// Whether the provider holds the model to the schema.
+    /// Whether the provider enforces the schema.
     pub(crate) strict: bool,
     /// The dialect of the schema.
     pub(crate) dialect: SchemaDialect,
-    /// Whether output schemas are sent.
+    /// Whether the output schema is written as well.
     pub(crate) outputs: bool,
 }
 
-impl Spelling<'_> {
-    /// Returns the output schema, if it is sent.
-    pub(super) fn output<'d>(&self, definition: &'d ToolDefinition) -> Option<&'d Value> {
-        definition.output_schema().filter(|_| self.outputs)
+/// A definition while it is written, with the losses so far.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) definition: &'a ToolDefinition,
+    pub(crate) how: &'a Spelling<'a>,
+    /// Keywords and settings that the API cannot express.
+    pub(crate) losses: Vec<SchemaLoss>,
+}
+
+impl<'a> Draft<'a> {
+    /// Returns the provider's spelling of the tool name.
+    pub(super) fn name(&self) -> &'a str {
+        self.how.names.spell(self.definition.name.as_str())
     }
 
-    /// Converts the schema of the arguments; paths of losses are those in the definition.
-    pub(super) fn parameters(&self, definition: &ToolDefinition) -> (Value, Vec<SchemaLoss>) {
-        let mut converted = self.dialect.convert(&definition.parameters);
-        for loss in &mut converted.losses {
+    /// Returns the output schema, if the request includes output schemas.
+    pub(super) fn output(&self) -> Option<&'a Value> {
+        self.definition.output_schema().filter(|_| self.how.outputs)
+    }
+
+    /// Converts the schema of the parameters. The paths of losses start at the definition.
+    pub(super) fn parameters(&mut self) -> Value {
+        let converted = self.how.dialect.convert(&self.definition.parameters);
+        self.losses.extend(converted.losses.into_iter().map(|mut loss| {
             loss.path.insert_str(0, "/parameters");
+            loss
+        }));
+        converted.schema
+    }
+
+    pub(super) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
+        self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
+    }
+
+    /// Reports the settings of the definition for which the API has no field.
+    pub(super) fn report_unsaid(&mut self, unsaid: &[(&str, &str, &str)]) {
+        let metadata = &self.definition.metadata;
+        for (setting, keyword, reason) in unsaid {
+            let is_set = match *setting {
+                "output_schema" => self.output().is_some(),
+                "input_examples" => !metadata.input_examples.is_empty(),
+                "allowed_callers" => !metadata.allowed_callers.is_empty(),
+                "defer" => metadata.defer,
+                _ => self.definition.kind != ToolKind::Function,
+            };
+            if is_set {
+                self.lose(format!("/{setting}"), keyword, *reason);
+            }
         }
-        (converted.schema, converted.losses)
     }
 }
 
-/// Reports metadata that no API has fields for: the source of the tool, and the program's own `meta`. `own` is
-/// the key of fields that the API does have.
+/// Reports metadata for which no API has a field: the source of the tool and the program's own `meta`.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
-    own: Option<&str>,
+    facts: &Facts,
 ) -> impl Iterator<Item = SchemaLoss> {
     let metadata = &definition.metadata;
     let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
     let mcp = SchemaLoss::new("/type", "mcp", "the API knows functions, and is told that it is one");
-    let keys = metadata.meta.keys().filter(move |key| Some(key.as_str()) != own);
+    let keys = metadata.meta.keys().filter(|key| !(facts.keeps_fields && *key == facts.name));
     let meta = keys.map(|key| {
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
         SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")
     });
     is_mcp.then_some(mcp).into_iter().chain(meta)
-}
-
-/// How an API holds tools to their schemas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strictness {
-    /// No tool can be strict.
-    None,
-    /// Each function, within limits of its own schema.
-    PerFunction,
-    /// Each tool, within limits that all tools of a request share.
-    PerRequest,
-    /// All functions of a request or none, for this reason.
-    AllOrNone(&'static str),
 }
 
 /// A definition in a provider's JSON.
@@ -74,11 +97,12 @@ pub(crate) struct EncodedDefinition {
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-/// Lists the elements of a list of tools, of a request's `tools`, or one tool, each with its path. A
-/// request is known by `history`, the field that holds its messages.
+/// Returns the elements of a list of tools, of a request's `tools`, or a single tool, each with its path.
+///
+/// `history` is the field with the messages of a request; an object with that field is a request.
 pub(super) fn listed_tools<'a>(
     payload: &'a Value,
-    is_tool: impl Fn(&Map<String, Value>) -> bool,
+    is_tool: impl Fn(&Fields) -> bool,
     history: &str,
 ) -> Result<Vec<(String, &'a Value)>, WireError> {
     let none = || WireError::new("", "a list of tools, one tool, or a request with `tools`");
@@ -99,40 +123,45 @@ pub(super) fn listed_tools<'a>(
     }
 }
 
-/// Parses the `name`, the `description` and the schema under `key`.
-pub(super) fn parse_named(
-    function: &Map<String, Value>,
-    path: &str,
-    key: &str,
-) -> Result<ToolDefinition, WireError> {
-    let name = parse_name(function, path)?;
-    let description = parse_description(function, path)?;
-    let parameters = parse_parameters(function, path, key)?;
+/// Parses the `name`, the `description`, and the parameter schema under `key`. Without a schema, the tool
+/// takes no arguments.
+pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
+    let name = parse_name(function.get("name"), &field(path, "name"))?;
+    let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
+    let schema = optional(function, path, key, "a JSON Schema object", |schema| schema.as_object())?;
+    let parameters =
+        schema.map_or_else(|| json!({"type": "object", "properties": {}}), |schema| json!(schema));
     Ok(ToolDefinition::new(name, description, parameters))
 }
 
-fn parse_name(function: &Map<String, Value>, path: &str) -> Result<ToolName, WireError> {
-    let path = field(path, "name");
-    let Some(name) = function.get("name").and_then(Value::as_str) else {
-        return Err(WireError::new(path, "a tool name"));
-    };
+pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, WireError> {
+    let Some(name) = name.and_then(Value::as_str) else { return Err(WireError::new(path, "a tool name")) };
     ToolName::new(name)
         .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
 }
 
-fn parse_description<'a>(function: &'a Map<String, Value>, path: &str) -> Result<&'a str, WireError> {
-    match function.get("description") {
-        None | Some(Value::Null) => Ok(""),
-        Some(Value::String(description)) => Ok(description),
-        Some(_) => Err(WireError::new(field(path, "description"), "a text")),
-    }
+/// Returns the fields `syntax` and `definition` of a grammar. Returns `None` if the custom tool accepts any
+/// text.
+pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
+    let (syntax, grammar) = match format {
+        TextFormat::Text => return None,
+        TextFormat::Lark(grammar) => ("lark", grammar),
+        TextFormat::Regex(grammar) => ("regex", grammar),
+    };
+    Some(Fields::from_iter([
+        ("syntax".to_owned(), syntax.into()),
+        ("definition".to_owned(), grammar.as_str().into()),
+    ]))
 }
 
-/// Parses the parameters. A definition without them takes none.
-fn parse_parameters(function: &Map<String, Value>, path: &str, key: &str) -> Result<Value, WireError> {
-    match function.get(key) {
-        None | Some(Value::Null) => Ok(json!({"type": "object", "properties": {}})),
-        Some(schema @ Value::Object(_)) => Ok(schema.clone()),
-        Some(_) => Err(WireError::new(field(path, key), "a JSON Schema object")),
+/// Parses the input format of a custom tool. The grammar is in the object itself or one level deeper.
+pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
+    let grammar = format.get("grammar").unwrap_or(format);
+    let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);
+    match (text(format, "type"), text(grammar, "syntax")) {
+        ("text", _) => Some(TextFormat::Text),
+        (_, "lark") => definition().map(TextFormat::Lark),
+        (_, "regex") => definition().map(TextFormat::Regex),
+        _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The rendered `tools` of a request, rendered once and shared.
+//! The `tools` of a request, rendered once and shared.
 
 use crate::codec::Codec;
 use crate::declaration::{Spelling, unsaid_metadata};
@@ -18,33 +18,35 @@ use toolkit_schema::SchemaLoss;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct DefinitionOptions {
-    /// The tools that the provider holds to their schemas.
+    /// The tools for which the provider enforces the schema.
     pub strict: StrictTools,
-    /// Whether Gemini gets plain JSON Schema (`parametersJsonSchema`), which loses nothing, instead of its own
-    /// subset (`parameters`), which all of its models and APIs accept.
+    /// Whether Gemini receives plain JSON Schema in the field `parametersJsonSchema`, without losses.
+    /// Otherwise it receives its own subset in the field `parameters`, which all its models and APIs accept.
     pub json_schema: bool,
-    /// Whether output schemas are sent, where the API has a field for them. They cost tokens, and help a model
-    /// that processes results in code of its own.
+    /// Whether output schemas are sent if the API has a field for them. They cost tokens, and help models
+    /// that process results in code.
     pub output_schemas: bool,
-    /// Whether the model is asked for a call reason, unless the tool [says otherwise](toolkit_core::ToolMetadata::call_reason).
-    /// The argument `call_reason` is then published with the others;
-    /// [`ToolRegistry::with_call_reason`](toolkit_core::ToolRegistry::with_call_reason) does the same and takes it out of calls.
+    /// Whether the model is asked for the reason of each call, unless the
+    /// [metadata](toolkit_core::ToolMetadata::call_reason) of a tool decides otherwise. The tools are then
+    /// published with the additional argument `call_reason`.
+    /// [`ToolRegistry::with_call_reason`](toolkit_core::ToolRegistry::with_call_reason) publishes the same
+    /// argument, and removes it from calls before the tool sees them.
     pub call_reason: bool,
-    /// Whether deferred tools are listed although the registry has a [tool
-    /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of that are then left out: this is for
-    /// providers with a search of their own, which get `defer_loading`.
+    /// Whether deferred tools are listed even if the registry has a [tool
+    /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of the tool search are then left
+    /// out. This is for providers with their own tool search, which receive `defer_loading`.
     pub list_deferred: bool,
 }
 
 impl DefinitionOptions {
-    /// Sets the tools that the provider holds to their schemas.
+    /// Sets the tools for which the provider enforces the schema.
     #[must_use]
     pub fn with_strict(mut self, strict: StrictTools) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Sets whether Gemini gets plain JSON Schema.
+    /// Sets whether Gemini receives plain JSON Schema.
     #[must_use]
     pub fn with_json_schema(mut self, json_schema: bool) -> Self {
         self.json_schema = json_schema;
@@ -65,7 +67,7 @@ impl DefinitionOptions {
         self
     }
 
-    /// Sets whether deferred tools are listed although the registry has a tool search.
+    /// Sets whether deferred tools are listed even if the registry has a tool search.
     #[must_use]
     pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
         self.list_deferred = list_deferred;
@@ -79,14 +81,14 @@ impl DefinitionOptions {
 pub struct DefinitionReport {
     /// Keywords and settings that the API cannot express.
     pub losses: Vec<DefinitionLoss>,
-    /// Tools that should be strict and are not.
+    /// Tools that were requested as strict but are sent without enforcement.
     pub not_strict: Vec<NotStrict>,
-    /// Limits that the request exceeds: the provider would refuse it.
+    /// The provider's limits that the request exceeds. The provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
 }
 
 impl DefinitionReport {
-    /// Returns whether nothing was lost and everything will be accepted.
+    /// Returns whether nothing was lost and no limit is exceeded.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.losses.is_empty() && self.not_strict.is_empty() && self.limits.is_empty()
@@ -109,7 +111,7 @@ impl fmt::Display for DefinitionReport {
 pub struct DefinitionLoss {
     /// The tool's name.
     pub tool: String,
-    /// The loss; its path is that in the definition, as in `/parameters/properties/city`.
+    /// The loss. Its path starts at the definition, as in `/parameters/properties/city`.
     pub loss: SchemaLoss,
 }
 
@@ -119,7 +121,8 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// One rendered definition. It is valid while the name is spelled the same and strictness does not change.
+/// The rendered JSON of one definition. It stays valid until the spelling of the name or the strictness
+/// changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,
@@ -144,10 +147,16 @@ impl<'a> Renderer<'a> {
         names: &'a WireNames,
         options: &'a DefinitionOptions,
     ) -> Self {
-        Self { codec, names, options, definitions, plan: strict::plan(codec, definitions, options.strict) }
+        Self {
+            codec,
+            names,
+            options,
+            definitions,
+            plan: strict::plan(codec.facts(), definitions, options.strict),
+        }
     }
 
-    /// Returns whether an earlier fragment is still valid for the tool at `index`.
+    /// Returns whether an earlier fragment is still valid for the definition at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
         fragment.strict == self.plan.is_strict(index)
@@ -157,13 +166,11 @@ impl<'a> Renderer<'a> {
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.is_strict(index);
-        let codec = self.codec;
-        let dialect = codec.dialect(strict, self.options.json_schema);
-        let mut encoded = codec.encode_definition(
-            definition,
-            &Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas },
-        );
-        encoded.losses.extend(unsaid_metadata(definition, codec.own_fields()));
+        let facts = self.codec.facts();
+        let dialect = facts.dialect(strict, self.options.json_schema);
+        let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
+        let mut encoded = self.codec.encode_definition(definition, &how);
+        encoded.losses.extend(unsaid_metadata(definition, facts));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
@@ -178,17 +185,17 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
-    /// Joins the fragments, one for each definition.
+    /// Joins the fragments of all definitions, in their order.
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.codec.frame();
+            let (before, after) = self.codec.facts().frame;
             let fragments: Vec<&str> =
                 fragments.iter().map(|fragment| fragment.borrow().json.as_str()).collect();
             json = format!("{before}{}{after}", fragments.join(","));
         }
         let mut report = DefinitionReport {
-            limits: limits::check(self.codec, self.definitions, self.names),
+            limits: limits::check(self.codec.facts(), self.definitions, self.names),
             not_strict: self.plan.refused(),
             ..DefinitionReport::default()
         };
@@ -202,8 +209,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The list that a request carries as its `tools`, rendered once. Clones are cheap, and serialising
-/// it into a request copies the text.
+/// The `tools` of a request, rendered once. Clones are cheap. Serialization copies the rendered JSON into the
+/// request.
 #[derive(Clone)]
 pub struct Definitions {
     json: Arc<RawValue>,
@@ -216,19 +223,19 @@ impl Definitions {
         Self { json: json.into(), report: Arc::new(report) }
     }
 
-    /// Returns the list as JSON text.
+    /// Returns the list as a JSON string.
     #[must_use]
     pub fn as_json(&self) -> &str {
         self.json.get()
     }
 
-    /// Returns the list as a value.
+    /// Returns the list as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_json()).unwrap_or_default()
     }
 
-    /// Returns the losses, exceeded limits, and tools that are not strict.
+    /// Returns the report of losses, exceeded limits, and tools sent without enforcement.
     #[must_use]
     pub fn report(&self) -> &DefinitionReport {
         &self.report

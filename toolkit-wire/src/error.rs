@@ -1,9 +1,10 @@
-//! Payloads that a format does not allow.
+//! Errors for payloads that do not match their format.
 
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A payload that its format does not allow: the place, and the expected value.
+/// An error for a payload that does not match its format. It names the location in the payload and the
+/// expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
@@ -11,13 +12,13 @@ pub struct WireError {
 }
 
 impl WireError {
-    /// Creates an error at `path`, as in `choices[0].message`.
+    /// Creates an error for the location `path`, as in `choices[0].message`.
     #[must_use]
     pub fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into() }
     }
 
-    /// Returns the place in the payload, as in `choices[0].message`; empty for the whole.
+    /// Returns the location in the payload, as in `choices[0].message`. Empty for the payload itself.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -39,8 +40,8 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Returns the error that a provider reported in the place of an answer: `{"error": {"message"}}`, a text as some
-/// servers have it, or a `message` beside a mark that says so.
+/// Returns the message of an error that a provider sent instead of an answer. Reads the object `{"error":
+/// {"message"}}`, an `error` string, and a `message` beside a field that marks an error.
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     let is_error =
         ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
@@ -48,7 +49,15 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
 }
 
-/// Returns the message of a reported error.
+/// Creates the error for a payload in which the provider reported `error` instead of an answer.
+pub(crate) fn failed(path: &str, expected: &str, error: Option<&str>) -> WireError {
+    match error {
+        Some(error) => WireError::new(path, format!("{expected} (the service reported an error: {error})")),
+        None => WireError::new(path, expected),
+    }
+}
+
+/// Returns the message of an error object.
 pub(crate) fn error_text(error: &Value) -> String {
     match error.get("message").unwrap_or(error) {
         Value::String(message) => message.clone(),
@@ -56,7 +65,8 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message of another role than the model's: finding no calls in it would hide a mistake.
+/// Refuses a message with a role other than `model`. Silently finding no calls in it would hide a mistake of
+/// the caller.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {
         None | Some(Value::Null) => Ok(()),

@@ -1,7 +1,8 @@
-//! The formats, and the operations on each of them.
+//! The API formats and their operations.
 
-use crate::codec::Codec;
+use crate::codec::{Api, Codec};
 use crate::definitions::{Fragment, Renderer};
+use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
     anthropic, gemini, openai_chat, openai_responses, reading,
@@ -18,10 +19,10 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
 
-/// Declares the formats: their documentation, their variant, and the folder with their codec.
+/// Declares the formats: the documentation and the variant of each, and the folder of its codec.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident in $folder:ident;)+) => {
-        /// The JSON of one provider's API.
+        /// The JSON format of one provider API.
         ///
         /// ```
         /// use toolkit::ApiFormat;
@@ -37,14 +38,14 @@ macro_rules! formats {
         }
 
         impl ApiFormat {
-            /// Every format.
+            /// All formats.
             pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
 
             /// Returns the name of the format, as in `openai_chat`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $folder::FORMAT,)+
+                    $(Self::$variant => $folder::FACTS.name,)+
                 }
             }
 
@@ -52,16 +53,17 @@ macro_rules! formats {
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {
-                    $(Self::$variant => $folder::ALIASES,)+
+                    $(Self::$variant => $folder::FACTS.aliases,)+
                 }
             }
 
-            /// Returns the rule for tool names.
+            /// Returns the provider's rule for tool names.
             #[must_use]
             pub const fn name_rule(self) -> NameRule {
-                // Not a method of `Codec`: looking up a tool needs it, and must not link whole codecs.
+                // This is no method of `Codec`, because looking up a tool needs it and should not link whole
+                // codecs.
                 match self {
-                    $(Self::$variant => $folder::NAMES,)+
+                    $(Self::$variant => $folder::FACTS.names,)+
                 }
             }
 
@@ -71,28 +73,38 @@ macro_rules! formats {
                 }
             }
         }
+
+        $(impl Api for $folder::$variant {
+            fn facts(&self) -> &'static Facts {
+                &$folder::FACTS
+            }
+        }
+
+        impl Codec for $folder::$variant {})+
     };
 }
 
 formats! {
-    /// Chat Completions of OpenAI, and of the many servers that speak it.
+    /// OpenAI's Chat Completions API, which many other servers offer too.
     OpenAiChat in openai_chat;
-    /// Responses of OpenAI.
+    /// OpenAI's Responses API.
     OpenAiResponses in openai_responses;
-    /// Messages of Anthropic.
+    /// Anthropic's Messages API.
     Anthropic in anthropic;
-    /// `generateContent` of Google's Gemini.
+    /// The `generateContent` API of Google's Gemini.
     Gemini in gemini;
 }
 
 impl ApiFormat {
-    /// Returns the format with options, for [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
+    /// Combines the format with options, for
+    /// [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
     #[must_use]
     pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// Encodes definitions as the `tools` of a request, in the given order, with a report of the losses.
+    /// Encodes definitions as the `tools` of a request, in the given order, and reports what the API cannot
+    /// express.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
@@ -121,10 +133,10 @@ impl ApiFormat {
         Renderer::new(self.codec(), &definitions, names, options).render_all()
     }
 
-    /// Parses definitions: a list of tools, one tool, or a request with its `tools`.
+    /// Parses definitions from a list of tools, a single tool, or a request with `tools`.
     ///
-    /// Names stay as they are spelled; missing parameters are an object without properties. Tools that the
-    /// provider runs are left out: [`hosted_tools`](Self::hosted_tools) returns them.
+    /// Names keep the spelling of the payload. A tool without parameters gets the schema of an empty object.
+    /// Tools that the provider runs itself are left out; [`hosted_tools`](Self::hosted_tools) returns them.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -142,8 +154,8 @@ impl ApiFormat {
         self.codec().parse_definitions(payload)
     }
 
-    /// Returns the tools of a payload that [`parse_definitions`](Self::parse_definitions) leaves out because the
-    /// provider runs them (web search, code execution and the like), as they came.
+    /// Returns the hosted tools of a payload unchanged, such as web search and code execution. The provider
+    /// runs them, so [`parse_definitions`](Self::parse_definitions) leaves them out.
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools.
@@ -153,8 +165,9 @@ impl ApiFormat {
 
     /// Encodes tool choice and parallel tool calls as fields of a request.
     ///
-    /// A setting that the API cannot express is approximated, and reported: a set of allowed tools becomes the
-    /// choice without the set, calls one at a time are left out.
+    /// A setting that the API cannot express is approximated and reported. For example, a choice among
+    /// allowed tools becomes the same choice among all tools, and the limit to one call at a time is left
+    /// out.
     ///
     /// ```
     /// use toolkit::{ApiFormat, ToolChoice, ToolConfig};
@@ -171,7 +184,8 @@ impl ApiFormat {
         self.codec().encode_tool_config(wanted, names)
     }
 
-    /// Parses those fields of a request. Without them, it is [`ToolConfig::default`].
+    /// Parses tool choice and parallel tool calls from the fields of a request. Returns
+    /// [`ToolConfig::default`] if the fields are missing.
     ///
     /// # Errors
     /// [`WireError`] if a field is not valid for the format.
@@ -183,15 +197,15 @@ impl ApiFormat {
         self.codec().parse_tool_config(request, names)
     }
 
-    /// Parses the calls of a response, in its order. It takes a whole response body, one choice, one message, one
-    /// call, or a list of calls.
+    /// Parses the calls of a response, in the order of the response. The payload is a response body, one
+    /// choice, one message, one call, or a list of calls.
     ///
-    /// Names are spelled as the provider knows them; [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
-    /// understands that. Ids and the text of the arguments stay as they came. A call without an id
-    /// gets one that no other call of the payload has, and for the same payload always the same.
+    /// Tool names keep the provider's spelling, which [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
+    /// understands. Ids and arguments stay unchanged. A call without an id gets a unique id, which is the
+    /// same whenever the same payload is parsed.
     ///
-    /// A call that cannot be used (no name, arguments that are not JSON) is still in the list:
-    /// dispatching it gives a result that explains the error to the model.
+    /// A call without a name or with invalid JSON as arguments is included. Dispatching it gives a result
+    /// that explains the error to the model.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -211,8 +225,8 @@ impl ApiFormat {
         reading::parse_calls(self.codec(), payload)
     }
 
-    /// Reads a response: text, reasoning, calls, the reason why it ended, usage, and the model's messages for
-    /// the history. It takes what [`parse_calls`](Self::parse_calls) takes.
+    /// Parses a response: text, reasoning, calls, finish reason, usage, and the model's messages for the
+    /// history. The payload is the same as for [`parse_calls`](Self::parse_calls).
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
@@ -221,12 +235,12 @@ impl ApiFormat {
         reading::parse_response(self.codec(), payload)
     }
 
-    /// Returns the model's own messages of a response, for the history before the results. It takes the payloads
-    /// of [`parse_calls`](Self::parse_calls), and gives the calls the same ids.
+    /// Returns the model's messages of a response, for the history before the tool results.
     ///
-    /// Everything in the messages is kept, unknown fields included, except content that the provider would
-    /// refuse in its next request. Arguments that are not a JSON object then stand inside one, as the text of
-    /// `invalid_arguments`, and illegal characters in a name are replaced.
+    /// The payload is the same as for [`parse_calls`](Self::parse_calls), and generated call ids are the
+    /// same. All content is kept, including unknown fields, except content that the provider would refuse in
+    /// its next request. Arguments that are not a JSON object are wrapped in one, as the string
+    /// `invalid_arguments`. Illegal characters in tool names are replaced.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
@@ -234,9 +248,8 @@ impl ApiFormat {
         self.history(&WireNames::default()).assistant_messages(payload)
     }
 
-    /// Encodes a message of the user.
-    ///
-    /// Media that the API does not accept in such a message are named in a text.
+    /// Encodes a user message. Media that the API does not accept in user messages are replaced by a line of
+    /// text that names them.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Content};
@@ -249,16 +262,16 @@ impl ApiFormat {
         self.codec().encode_user(contents)
     }
 
-    /// Encodes messages of the model with a text and calls, for a history that is made rather than received.
+    /// Encodes assistant messages with text and calls, for a history that the program writes itself.
     #[must_use]
     pub fn encode_assistant(self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
         self.history(names).encode_assistant(text, calls)
     }
 
-    /// Encodes messages of the model with calls, for a history that is made rather than received.
+    /// Encodes assistant messages with calls, for a history that the program writes itself.
     ///
-    /// Names are spelled for the provider. Names and arguments that it would refuse are treated as
-    /// by [`assistant_messages`](Self::assistant_messages).
+    /// Names get the provider's spelling. Illegal names and arguments are treated as in
+    /// [`assistant_messages`](Self::assistant_messages).
     #[must_use]
     pub fn encode_calls(self, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
         self.history(names).encode_calls(calls)
@@ -266,37 +279,40 @@ impl ApiFormat {
 
     /// Encodes the results of calls, in their order.
     ///
-    /// A result is the text of its output, with the [message](toolkit_core::ToolOutput::message) on a line of
-    /// its own, or the message of its error. Media that the provider accepts in no tool message (images,
-    /// audio and files in Chat Completions) are named there and follow in a message after them.
+    /// A result is the text of its output, followed by its [message](toolkit_core::ToolOutput::message) on a
+    /// separate line, or the message of its error. If the provider does not accept some media in tool
+    /// messages (images, audio and files in Chat Completions), the tool message names them, and a message
+    /// after it carries them.
     ///
-    /// Pass all results of a turn, in the order of its calls: where two calls have one id, the second result
-    /// gets another, as the second call does. Names stay as the model's calls had them. For calls that were
-    /// [made](Self::encode_calls) rather than received, use a [`history`](Self::history) with the same names.
+    /// Pass all results of a turn, in the order of its calls. If two calls of the turn have the same id, the
+    /// second result gets the same replacement id as the second call. Names keep the spelling of the model's
+    /// calls. For calls that the program [encoded](Self::encode_calls) itself, use a
+    /// [`history`](Self::history) with the same names.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
         self.history(&WireNames::default()).encode_results(results)
     }
 
-    /// Returns a writer that encodes calls and results with the names of the request.
+    /// Returns a writer that encodes calls and results with the spellings of `names`.
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
         HistoryWriter::new(self.codec(), names)
     }
 
-    /// Parses results: one message, one item, or a list of them. Other messages are skipped.
+    /// Parses tool results from one message, one item, or a list. Messages of other kinds are skipped.
     ///
     /// # Errors
     /// [`WireError`] if a result is not valid for the format.
     pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        self.codec().parse_results(payload)
+        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
+        Ok(results.map(|(position, result)| result.with_position(position)).collect())
     }
 
-    /// Repairs a history: a call without a result gets one that says so, and a result without a call is removed.
-    /// Everything else stays as it is.
+    /// Repairs a history: adds an error result for each call without a result, and removes results without a
+    /// call. Everything else stays unchanged.
     ///
-    /// Providers refuse a history with an unanswered call, as it is left behind by a cancelled turn, a crash,
-    /// or a history that was cut.
+    /// Providers refuse a history with an unanswered call. Such a history is left by a cancelled turn, a
+    /// crash, or a history that was cut off.
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
         self.codec().repair_history(history)
@@ -380,14 +396,14 @@ impl FromStr for ApiFormat {
     }
 }
 
-/// The error of a text that names no [`ApiFormat`].
+/// Error when a string is not the name of an [`ApiFormat`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat(String);
 
 impl fmt::Display for UnknownApiFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = ApiFormat::ALL.into_iter().map(ApiFormat::name).collect();
-        // One for each format: the text is the one that other libraries have, and callers may compare it.
+        // One assertion per format: other libraries use the same text, and callers may compare it.
         let aliases: Vec<&str> =
             ApiFormat::ALL.iter().filter_map(|format| format.aliases().first()).copied().collect();
         let (names, aliases) = (names.join(", "), aliases.join(", "));

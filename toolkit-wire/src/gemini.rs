@@ -1,8 +1,8 @@
-//! `generateContent` of Google's Gemini, in the Gemini API and in Vertex AI.
+//! The codec of `generateContent`, for the Gemini API and Vertex AI.
 //!
-//! Shapes: the API reference and its SDK types. The service reads both spellings of a field
-//! (`functionCall` and `function_call`), and so does this codec. Writing
-//! follows the reference, except `function_declarations`, which is how the tools of this format are known.
+//! The JSON follows the API reference and its SDK types. The service accepts two spellings of each field
+//! (`functionCall` and `function_call`), and so does this codec. Writing follows the reference, except for
+//! `function_declarations`: this spelling tells tools of this format from those of others.
 
 mod call;
 mod choice;
@@ -17,14 +17,38 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use crate::facts::{Facts, Strictness};
 use toolkit_core::name::NameRule;
+use toolkit_schema::SchemaDialect;
 
-/// The format's name, under which fields that only this API has are kept.
-pub(crate) const FORMAT: &str = "gemini";
-pub(crate) const ALIASES: &[&str] = &["google", "google-genai"];
-
-/// Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
-pub(crate) const NAMES: NameRule = NameRule::DOTS;
+pub(crate) const FACTS: Facts = Facts {
+    name: "gemini",
+    aliases: &["google", "google-genai"],
+    // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or `_`.
+    names: NameRule::DOTS,
+    // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
+    properties: Some(NameRule { max_length: 64, punctuation: "_", letter_first: true }),
+    most_tools: Some(512),
+    strictness: Strictness::AllOrNone(
+        "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
+    ),
+    dialects: [SchemaDialect::Gemini, SchemaDialect::Gemini, SchemaDialect::JsonSchema],
+    frame: (r#"[{"function_declarations":["#, "]}]"),
+    messages: "contents",
+    unsaid: &[
+        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
+        ("input_examples", "input_examples", "the API has no field for examples of calls"),
+        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
+        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
+    ],
+    usage: [
+        "/usageMetadata/promptTokenCount",
+        "/usageMetadata/candidatesTokenCount",
+        "/usageMetadata/cachedContentTokenCount",
+        "/usageMetadata/thoughtsTokenCount",
+    ],
+    ..Facts::PLAIN
+};
 
 #[derive(Debug)]
 pub(crate) struct Gemini;

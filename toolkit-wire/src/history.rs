@@ -1,18 +1,17 @@
-//! Names, ids and arguments as servers accept them in a history.
+//! Makes names, ids and arguments in a history acceptable for servers.
 //!
-//! A history is sent with every request, so one call that a server refuses ends the conversation.
-//! llama.cpp answers 500 to arguments that are not JSON, vLLM 400 (vllm-project/vllm#48922). Templates
-//! such as Qwen3-Coder's fail on arguments that are not an object ("Can only get item pairs from a
-//! mapping"), and OpenAI refuses names against its pattern. A model that runs into its token limit or
-//! invents a name writes just that.
+//! A history is sent with every request, so one refused call ends the conversation. llama.cpp answers with
+//! status 500 to arguments that are not JSON, vLLM with 400 (vllm-project/vllm#48922). Templates such as
+//! Qwen3-Coder's fail on arguments that are not an object ("Can only get item pairs from a mapping"), and
+//! OpenAI refuses names that do not match its pattern. Models write such calls when they reach their token
+//! limit or invent a name.
 
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::NameRule;
 
-/// Makes a name legal: every refused character becomes `_`. Nothing refers to a call by its name, so the
-/// result still belongs to it.
+/// Replaces each illegal character of a name with `_`. Results refer to calls by id, so they still match.
 pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);
@@ -22,15 +21,18 @@ pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     Cow::Owned(if legal.is_empty() { "_".to_owned() } else { legal })
 }
 
-/// Makes the id of a call legal. An id that the API refuses, because another provider made it, gets its
-/// characters replaced and a digest of the whole, so that the call and its result still meet and two calls
-/// never do.
+/// Makes a call id legal.
+///
+/// An id from another provider may have illegal characters. These are replaced, and a digest of the original
+/// id is added. The call and its result so get the same new id, and different calls get different ids.
 pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
-/// Makes the ids of a turn's calls legal and different. Calls and results get the same, because they stand in
-/// the same order. Unless `is_strict`, ids are as they came where they differ.
+/// Makes the ids of a turn's calls legal and distinct.
+///
+/// Calls and results are in the same order, so both get the same ids. Unless `is_strict`, ids that are
+/// already distinct stay unchanged.
 pub(super) fn ids<'a>(
     rule: NameRule,
     is_strict: bool,
@@ -56,12 +58,11 @@ pub(super) fn ids<'a>(
     unique.collect()
 }
 
-/// Makes arguments the text of a JSON object.
+/// Converts arguments to the text of a JSON object.
 ///
-/// An object stays as the model wrote it, to the character. Absent arguments are `{}`, and an object
-/// within a JSON string is that object: the tool read them so, too. Anything else becomes the member
-/// `invalid_arguments`: the model sees its own text again, under a name that says what the result of
-/// the call explains.
+/// An object keeps the exact text of the model. Missing arguments become `{}`. A JSON string that contains an
+/// object becomes that object, as the tool read it. Anything else becomes the value of the member
+/// `invalid_arguments`, so the model sees its own text beside the error result.
 pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),
@@ -73,8 +74,8 @@ pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether a text is a JSON object. Values are read, not skipped: lone surrogates and `1e999` pass a
-/// mere syntax check, but not the parsers of the servers.
+/// Returns whether `text` is a valid JSON object. The values are parsed too, because lone surrogates and
+/// `1e999` pass a mere syntax check but fail in the parsers of servers.
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

@@ -1,12 +1,13 @@
-//! Ids of calls that came without one.
+//! Generates ids for calls without one.
 
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolkit_core::call::CallId;
 use toolkit_core::name::fnv1a;
 
-/// Completes the ids of calls: each keeps the provider's, or gets one that no other call has. The same calls
-/// always get the same ids, and those of the next turn others.
+/// Completes the ids of calls. Each call keeps its id from the provider or gets a unique generated one.
+///
+/// The same calls always get the same ids, and the calls of the next turn get other ids.
 pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
     let (calls, given): (Vec<&Value>, Vec<Option<&str>>) = calls.into_iter().unzip();
     if given.iter().all(Option::is_some) {
@@ -17,7 +18,7 @@ pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
     given.into_iter().map(|id| id.map_or_else(|| ids.generate(), CallId::from)).collect()
 }
 
-/// Returns whether an id was generated here: APIs that work without ids do not get it.
+/// Returns whether this module generated the id. Such an id is not sent to APIs in which ids are optional.
 pub(super) fn is_generated(id: &str) -> bool {
     let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
         return false;
@@ -26,8 +27,8 @@ pub(super) fn is_generated(id: &str) -> bool {
     is_digest && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// The ids of one response's calls. Generated ones begin with a digest of a seed, so that those of two
-/// turns differ.
+/// The ids of the calls in one response. Generated ids begin with a digest of a seed, so the ids of two turns
+/// differ.
 #[derive(Debug)]
 pub(super) struct CallIds {
     digest: u32,
@@ -40,7 +41,7 @@ impl CallIds {
         Self { digest: fnv1a(&seed.to_string(), 0) as u32, number: 0, taken: HashSet::new() }
     }
 
-    /// Returns the provider's id, or one that no call so far has.
+    /// Returns the provider's id `given`, or a generated id that no earlier call has.
     pub(super) fn settle(&mut self, given: Option<&str>) -> CallId {
         match given {
             Some(id) => {

@@ -1,4 +1,4 @@
-//! Conversions to the shapes in which other systems describe tools and calls.
+//! Conversions between tools and calls and the data formats of other systems.
 
 mod neutral;
 pub mod openjiuwen;

@@ -1,7 +1,7 @@
-//! Provider formats: pure functions between the framework's types and providers' JSON, in both directions.
+//! Provider formats: pure functions that convert between the framework's types and the JSON of providers.
 //!
-//! [`ApiFormat`] is the entry point. Each API has one folder; what the APIs share stands beside the folders. A
-//! format sees definitions, calls and results, never a registry, and does no IO.
+//! [`ApiFormat`] is the entry point. Each API has a folder, and the parts shared by several APIs are beside
+//! the folders. A format sees definitions, calls and results but never a registry, and does no IO.
 
 mod anthropic;
 mod call;
@@ -9,6 +9,8 @@ mod codec;
 mod declaration;
 mod definitions;
 mod error;
+mod facts;
+mod fields;
 mod format;
 mod gemini;
 mod history;
@@ -16,12 +18,12 @@ mod ids;
 pub mod interop;
 mod limits;
 mod media;
+mod openai;
 mod openai_chat;
-mod openai_choice;
 mod openai_responses;
 mod pairing;
-mod path;
 mod reading;
+mod repair;
 mod response;
 mod results;
 mod sse;

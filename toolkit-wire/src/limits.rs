@@ -2,23 +2,23 @@
 
 pub(super) mod measure;
 
-use crate::codec::Codec;
+use crate::facts::Facts;
 use std::collections::HashMap;
 use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// A limit of the provider that the definitions of a request exceed.
+/// A provider's limit that the definitions of a request exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The tool that exceeds it; `None` for a limit on all tools together.
+    /// The tool that exceeds the limit. `None` for a limit on all tools together.
     pub tool: Option<String>,
-    /// The limited thing, as in `tools` or `characters in the name`.
+    /// The counted quantity, as in `tools` or `characters in the name`.
     pub what: String,
-    /// The actual number.
+    /// The actual count.
     pub actual: usize,
-    /// The number that the provider accepts.
+    /// The maximum that the provider accepts.
     pub limit: usize,
 }
 
@@ -32,15 +32,11 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the limits of tools and their names. Those of strict tools are not among them: a tool beyond
-/// those is not strict.
-pub(super) fn check(
-    codec: &dyn Codec,
-    definitions: &[&ToolDefinition],
-    names: &WireNames,
-) -> Vec<LimitExceeded> {
+/// Checks the number of tools and the length of their names. Limits for strict tools are not checked here: a
+/// tool beyond them is sent without enforcement.
+pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
-    if let Some(limit) = codec.most_tools()
+    if let Some(limit) = facts.most_tools
         && definitions.len() > limit
     {
         broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
@@ -49,35 +45,35 @@ pub(super) fn check(
     for definition in definitions {
         let name = definition.name.as_str();
         let spelling = names.spell(name);
-        let mut add = |what: String, actual: usize, limit: usize| {
+        let mut add = |what: fmt::Arguments<'_>, actual: usize, limit: usize| {
             if actual > limit {
-                broken.push(LimitExceeded { tool: Some(name.to_owned()), what, actual, limit });
+                let (tool, what) = (Some(name.to_owned()), what.to_string());
+                broken.push(LimitExceeded { tool, what, actual, limit });
             }
         };
         let same = spelled.entry(spelling).or_default();
         *same += 1;
-        add(format!("tools of the name `{spelling}`"), *same, 1);
-        let rule = codec.name_rule();
-        let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
-        add("characters in the name".to_owned(), spelling.chars().count(), rule.max_length);
-        add("refused characters in the name".to_owned(), spelling.chars().filter(|c| !legal(*c)).count(), 0);
+        add(format_args!("tools of the name `{spelling}`"), *same, 1);
+        let (rule, length) = (facts.names, spelling.chars().count());
         let starts = !rule.letter_first
             || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-        add("refused characters at the start of the name".to_owned(), usize::from(!starts), 0);
-        let Some(rule) = codec.property_rule() else { continue };
+        add(format_args!("characters in the name"), length, rule.max_length);
+        add(format_args!("refused characters in the name"), refused_characters(rule, spelling), 0);
+        add(format_args!("refused characters at the start of the name"), usize::from(!starts), 0);
+        let Some(rule) = facts.properties else { continue };
         for property in measure::property_names(&definition.parameters) {
             let (length, refused) = (property.chars().count(), refused_characters(rule, property));
-            add(format!("characters in the property name `{property}`"), length, rule.max_length);
-            add(format!("refused characters in the property name `{property}`"), refused, 0);
+            let starts = !rule.letter_first || !property.starts_with(|first: char| first.is_ascii_digit());
+            add(format_args!("characters in the property name `{property}`"), length, rule.max_length);
+            let refused = refused + usize::from(!starts);
+            add(format_args!("refused characters in the property name `{property}`"), refused, 0);
         }
     }
     broken
 }
 
 fn refused_characters(rule: NameRule, name: &str) -> usize {
-    let legal = |c: char| c.is_ascii_alphanumeric() || rule.punctuation.contains(c);
-    let starts = !rule.letter_first || !name.starts_with(|first: char| first.is_ascii_digit());
-    name.chars().filter(|c| !legal(*c)).count() + usize::from(!starts)
+    name.chars().filter(|c| !c.is_ascii_alphanumeric() && !rule.punctuation.contains(*c)).count()
 }
 
 #[cfg(test)]
@@ -96,7 +92,7 @@ mod tests {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
         let names = WireNames::new(format.name_rule(), tools.iter().map(|tool| tool.name.as_str()));
         let broken: Vec<String> =
-            check(format.codec(), &tools, &names).iter().map(ToString::to_string).collect();
+            check(format.codec().facts(), &tools, &names).iter().map(ToString::to_string).collect();
         assert_eq!(broken, expected);
     }
 
@@ -116,7 +112,7 @@ mod tests {
         check_tools(ApiFormat::OpenAiChat, &[tool("fs.read", json!({}))], &[]);
         let long = tool(&"a".repeat(100), json!({}));
         check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
-        let unspelled = check(ApiFormat::OpenAiChat.codec(), &[&long], &WireNames::default());
+        let unspelled = check(ApiFormat::OpenAiChat.codec().facts(), &[&long], &WireNames::default());
         assert!(unspelled[0].to_string().ends_with("100 characters in the name, the provider takes 64"));
         check_tools(ApiFormat::Gemini, &[tool("3d", json!({}))], &[]);
         check_tools(
@@ -150,7 +146,7 @@ mod tests {
         };
         let found = |format: ApiFormat| {
             let tools: Vec<&ToolDefinition> = tools.iter().collect();
-            let broken = check(format.codec(), &tools, &WireNames::default());
+            let broken = check(format.codec().facts(), &tools, &WireNames::default());
             both(&broken.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         assert_eq!(found(ApiFormat::Anthropic), both(&anthropic));

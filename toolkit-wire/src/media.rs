@@ -1,9 +1,9 @@
-//! Images, audio and files in spellings that several APIs share.
+//! Images, audio and files in the forms that several APIs share.
 
 use std::borrow::Cow;
 use toolkit_core::output::{Media, MediaData};
 
-/// Returns the URL of the bytes, which may be a `data:` URL that holds them.
+/// Returns the URL of the media item. Embedded bytes become a `data:` URL.
 pub(super) fn address(media: &Media) -> Cow<'_, str> {
     match &media.data {
         MediaData::Base64(data) => Cow::Owned(format!("data:{};base64,{data}", media.media_type)),
@@ -11,7 +11,7 @@ pub(super) fn address(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// Returns the bytes in Base64, if the media holds them.
+/// Returns the bytes in Base64, if the media item embeds them.
 pub(super) fn base64(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Base64(data) => Some(data),
@@ -19,7 +19,8 @@ pub(super) fn base64(media: &Media) -> Option<&str> {
     }
 }
 
-/// Returns the name of a file. The service derives the kind from the extension, so a nameless file gets one.
+/// Returns the file name. The service derives the kind of file from the extension, so a file without a name
+/// gets one.
 pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     match (&media.name, media.media_type.split_once('/')) {
         (Some(name), _) => Cow::Borrowed(name),
@@ -30,8 +31,8 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// Reads the media at a URL. A `data:` URL holds the bytes and their type; for others the type is
-/// `otherwise`.
+/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type; for other URLs, the
+/// media type is `otherwise`.
 pub(super) fn media(address: &str, otherwise: &str) -> Media {
     let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
     let (media_type, data) = match data {
@@ -39,4 +40,13 @@ pub(super) fn media(address: &str, otherwise: &str) -> Media {
         None => (otherwise, MediaData::Url(address.to_owned())),
     };
     Media { media_type: media_type.to_owned(), data, name: None }
+}
+
+/// Returns the media type in lowercase, without its parameters.
+pub(super) fn essence(media_type: &str) -> Cow<'_, str> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Owned(essence.to_ascii_lowercase());
+    }
+    Cow::Borrowed(essence)
 }

@@ -1,10 +1,9 @@
-//! OpenAI Chat Completions, as the service and the many servers that imitate it really speak it.
+//! The codec of OpenAI's Chat Completions API, for the service and compatible servers.
 //!
-//! Shapes: the API reference and its SDK types. Reading is tolerant; writing is what the strictest of
-//! those servers accepts.
+//! The JSON follows the API reference and its SDK types. Reading is tolerant. Writing produces what the
+//! strictest of these servers accepts.
 
 mod call;
-mod choice;
 mod definitions;
 mod history;
 mod repair;
@@ -14,19 +13,36 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use toolkit_core::name::NameRule;
+use crate::facts::{Facts, IdRule, Strictness};
+use crate::openai::{Form, OpenAi};
 
-pub(crate) const FORMAT: &str = "openai_chat";
-pub(crate) const ALIASES: &[&str] = &["openai-chat"];
-
-/// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
-pub(crate) const NAMES: NameRule = NameRule::DASHES;
-
-/// The ids that OpenAI itself accepts, on demand; it refuses more than 40 characters.
-///
-/// Otherwise the endpoint that made an id gets it back to the character, because some keep state in it
-/// (`functions.add:0` of Kimi, the thought signature that LiteLLM appends).
-const IDS: NameRule = NameRule { max_length: 40, punctuation: "_-", letter_first: false };
+pub(crate) const FACTS: Facts = Facts {
+    name: "openai_chat",
+    aliases: &["openai-chat"],
+    // The ids that OpenAI itself accepts, on demand; it refuses more than 40 characters. Otherwise the endpoint
+    // that made an id gets it back to the character, because some keep state in it (`functions.add:0` of Kimi,
+    // the thought signature that LiteLLM appends).
+    ids: Some(IdRule::new(40, false)),
+    most_tools: Some(128),
+    strictness: Strictness::PerFunction,
+    unsaid: &[
+        ("output_schema", "output_schema", "this API takes no schema of a tool's output"),
+        ("input_examples", "input_examples", "this API takes no examples of arguments"),
+        ("allowed_callers", "allowed_callers", "in this API only the model calls tools"),
+        ("defer", "defer", "this API has no search for tools, so the model sees this one at once"),
+    ],
+    usage: [
+        "/usage/prompt_tokens",
+        "/usage/completion_tokens",
+        "/usage/prompt_tokens_details/cached_tokens",
+        "/usage/completion_tokens_details/reasoning_tokens",
+    ],
+    ..Facts::PLAIN
+};
 
 #[derive(Debug)]
 pub(crate) struct OpenAiChat;
+
+impl OpenAi for OpenAiChat {
+    const FORM: Form = Form::Nested;
+}

@@ -1,10 +1,9 @@
-//! OpenAI Responses, as the service and the servers that imitate it really speak it.
+//! The codec of OpenAI's Responses API, for the service and compatible servers.
 //!
-//! Shapes: the API reference and its SDK types. Reading is tolerant; writing is what the strictest of
-//! those servers accepts.
+//! The JSON follows the API reference and its SDK types. Reading is tolerant. Writing produces what the
+//! strictest of these servers accepts.
 
 mod call;
-mod choice;
 mod definitions;
 mod history;
 mod repair;
@@ -14,16 +13,30 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use toolkit_core::name::NameRule;
+use crate::facts::{Facts, IdRule, Strictness};
+use crate::openai::{Form, OpenAi};
 
-pub(crate) const FORMAT: &str = "openai_responses";
-pub(crate) const ALIASES: &[&str] = &["openai-responses", "open_responses", "open-responses"];
-
-/// `^[a-zA-Z0-9_-]{1,64}$`, from the API reference.
-pub(crate) const NAMES: NameRule = NameRule::DASHES;
-
-/// The service takes a `call_id` of at most 64 characters, and in ids letters, digits, `_` and `-` only.
-const IDS: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+pub(crate) const FACTS: Facts = Facts {
+    name: "openai_responses",
+    aliases: &["openai-responses", "open_responses", "open-responses"],
+    // The service takes a `call_id` of at most 64 characters, and in ids letters, digits, `_` and `-` only.
+    ids: Some(IdRule::new(64, true)),
+    most_tools: Some(128),
+    strictness: Strictness::PerFunction,
+    messages: "input",
+    unsaid: &[("input_examples", "input_examples", "the API has no field for it")],
+    usage: [
+        "/usage/input_tokens",
+        "/usage/output_tokens",
+        "/usage/input_tokens_details/cached_tokens",
+        "/usage/output_tokens_details/reasoning_tokens",
+    ],
+    ..Facts::PLAIN
+};
 
 #[derive(Debug)]
 pub(crate) struct OpenAiResponses;
+
+impl OpenAi for OpenAiResponses {
+    const FORM: Form = Form::Flat;
+}

@@ -1,21 +1,21 @@
-//! Which call a result answers: one rule for all APIs.
+//! Pairs calls with their results, by one rule for all APIs.
 //!
-//! A result answers a call before it that has the same id and no result yet. Where an API knows calls by
-//! name, the name decides if the call or the result has no id. Of several such calls, the nearest turn
-//! has the right one, and in that turn it is the earliest.
+//! A result answers an earlier call with the same id and without a result. In APIs that refer to calls by
+//! name, the name decides if the call or the result has no id. If several calls match, the result belongs to
+//! the latest turn with such a call, and within this turn to the first of them.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-/// The result of a call that was never answered.
+/// The content of the result for a call that was never answered.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
-/// How a call, or the result of one, is known.
+/// The id and the name of a call, as stated by the call or by its result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Key<'a> {
     pub(crate) id: Option<Cow<'a, str>>,
-    /// The tool's name, where the API matches by it.
+    /// The tool name, in APIs that refer to calls by name.
     pub(crate) name: Option<&'a str>,
 }
 
@@ -26,12 +26,12 @@ pub(crate) enum Entry<'a> {
     Result(Key<'a>, &'a Value),
 }
 
-/// A call, and its result if there is one.
+/// A call with its result, if there is one.
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {
     pub(crate) key: Key<'a>,
     pub(crate) call: &'a Value,
-    /// The result and the index of its message.
+    /// The result and the index of the message that contains it.
     pub(crate) result: Option<(usize, &'a Value)>,
 }
 
@@ -43,7 +43,7 @@ enum Handle<'a> {
     NameOnly(&'a str),
 }
 
-/// The calls that wait for their results, by handle and turn.
+/// The calls without a result so far, by key and turn.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing<'a> {
     is_answered: Vec<bool>,
@@ -52,12 +52,12 @@ pub(crate) struct Pairing<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// Begins a new turn: the calls that follow are nearer to their results.
+    /// Begins a new turn. Results prefer the calls of later turns.
     pub(crate) fn begin_turn(&mut self) {
         self.turn += 1;
     }
 
-    /// Adds a call and returns its number, which counts from 0.
+    /// Adds a call and returns its number, counted from 0.
     pub(crate) fn call(&mut self, key: Key<'a>) -> usize {
         let number = self.is_answered.len();
         self.is_answered.push(false);
@@ -73,7 +73,7 @@ impl<'a> Pairing<'a> {
         number
     }
 
-    /// Returns the number of the call that a result answers.
+    /// Returns the number of the call answered by a result.
     pub(crate) fn result(&mut self, key: Key<'a>) -> Option<usize> {
         match key.id {
             Some(id) => self
@@ -127,28 +127,4 @@ pub(crate) fn pair<'a>(
         }
     }
     pairs
-}
-
-/// Returns the elements of the list under `field` of a message.
-pub(crate) fn parts<'a>(message: &'a Value, field: &str) -> &'a [Value] {
-    message.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// Returns a message without the results under `field`, and whether it held any. A message of results only is
-/// `None`.
-pub(crate) fn without_results(
-    mut message: Value,
-    field: &str,
-    is_result: impl Fn(&Value) -> bool,
-) -> (Option<Value>, bool) {
-    let Some(Value::Array(parts)) = message.get_mut(field) else { return (Some(message), false) };
-    let before = parts.len();
-    parts.retain(|part| !is_result(part));
-    let (has_results, is_empty) = (parts.len() < before, parts.is_empty());
-    ((!has_results || !is_empty).then_some(message), has_results)
-}
-
-/// Returns a message of the user with these parts; none for no parts, which services refuse.
-pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
-    if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }

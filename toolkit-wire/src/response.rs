@@ -1,13 +1,12 @@
-//! A model's response, in the words of no provider.
+//! A model's response, independent of the provider.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::AddAssign;
 use toolkit_core::call::ToolCall;
 
-/// A model's response.
-///
-/// Where a provider returned several choices, text, reasoning and refusal are those of the first.
+/// A model's response. If the provider returned several choices, text, reasoning and refusal come from the
+/// first.
 ///
 /// ```
 /// use serde_json::json;
@@ -29,22 +28,22 @@ use toolkit_core::call::ToolCall;
 pub struct Response {
     /// The text of the answer.
     pub text: String,
-    /// The reasoning that the provider shows.
+    /// The reasoning, as far as the provider returns it.
     pub reasoning: String,
-    /// The text with which the model refused to answer; empty if it did not.
+    /// The model's explanation for refusing to answer. Empty if the model did not refuse.
     pub refusal: String,
     /// The tool calls, in the order of the response.
     pub calls: Vec<ToolCall>,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub finish: FinishReason,
-    /// The tokens that were read and written.
+    /// The token counts.
     pub usage: Usage,
-    /// The model's messages in the provider's JSON, to be put back into the history before the results.
+    /// The model's messages in the provider's JSON, for the history before the tool results.
     pub native: Vec<Value>,
 }
 
 impl Response {
-    /// Corrects the finish reason: some servers report `stop` beside calls.
+    /// Corrects the finish reason, because some servers report `stop` for a response with calls.
     pub(crate) fn settle(&mut self) {
         if self.finish == FinishReason::Stop && !self.calls.is_empty() {
             self.finish = FinishReason::ToolCalls;
@@ -52,7 +51,7 @@ impl Response {
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -62,18 +61,18 @@ pub enum FinishReason {
     Stop,
     /// The model waits for the results of its calls.
     ToolCalls,
-    /// The limit of tokens was reached.
+    /// The token limit was reached.
     Length,
-    /// The provider filtered the answer, or the model refused to go on.
+    /// The provider filtered the answer, or the model refused to continue.
     Refused,
-    /// The connection ended before the response did.
+    /// The connection ended before the response was complete.
     Interrupted,
-    /// Another reason, in the provider's word.
+    /// Any other reason, as the provider's string.
     Other(String),
 }
 
 impl FinishReason {
-    /// Reads the word of any provider.
+    /// Parses the finish reason of any provider.
     ///
     /// ```
     /// use toolkit::wire::FinishReason;
@@ -86,7 +85,7 @@ impl FinishReason {
         match word {
             "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" => Self::Stop,
             "tool_calls" | "function_call" | "tool_use" => Self::ToolCalls,
-            // `model_length` is Mistral's.
+            // Mistral sends `model_length`.
             "length"
             | "max_tokens"
             | "model_length"
@@ -99,43 +98,43 @@ impl FinishReason {
         }
     }
 
-    /// Returns whether the model was stopped before it had finished: its last call may lack arguments.
+    /// Returns whether generation stopped early. The arguments of the last call may then be incomplete.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Length | Self::Refused | Self::Interrupted)
     }
 }
 
-/// Tokens read and written; 0 where the provider does not say.
+/// The token counts of a response. A count is 0 if the provider does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens read, cached or not.
+    /// The number of input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens written, reasoning included.
+    /// The number of output tokens, including reasoning.
     pub output_tokens: u64,
-    /// Input tokens that came from a cache.
+    /// The number of input tokens read from a cache.
     pub cached_input_tokens: u64,
-    /// Output tokens that were reasoning.
+    /// The number of output tokens used for reasoning.
     pub reasoning_tokens: u64,
 }
 
 impl Usage {
-    /// Creates a usage of tokens read and written.
+    /// Creates token counts from input and output tokens.
     #[must_use]
     pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
         Self { input_tokens, output_tokens, ..Self::default() }
     }
 
-    /// Sets how many of the tokens read came from a cache.
+    /// Sets the number of input tokens read from a cache.
     #[must_use]
     pub fn with_cached_input(mut self, tokens: u64) -> Self {
         self.cached_input_tokens = tokens;
         self
     }
 
-    /// Sets how many of the tokens written were reasoning.
+    /// Sets the number of output tokens used for reasoning.
     #[must_use]
     pub fn with_reasoning(mut self, tokens: u64) -> Self {
         self.reasoning_tokens = tokens;
@@ -149,13 +148,13 @@ impl Usage {
         Self { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens }
     }
 
-    /// Returns whether nothing is known.
+    /// Returns whether all counts are 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the sum of tokens read and written.
+    /// Returns the sum of input and output tokens.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)

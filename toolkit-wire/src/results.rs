@@ -1,12 +1,12 @@
-//! Results as providers take them: readings and spellings that several APIs share.
+//! Reads and writes the parts of tool results that several APIs share.
 
 use crate::WireError;
-use crate::path::element;
+use crate::fields::element;
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
 
-/// Returns the contents of an output as text, and its message on a line of its own.
+/// Returns the contents of an output as text, followed by the output's message on a separate line.
 pub(crate) fn output_text<'a>(
     output: &'a ToolOutput,
     text: impl Fn(&'a Content) -> Cow<'a, str>,
@@ -22,7 +22,7 @@ pub(crate) fn output_text<'a>(
     }
 }
 
-/// Returns the text of a content that the API cannot take. An address needs no more than its text.
+/// Returns a text in place of content that the API cannot accept. Content with a URL is replaced by the URL.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -35,7 +35,7 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// Returns the elements of a history, or the one message that the payload is, each with its path.
+/// Returns the messages of a payload with their paths. The payload is a list of messages or a single message.
 pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
         Value::Array(items) => {
@@ -46,7 +46,7 @@ pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Returns a value that has no other place in an output, as JSON.
+/// Converts a value without a matching kind of content into a text content with its JSON.
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

@@ -1,10 +1,12 @@
-//! Server-sent events: bytes in, events out.
+//! A decoder for server-sent events.
 
-/// The longest event that is assembled. No model's answer is longer.
+/// The maximum size of one event in bytes. No model's answer is longer.
 const LONGEST: usize = 64 << 20;
 
-/// Finds the events in the bytes of a response, cut at any place: within a line, a line
-/// break, or a character. The format is that of the HTML standard, section "Server-sent events".
+/// Decodes the events in the bytes of a response. The bytes may be split anywhere: within a line, a line
+/// break, or a character.
+///
+/// The format is that of the HTML standard, section "Server-sent events".
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {
     line: Vec<u8>,
@@ -13,12 +15,12 @@ pub(super) struct SseDecoder {
     begun: bool,
 }
 
-/// An event longer than [`LONGEST`].
+/// Error when an event is longer than [`LONGEST`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
 impl SseDecoder {
-    /// Takes the next bytes and returns the `data` of each event that they completed.
+    /// Processes the next bytes and returns the `data` of each event that is now complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -44,7 +46,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Returns the event that the end of the response cut short of its empty line, as some servers do.
+    /// Returns the last event if the response ended without the empty line after it, as some servers do.
     pub(super) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))

@@ -1,4 +1,4 @@
-//! Streamed responses: calls can be dispatched the moment they are complete.
+//! Streamed responses, with each call available as soon as it is complete.
 
 pub(super) mod assembler;
 pub(super) mod decode;
@@ -19,25 +19,26 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// The last events: calls that only the end shows to be complete, or that were cut off.
+    /// The last events: calls that were known to be complete only at the end, and calls that were cut off.
     pub events: Vec<StreamEvent>,
     /// The response. Its calls are those of the events, with the same ids.
     ///
     /// # Errors
     /// [`WireError`] if nothing came that is a response, or the provider reported an error in its place.
     pub response: Result<Response, WireError>,
-    /// The response body, as if it had come whole, with everything that [`response`](Self::response) leaves out.
+    /// The complete response body, in the form of a response that was not streamed. It has all fields, also
+    /// those missing in [`response`](Self::response).
     pub body: Value,
     /// Whether the provider announced the end. If not, the connection broke before the response was complete.
     pub is_complete: bool,
 }
 
-/// Assembles a streamed response and yields each call the moment it is complete, so that it can be
-/// dispatched while the model still writes.
+/// Assembles a streamed response. Each call is returned as soon as it is complete, so it can run while the
+/// model still writes.
 ///
-/// It is fed with the JSON of each event, however the calls are interleaved and wherever their
-/// arguments are cut. Every call is yielded exactly once; what the model had not finished when the
-/// stream ended is yielded at the end, and dispatching it gives a result that explains this to the model.
+/// Feed it with the JSON of each event. Calls may be interleaved, and their arguments may be split anywhere.
+/// Each call is returned exactly once. If the stream ends in the middle of a call, [`finish`](Self::finish)
+/// returns the incomplete call, and dispatching it gives a result that explains the problem to the model.
 ///
 /// ```
 /// use serde_json::json;
@@ -59,7 +60,7 @@ pub struct StreamAccumulator {
     codec: &'static dyn Codec,
     inner: Box<dyn StreamDecoder>,
     bytes: SseDecoder,
-    /// The news before an error in the same list of events.
+    /// The events decoded before an error in the same list.
     pending: Vec<StreamEvent>,
 }
 
@@ -83,8 +84,11 @@ impl StreamAccumulator {
         Ok(std::mem::take(&mut self.pending))
     }
 
-    /// Takes the next bytes of the response's body, a stream of server-sent events. They may be cut anywhere,
+    /// Processes the next bytes of a response body with server-sent events. The bytes may be split anywhere,
     /// also within a character.
+    ///
+    /// Each error is one of [`push`](Self::push), or says that the data of an event is not JSON. The events
+    /// before and after an error are returned as well.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -107,7 +111,7 @@ impl StreamAccumulator {
     }
 
     fn take_data(&mut self, data: &str) -> Vec<Result<StreamEvent, WireError>> {
-        // The end of a stream of OpenAI and its imitators.
+        // OpenAI and compatible servers end a stream with `[DONE]`.
         if data == "[DONE]" {
             self.inner.done();
         }
@@ -124,10 +128,10 @@ impl StreamAccumulator {
         }
     }
 
-    /// Ends the response, whether or not the provider announced the end.
+    /// Ends the response, even if the provider did not announce the end.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
-        // Half an event at the end of a response that broke off is no event.
+        // An incomplete event at the end of a broken response is ignored.
         let last = self.bytes.finish().map(|data| self.take_data(&data));
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().flatten().collect();
         events.append(&mut self.pending);

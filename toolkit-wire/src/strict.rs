@@ -1,34 +1,34 @@
 //! Planning of strict tools, for all tools of a request together.
 
-use crate::codec::Codec;
-use crate::declaration::Strictness;
+use crate::facts::{Facts, Strictness};
 use crate::limits::measure::Measure;
 use std::fmt;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 
-/// The tools that the provider holds to their schemas (`strict: true`).
+/// The tools for which the provider enforces the schema (`strict: true`).
 ///
-/// Providers limit how much of that one request may hold, so it is decided for all tools together. A
-/// tool that cannot be strict is written plainly, and [reported](crate::DefinitionReport::not_strict).
+/// Providers limit the number and size of strict schemas in a request, so strictness is planned for all tools
+/// together. A tool that cannot be strict is sent without enforcement and
+/// [reported](crate::DefinitionReport::not_strict).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StrictTools {
     /// Tools [marked as strict](toolkit_core::ToolMetadata::strict).
     #[default]
     Marked,
-    /// All tools that the provider accepts, except those marked as not strict.
+    /// All tools accepted by the provider, except tools marked as not strict.
     All,
     /// No tool.
     Never,
 }
 
-/// A tool that should be strict and is not.
+/// A tool that was requested as strict but is sent without enforcement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
     /// The tool's name.
     pub tool: String,
-    /// The reason why the provider would refuse it as strict.
+    /// The reason why the provider would refuse the tool as strict.
     pub reason: String,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for NotStrict {
     }
 }
 
-/// The decisions for all tools of a request.
+/// The decision for each tool of a request.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     strict: Vec<bool>,
@@ -57,11 +57,11 @@ impl Plan {
 
 /// Decides which tools are strict.
 ///
-/// A tool whose strict schema would forbid arguments that the tool takes (those of a map, any value,
-/// for Anthropic recursion) is not strict, nor is one beyond the provider's limits. Where all
-/// strict tools share limits, those that are marked come first; among them, and then among the others,
-/// those that use up least of the limits, so that many are strict; among equals the first.
-pub(super) fn plan(codec: &dyn Codec, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
+/// A tool is not strict if its strict schema would forbid arguments that the tool accepts: maps, arbitrary
+/// values and, for Anthropic, recursion. A tool beyond the provider's limits is not strict either. If all
+/// strict tools share limits, marked tools come before others. Within both groups, tools with smaller schemas
+/// come first, so that many can be strict; among equals, the earlier tool comes first.
+pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
     let mut plan = Plan { strict: vec![false; definitions.len()], refused: Vec::new() };
     let mut candidates = Vec::new();
     let mut refused = Vec::new();
@@ -73,18 +73,18 @@ pub(super) fn plan(codec: &dyn Codec, definitions: &[&ToolDefinition], wanted: S
             StrictTools::All => marked != Some(false),
         };
         let is_marked = marked == Some(true);
-        if !is_wanted || !could_be_strict(codec.strictness(), definition, is_marked) {
+        if !is_wanted || !could_be_strict(facts.strictness, definition, is_marked) {
             continue;
         }
-        match judge(codec, definition) {
+        match judge(facts, definition) {
             Ok(measure) => candidates.push((!is_marked, measure.optional + measure.unions, index, measure)),
             Err(reason) => refused.push((index, reason)),
         }
     }
-    if codec.strictness() == Strictness::PerRequest {
+    if facts.strictness == Strictness::PerRequest {
         candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
     }
-    let mut budget = Budget::of(codec.strictness());
+    let mut budget = Budget::of(facts.strictness);
     for (_, _, index, measure) in candidates {
         match budget.take(&measure) {
             Ok(()) => plan.strict[index] = true,
@@ -100,8 +100,8 @@ pub(super) fn plan(codec: &dyn Codec, definitions: &[&ToolDefinition], wanted: S
     plan
 }
 
-/// Returns whether strictness applies to the tool: free text has no schema, and Gemini has strictness for
-/// whole requests only, which is reported only for tools marked as strict.
+/// Returns whether strictness applies to the tool. Custom tools have no schema. Gemini only has strictness
+/// for whole requests, which is reported for tools marked as strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -111,23 +111,23 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the tool's strict schema, or returns the reason why it has none.
-fn judge(codec: &dyn Codec, definition: &ToolDefinition) -> Result<Measure, String> {
-    if let Strictness::AllOrNone(reason) = codec.strictness() {
+/// Measures the strict schema of the tool. Returns the reason if the tool cannot have one.
+fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
+    if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
     }
-    let converted = codec.dialect(true, false).convert(&definition.parameters);
+    let converted = facts.dialect(true, false).convert(&definition.parameters);
     if let Some(loss) = converted.narrowed {
         return Err(loss.to_string());
     }
     let measure = Measure::of(&converted.schema);
-    if codec.strictness() == Strictness::PerFunction {
+    if facts.strictness == Strictness::PerFunction {
         within_openai(&measure)?;
     }
     Ok(measure)
 }
 
-/// Checks the limits of one strict schema, from OpenAI's guide to structured outputs.
+/// Checks the limits for one strict schema, from OpenAI's guide to structured outputs.
 fn within_openai(measure: &Measure) -> Result<(), String> {
     let limits = [
         ("properties", measure.properties, 5_000),
@@ -142,16 +142,16 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// The remaining limits that all strict tools of a request share.
+/// What remains of the limits shared by all strict tools of a request.
 struct Budget {
     left: Vec<Share>,
 }
 
-/// The name of a limit, the cost of a tool, and the remainder.
+/// The name of a limit, a function for the cost of a tool, and the remaining amount.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
 impl Budget {
-    /// Returns the limits of Anthropic's guide to strict tools; OpenAI has none.
+    /// Returns the shared limits, from Anthropic's guide to strict tools. OpenAI has none.
     fn of(strictness: Strictness) -> Self {
         let left: Vec<Share> = match strictness {
             Strictness::PerRequest => vec![
@@ -205,7 +205,7 @@ mod tests {
         wanted: StrictTools,
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
-        let plan = plan(format.codec(), &tools, wanted);
+        let plan = plan(format.codec().facts(), &tools, wanted);
         let strict = tools.iter().enumerate().filter(|(index, _)| plan.is_strict(*index));
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
         (strict, plan.refused().iter().map(ToString::to_string).collect())

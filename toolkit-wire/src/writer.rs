@@ -1,5 +1,6 @@
-//! Encoding of calls and results into a history, with the same names and ids.
+//! Encodes calls and results for a history, with matching names and ids.
 
+use crate::call::OutgoingCall;
 use crate::codec::Codec;
 use crate::{WireError, reading};
 use serde_json::Value;
@@ -9,9 +10,10 @@ use toolkit_core::name::WireNames;
 
 /// Encodes the turns of a history: text, calls and results.
 ///
-/// Calls and results share the names and the rule for ids, so a result always names its call. Ids differ within
-/// a turn: where a model gives one id to two calls, the second call and the second result get another. So
-/// encode all calls of a turn at once, and all results in the same order.
+/// Calls and results are written with the same names and by the same rule for ids, so each result refers to
+/// its call. Ids are distinct within a turn: if the model used one id for two calls, the second call and the
+/// second result get a new id. Therefore encode all calls of a turn at once, and all results in the same
+/// order.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ToolCall, ToolResult};
@@ -40,12 +42,12 @@ impl<'a> HistoryWriter<'a> {
         Self { codec, names, strict_ids: false }
     }
 
-    /// Sets whether Chat Completions gets ids as OpenAI itself takes them: at most 40 letters, digits, `_`
-    /// and `-`. An id that is not so is replaced by one with a digest of it. The other formats always do
-    /// this by their own rules.
+    /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
+    /// `-`. Other ids are replaced by ones with a digest. The other formats always replace illegal ids by
+    /// their own rules.
     ///
-    /// Without it, ids go back to the character, because some servers keep state in them (the thought
-    /// signatures of gateways can be kilobytes long). Set it when calls that one server made are sent to
+    /// By default, Chat Completions ids stay unchanged, because some servers keep state in them: the thought
+    /// signatures of gateways can be kilobytes long. Enable this when calls from one server are sent to
     /// another.
     #[must_use]
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
@@ -53,8 +55,8 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Works as [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with the
-    /// names of the request.
+    /// Works like [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with the names of
+    /// the request.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
@@ -62,21 +64,23 @@ impl<'a> HistoryWriter<'a> {
         reading::assistant_messages(self.codec, payload, self.names, self.strict_ids)
     }
 
-    /// Works as [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
+    /// Works like [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
-        let calls = calls.iter().zip(ids).map(|(call, id)| self.codec.encode_call(call, id, self.names));
-        self.codec.encode_assistant(text, calls.collect())
+        let rule = self.codec.facts().names;
+        let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
+        let calls = calls.map(|call| self.codec.write_call(call)).collect();
+        self.codec.encode_assistant(text, calls)
     }
 
-    /// Works as [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
+    /// Works like [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
     #[must_use]
     pub fn encode_calls(&self, calls: &[ToolCall]) -> Vec<Value> {
         self.encode_assistant("", calls)
     }
 
-    /// Works as [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), with the names of the
+    /// Works like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), with the names of the
     /// request.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
@@ -84,8 +88,8 @@ impl<'a> HistoryWriter<'a> {
         self.codec.encode_results(results, &ids, self.names)
     }
 
-    /// Returns the ids as the API accepts them, no two alike. Calls and results of a turn get the same, because they
-    /// stand in the same order.
+    /// Returns distinct ids in the form that the API accepts. Calls and results of a turn are in the same
+    /// order, so they get the same ids.
     fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
         reading::request_ids(self.codec, self.strict_ids, ids)
     }

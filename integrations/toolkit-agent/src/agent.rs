@@ -1,19 +1,14 @@
 //! Agents, and the run shared by the agents of a team.
 
-mod answer_format;
-
-pub(crate) use answer_format::{AnswerFormat, Enforcement};
-
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::{Budget, Limits};
-use crate::model::FinishReason;
+use crate::model::{AnswerFormat, FinishReason};
 use crate::options::RunOptions;
 use crate::session::Sessions;
-use std::fmt;
 use std::future::{pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
@@ -99,41 +94,41 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-type BoxAnswer<'a> = Pin<Box<dyn Future<Output = Result<AgentOutput, AgentError>> + Send + 'a>>;
+/// Implements the methods of [`RunAgent`] that return facts, from the fields of the agent's settings.
+macro_rules! agent_facts {
+    ($part:ident) => {
+        fn name(&self) -> &str {
+            &self.$part.name
+        }
 
-/// The object-safe form of [`RunAgent`].
-trait DynAgent: Send + Sync {
-    fn name(&self) -> &str;
-    fn description(&self) -> &str;
-    fn sub_agents(&self) -> &[Agent];
-    fn limits(&self) -> Limits;
-    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> BoxAnswer<'a>;
+        fn description(&self) -> &str {
+            &self.$part.description
+        }
+
+        fn sub_agents(&self) -> &[Agent] {
+            &self.$part.sub_agents
+        }
+
+        fn limits(&self) -> Limits {
+            self.$part.limits.clone()
+        }
+    };
+}
+pub(crate) use agent_facts;
+
+object_safe! {
+    /// The object-safe form of [`RunAgent`].
+    trait DynAgent: RunAgent {
+        fn name(&self) -> &str;
+        fn description(&self) -> &str;
+        fn sub_agents(&self) -> &[Agent];
+        fn limits(&self) -> Limits;
+        async fn run(conversation: &'a mut Conversation, run: &'a Run) -> Result<AgentOutput, AgentError>;
+    }
 }
 
-impl<A: RunAgent> DynAgent for A {
-    fn name(&self) -> &str {
-        RunAgent::name(self)
-    }
-
-    fn description(&self) -> &str {
-        RunAgent::description(self)
-    }
-
-    fn sub_agents(&self) -> &[Agent] {
-        RunAgent::sub_agents(self)
-    }
-
-    fn limits(&self) -> Limits {
-        RunAgent::limits(self)
-    }
-
-    fn run<'a>(&'a self, conversation: &'a mut Conversation, run: &'a Run) -> BoxAnswer<'a> {
-        Box::pin(RunAgent::run(self, conversation, run))
-    }
-}
-
-/// A model with instructions and tools, or a team of such. Clones are the same agent, and one agent may run in many
-/// conversations at the same time.
+/// A model with instructions and tools, or a team of agents. Clones share the agent, and one agent may run in
+/// many conversations at the same time.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -183,7 +178,7 @@ impl Agent {
         self.0.sub_agents()
     }
 
-    /// Finds an agent by name: this one, or one below it.
+    /// Finds an agent by name: this agent or one below it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {
@@ -192,7 +187,7 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers as a part of another agent's run.
+    /// Answers as part of another agent's run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -210,27 +205,24 @@ impl Agent {
     }
 }
 
-impl fmt::Debug for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent").field("name", &self.name()).field("sub_agents", &self.sub_agents()).finish()
-    }
-}
+debug!(Agent, self, "name": self.name(), "sub_agents": self.sub_agents());
 
-/// One run: the root agent, limits, cancellation and listener shared by all agents of a team. Clones are the same run.
+/// One run of an agent: the root agent, and the limits, cancellation and listener shared by all agents of a
+/// team. Clones share the run.
 #[derive(Clone)]
-pub struct Run(Arc<RunInner>);
+pub struct Run(pub(crate) Arc<RunInner>);
 
 #[derive(Clone)]
-struct RunInner {
+pub(crate) struct RunInner {
     root: Agent,
     invocation_id: String,
     cancellation: CancellationToken,
-    budget: Arc<Budget>,
+    pub(crate) budget: Arc<Budget>,
     events: Option<UnboundedSender<RunEvent>>,
-    /// Shared by the tool calls of all turns.
-    context: RunContext,
+    /// The context for the tool calls of all turns, with the `temp:` values of the session.
+    pub(crate) context: RunContext,
     autosave: Option<Sessions>,
-    answer_format: Option<AnswerFormat>,
+    pub(crate) answer_format: Option<AnswerFormat>,
 }
 
 impl Run {
@@ -249,34 +241,22 @@ impl Run {
         }))
     }
 
-    /// Returns the same run with this format of the final answer.
+    /// Returns the same run with another format for the final answer.
     pub(crate) fn with_answer_format(&self, answer_format: Option<AnswerFormat>) -> Self {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run in an unsaved conversation, with its own root and cancellation: for an agent as a tool.
+    /// Returns the same run for an agent used as a tool: with its own root and cancellation, in a
+    /// conversation that is not saved.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
-        // A nested answer is a tool result, so the format of the final answer does not apply.
+        // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let inner = RunInner::clone(&self.0);
         Self(Arc::new(RunInner { root, cancellation, autosave: None, answer_format: None, ..inner }))
     }
 
-    /// Returns the same run in a copy of the conversation.
+    /// Returns the same run for a copy of the conversation.
     pub(crate) fn branch(&self) -> Self {
         self.nested(self.0.root.clone(), self.0.cancellation.clone())
-    }
-
-    /// Returns the context of tool calls; it holds the session values under `temp:`.
-    pub(crate) fn context(&self) -> &RunContext {
-        &self.0.context
-    }
-
-    pub(crate) fn answer_format(&self) -> Option<&AnswerFormat> {
-        self.0.answer_format.as_ref()
-    }
-
-    pub(crate) fn budget(&self) -> &Budget {
-        &self.0.budget
     }
 
     /// Saves the conversation if the run saves automatically.
@@ -314,7 +294,7 @@ impl Run {
     /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.events {
-            // A dropped listener ignores the rest of the run.
+            // Events after the listener was dropped are ignored.
             let _ = events.send(event());
         }
     }
@@ -331,7 +311,7 @@ impl Run {
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let mut cancelled = pin!(self.cancellation().cancelled());
         let mut deadline = pin!(async {
-            match self.budget().time_left() {
+            match self.0.budget.time_left() {
                 Some(left) => sleep(left).await,
                 None => pending().await,
             }
@@ -344,7 +324,7 @@ impl Run {
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(AgentError::Cancelled));
             }
-            deadline.as_mut().poll(cx).map(|()| Err(self.budget().out_of_time()))
+            deadline.as_mut().poll(cx).map(|()| Err(self.0.budget.out_of_time()))
         })
         .await
     }
@@ -357,11 +337,4 @@ fn new_id() -> String {
     format!("run_{now:x}_{:x}_{:x}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }
 
-impl fmt::Debug for Run {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run")
-            .field("root", &self.0.root.name())
-            .field("invocation_id", &self.0.invocation_id)
-            .finish_non_exhaustive()
-    }
-}
+debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);

@@ -1,11 +1,4 @@
-//! Models of real providers, each behind a feature.
-//!
-//! | feature | client | speaks |
-//! | --- | --- | --- |
-//! | `openai` | `OpenAi` | Chat Completions and Responses, of OpenAI and of every server that imitates it |
-//! | `anthropic` | `Anthropic` | Messages |
-//! | `gemini` | `Gemini` | Gemini |
-//! | `genai` | `GenAi` | whatever the crate `genai` speaks |
+//! Models of real providers, each behind a [feature](crate#features).
 //!
 //! Keys come from the environment or are given. None of these clients tries again by itself: agents do, and
 //! [`Retrying`](crate::model::Retrying) does for models asked directly. None follows a redirect, because keys are for
@@ -19,14 +12,12 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
-mod body;
 mod fault;
 #[cfg(feature = "gemini")]
 mod gemini;
 #[cfg(feature = "genai")]
 mod genai;
 mod http;
-mod limits;
 #[cfg(feature = "openai")]
 mod openai;
 mod settings;
@@ -39,8 +30,8 @@ pub use anthropic::Anthropic;
 pub use gemini::Gemini;
 #[cfg(feature = "genai")]
 pub use genai::{GenAi, GenAiModel};
-pub use limits::HttpLimits;
 #[cfg(feature = "openai")]
 pub use openai::{OpenAi, OpenAiTransport};
+pub use settings::HttpLimits;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub use transport::HttpTransport;

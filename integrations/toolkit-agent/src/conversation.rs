@@ -10,12 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
 use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
-/// A conversation: its messages and its session.
+/// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
-/// Clones have their own messages but share the session.
-///
-/// It serializes at any time, also during a run, and can continue later: calls without a result are then answered with
-/// an error, and nothing else is lost.
+/// A conversation can be serialized at any time, also during a run, and continued later. Calls without a
+/// result are then answered with an error, and nothing else is lost.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -28,21 +26,27 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Saved", into = "Saved")]
 pub struct Conversation {
     id: String,
+    #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
     messages: Vec<Message>,
-    /// The time of each message, in seconds since 1970; 0 if unknown.
+    /// The time of each message in seconds since 1970. 0 or missing if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     times: Vec<u64>,
     /// The unfinished turn.
-    turn: Option<Turn>,
-    /// The session values under keys without a prefix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) turn: Option<Turn>,
+    /// The session values whose keys have no prefix.
+    #[serde(rename = "state", default, with = "session_values")]
     own: SessionMap,
+    #[serde(skip)]
     user: SessionMap,
+    #[serde(skip)]
     app: SessionMap,
-    /// Keeps the shared state of the user open.
-    lease: Option<Arc<Lease>>,
+    /// A handle that keeps the shared state of the user in memory.
+    #[serde(skip)]
+    pub(crate) lease: Option<Arc<Lease>>,
 }
 
 /// The id of the user, for the tools of a run.
@@ -53,36 +57,21 @@ pub(crate) struct Owner(pub(crate) String);
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) message: AssistantMessage,
-    /// In the order of completion.
+    /// The results so far, in the order of completion.
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// The serialized form of a [`Conversation`].
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    id: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    user: String,
-    messages: Vec<Message>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    times: Vec<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn: Option<Turn>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    state: BTreeMap<String, Value>,
-}
+/// Session values as a map in JSON.
+mod session_values {
+    use super::{BTreeMap, Deserialize, SessionMap, Value};
+    use serde::{Deserializer, Serialize, Serializer};
 
-impl From<Saved> for Conversation {
-    fn from(Saved { id, user, messages, mut times, turn, state }: Saved) -> Self {
-        times.resize(messages.len(), 0);
-        Self { user_id: user, messages, times, turn, own: state.into_iter().collect(), ..Self::new(id) }
+    pub(super) fn serialize<S: Serializer>(values: &SessionMap, serializer: S) -> Result<S::Ok, S::Error> {
+        values.snapshot().serialize(serializer)
     }
-}
 
-impl From<Conversation> for Saved {
-    fn from(conversation: Conversation) -> Self {
-        let Conversation { id, user_id, messages, times, turn, own, .. } = conversation;
-        Self { id, user: user_id, messages, times, turn, state: own.snapshot() }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SessionMap, D::Error> {
+        Ok(BTreeMap::<String, Value>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 
@@ -93,28 +82,7 @@ impl Conversation {
         Self { id: id.into(), ..Self::default() }
     }
 
-    /// Sets the session values under `user:`, shared by all conversations of a user and not saved with this one.
-    #[must_use]
-    pub fn with_user_state(mut self, user: SessionMap) -> Self {
-        self.user = user;
-        self
-    }
-
-    /// Sets the session values under `app:`, shared by all conversations and not saved with this one.
-    #[must_use]
-    pub fn with_app_state(mut self, app: SessionMap) -> Self {
-        self.app = app;
-        self
-    }
-
-    /// Sets the id of the user.
-    #[must_use]
-    pub fn with_user_id(mut self, user: impl Into<String>) -> Self {
-        self.user_id = user.into();
-        self
-    }
-
-    /// Creates an empty conversation with the values of a session.
+    /// Creates an empty conversation with the values of `session`.
     pub(crate) fn with_session(session: &Session) -> Self {
         let (own, user, app) = (session.store().clone(), session.user().clone(), session.app().clone());
         Self { own, user, app, ..Self::new(session.id()) }
@@ -126,7 +94,7 @@ impl Conversation {
         &self.id
     }
 
-    /// Returns the id of the user; empty if unknown.
+    /// Returns the id of the user. Empty if unknown.
     #[must_use]
     pub fn user_id(&self) -> &str {
         &self.user_id
@@ -138,7 +106,7 @@ impl Conversation {
         &self.messages
     }
 
-    /// Returns the time of a message, to the second; `None` if unknown.
+    /// Returns the time of a message, with a precision of one second. `None` if unknown.
     #[must_use]
     pub fn time_of(&self, index: usize) -> Option<SystemTime> {
         let seconds = *self.times.get(index).filter(|seconds| **seconds > 0)?;
@@ -153,31 +121,24 @@ impl Conversation {
 
     fn add(&mut self, message: Message) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.times.resize(self.messages.len(), 0);
         self.messages.push(message);
         self.times.push(now.as_secs());
     }
 
-    /// Adds the messages of a copy from an index on.
+    /// Adds the messages of `branch` from the index `begin` on.
     pub(crate) fn add_branch(&mut self, mut branch: Self, begin: usize) {
         branch.settle();
         if begin <= branch.messages.len() {
+            self.times.resize(self.messages.len(), 0);
             self.messages.extend(branch.messages.drain(begin..));
-            self.times.extend(branch.times.drain(begin..));
+            self.times.extend(branch.times.into_iter().skip(begin));
         }
     }
 
-    /// Returns a copy of the messages from an index on.
+    /// Returns a copy of the messages from the index `begin` on.
     pub(crate) fn messages_since(&self, begin: usize) -> Vec<Message> {
         self.messages.get(begin..).unwrap_or_default().to_vec()
-    }
-
-    pub(crate) fn leased(mut self, lease: Arc<Lease>) -> Self {
-        self.lease = Some(lease);
-        self
-    }
-
-    pub(crate) fn lease(&self) -> Option<&Arc<Lease>> {
-        self.lease.as_ref()
     }
 
     /// Returns the session, for tools and for the program.
@@ -189,17 +150,19 @@ impl Conversation {
             .with_app(self.app.clone())
     }
 
-    /// Removes all but the latest messages. The rest begins with a user message, as providers require, so it may be
-    /// shorter; the latest user message and all after it always stay.
+    /// Removes all but the latest messages.
+    ///
+    /// Providers require that a history begins with a user message, so fewer than `max` messages may remain.
+    /// The latest user message and all messages after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
         self.settle();
         let start = start_of_latest(&self.messages, max);
         self.messages.drain(..start);
-        self.times.drain(..start);
+        self.times.drain(..start.min(self.times.len()));
     }
 
-    /// Finishes a turn after a crash or a dropped run: keeps its message and results, and answers every other call with
-    /// an error that it was cancelled.
+    /// Completes an unfinished turn after a crash or a dropped run. Its message and results are kept, and
+    /// each call without a result gets an error result for cancelled calls.
     pub fn settle(&mut self) {
         if let Some(Turn { message, results }) = self.turn.take() {
             self.end_turn(message, results);
@@ -217,12 +180,7 @@ impl Conversation {
         self.turn.get_or_insert_default()
     }
 
-    /// Discards the unfinished turn.
-    pub(crate) fn drop_turn(&mut self) {
-        self.turn = None;
-    }
-
-    /// Adds the message and the results of a turn, in the order of the calls. Returns the results.
+    /// Adds the message and the results of a turn. Returns the results in the order of the calls.
     pub(crate) fn end_turn(
         &mut self,
         message: AssistantMessage,
@@ -242,7 +200,18 @@ impl Conversation {
     }
 }
 
-/// Returns the index of the first of the latest messages: a user message within `max`, or else the latest one.
+setters! { Conversation:
+    /// Sets the `user:` values, which all conversations of a user share. They are not saved with this
+    /// conversation.
+    with_user_state(user: SessionMap) = user;
+    /// Sets the `app:` values, which all conversations share. They are not saved with this conversation.
+    with_app_state(app: SessionMap) = app;
+    /// Sets the id of the user.
+    with_user_id(user_id: impl Into<String>) = user_id.into();
+}
+
+/// Returns the index from which the latest messages are kept: the first user message within the last `max`
+/// messages, otherwise the latest user message.
 pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     let start = messages.len().saturating_sub(max);
     let is_user = |message: &Message| matches!(message, Message::User(_));
@@ -250,7 +219,8 @@ pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     within.or_else(|| messages.iter().rposition(is_user)).unwrap_or(0)
 }
 
-/// Returns one result for each call, in their order. Calls with the same id take their results one by one.
+/// Returns one result per call, in the order of the calls. If several calls have the same id, each gets the
+/// next result with this id.
 fn in_order(calls: &[ToolCall], mut results: Vec<ToolResult>) -> Vec<ToolResult> {
     results.sort_by_key(|result| result.position);
     let of_call = |(position, call): (usize, &ToolCall)| {

@@ -7,7 +7,9 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_core::BuildError;
 
-/// An error of a run. Every call in the conversation is answered nevertheless, so it can continue.
+/// An error of a run.
+///
+/// Even after an error, every call in the conversation has a result, so the conversation can be continued.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -23,7 +25,7 @@ pub enum AgentError {
     InvalidOutput(String),
     /// The conversation was transferred to an agent outside the team.
     UnknownAgent(String),
-    /// All agents of a parallel team failed: their names and errors.
+    /// All agents of a parallel team failed, with their names and errors.
     Branches(Vec<(String, Self)>),
     /// The conversation could not be read or saved.
     Store(StoreError),
@@ -87,20 +89,4 @@ impl Error for AgentError {
     }
 }
 
-impl From<ModelError> for AgentError {
-    fn from(error: ModelError) -> Self {
-        Self::Model(error)
-    }
-}
-
-impl From<StoreError> for AgentError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<BuildError> for AgentError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
+from_contents!(AgentError: Model(ModelError), Store(StoreError), Build(BuildError));

@@ -28,7 +28,7 @@ pub enum RunEvent {
         /// The name of the model.
         model: String,
     },
-    /// The next part of an answer's text.
+    /// The next piece of the answer's text.
     #[non_exhaustive]
     Text {
         /// The agent of the model.
@@ -36,7 +36,7 @@ pub enum RunEvent {
         /// The text.
         text: String,
     },
-    /// The next part of a model's reasoning.
+    /// The next piece of the model's reasoning.
     #[non_exhaustive]
     Reasoning {
         /// The agent of the model.
@@ -70,13 +70,14 @@ pub enum RunEvent {
         /// The result.
         result: Box<ToolResult>,
     },
-    /// A whole message of the model; the texts before it were its parts.
+    /// A complete message of the model. The text events before it were its pieces.
     #[non_exhaustive]
     Message {
         /// The message; its [`agent`](AssistantMessage::agent) names the author.
         message: Box<AssistantMessage>,
     },
-    /// An answer failed or broke off, and the model is called again after a pause. Discard its parts so far.
+    /// An answer failed or broke off, and the model is called again after a pause. Discard the pieces of this
+    /// answer.
     #[non_exhaustive]
     ModelRetried {
         /// The agent of the model.
@@ -130,7 +131,8 @@ pub struct RunOutput {
     pub escalate: bool,
     /// The tokens of all model calls.
     pub usage: Usage,
-    /// The cost of all tokens at the [price](crate::AgentBuilder::price) of each agent; 0 without one.
+    /// The cost of all tokens, at the [price](crate::AgentBuilder::price) of each agent. An agent without a
+    /// price costs 0.
     pub cost: f64,
     /// The number of model calls.
     pub model_calls: u32,

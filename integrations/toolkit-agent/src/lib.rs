@@ -54,6 +54,9 @@
 //! | `files` | `session::FileStore`: a file for each conversation |
 //! | `sqlite` | `session::SqliteStore`: an SQLite database |
 
+#[macro_use]
+mod helpers;
+
 mod agent;
 #[cfg(feature = "_http")]
 pub mod clients;

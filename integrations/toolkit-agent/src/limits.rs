@@ -1,9 +1,11 @@
-//! Limits of a run, and the budget left of them.
+//! The limits of a run, and how much of them is used.
 
 use crate::error::{AgentError, Limit};
+use crate::event::RunOutput;
+use crate::helpers::lock;
 use crate::model::{Price, Usage};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -21,15 +23,16 @@ use tokio::time::Instant;
 pub struct Limits {
     /// The maximum number of model calls. Default: 50.
     pub max_model_calls: u32,
-    /// The maximum number of tool calls. Further calls get an error result, so that the model can still answer.
+    /// The maximum number of tool calls. Calls beyond it get an error result, so that the model can still
+    /// answer.
     pub max_tool_calls: Option<u32>,
-    /// The maximum number of tokens, read and written.
+    /// The maximum number of input and output tokens together.
     pub max_tokens: Option<u64>,
     /// The maximum duration of the run.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
     pub model_timeout: Option<Duration>,
-    /// The maximum number of failures in a row of the same call, with the same arguments. Default: 3.
+    /// The maximum number of consecutive failures of the same call with the same arguments. Default: 3.
     pub max_repeated_failures: u32,
 }
 
@@ -46,58 +49,29 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+setters! { Limits:
     /// Sets the maximum number of model calls.
-    #[must_use]
-    pub fn with_max_model_calls(mut self, calls: u32) -> Self {
-        self.max_model_calls = calls;
-        self
-    }
-
+    with_max_model_calls(max_model_calls: u32) = max_model_calls;
     /// Sets the maximum number of tool calls.
-    #[must_use]
-    pub fn with_max_tool_calls(mut self, calls: u32) -> Self {
-        self.max_tool_calls = Some(calls);
-        self
-    }
-
-    /// Sets the maximum number of tokens, read and written.
-    #[must_use]
-    pub fn with_max_tokens(mut self, tokens: u64) -> Self {
-        self.max_tokens = Some(tokens);
-        self
-    }
-
+    with_max_tool_calls(max_tool_calls: u32) = Some(max_tool_calls);
+    /// Sets the maximum number of input and output tokens together.
+    with_max_tokens(max_tokens: u64) = Some(max_tokens);
     /// Sets the maximum duration of the run.
-    #[must_use]
-    pub fn with_max_duration(mut self, duration: Duration) -> Self {
-        self.max_duration = Some(duration);
-        self
-    }
-
+    with_max_duration(max_duration: Duration) = Some(max_duration);
     /// Sets the timeout of one model call.
-    #[must_use]
-    pub fn with_model_timeout(mut self, timeout: Duration) -> Self {
-        self.model_timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the maximum number of failures in a row of the same call, at least 1.
-    #[must_use]
-    pub fn with_max_repeated_failures(mut self, failures: u32) -> Self {
-        self.max_repeated_failures = failures.max(1);
-        self
-    }
+    with_model_timeout(model_timeout: Duration) = Some(model_timeout);
+    /// Sets the maximum number of consecutive failures of the same call, at least 1.
+    with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
 }
 
-/// The limits of a run and its use of them.
+/// The limits of a run, and how much of them is used.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    limits: Limits,
+    pub(crate) limits: Limits,
     started: Instant,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
-    /// The tokens and their cost.
+    /// The tokens used so far, and their cost.
     spent: Mutex<(Usage, f64)>,
 }
 
@@ -112,17 +86,13 @@ impl Budget {
         }
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Counts a model call, if no limit is reached.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
         if self.time_left().is_some_and(|left| left.is_zero()) {
             return Err(self.out_of_time());
         }
         if let Some(max) = self.limits.max_tokens
-            && self.usage().total() >= max
+            && lock(&self.spent).0.total() >= max
         {
             return Err(AgentError::Limit(Limit::Tokens(max)));
         }
@@ -136,29 +106,17 @@ impl Budget {
     }
 
     pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
-        let (sum, cost) = &mut *self.spent();
+        let (sum, cost) = &mut *lock(&self.spent);
         *sum += usage;
         *cost += price.of(usage);
     }
 
-    fn spent(&self) -> MutexGuard<'_, (Usage, f64)> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn cost(&self) -> f64 {
-        self.spent().1
-    }
-
-    pub(crate) fn usage(&self) -> Usage {
-        self.spent().0
-    }
-
-    pub(crate) fn model_calls(&self) -> u32 {
-        self.model_calls.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn tool_calls(&self) -> u32 {
-        self.tool_calls.load(Ordering::Relaxed)
+    /// Returns the output of the run with its usage and cost, but without an answer.
+    pub(crate) fn sum(&self) -> RunOutput {
+        let (usage, cost) = *lock(&self.spent);
+        let [model_calls, tool_calls] =
+            [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
+        RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
     }
 
     /// Returns the error of a run out of time.

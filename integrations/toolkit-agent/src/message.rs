@@ -1,9 +1,9 @@
 //! The messages of a conversation.
 
-use crate::model::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, ToolCall, ToolResult};
+use toolkit_wire::Usage;
 
 /// One message of a conversation, independent of any provider.
 ///
@@ -47,17 +47,7 @@ impl Message {
     }
 }
 
-impl From<UserMessage> for Message {
-    fn from(message: UserMessage) -> Self {
-        Self::User(message)
-    }
-}
-
-impl From<AssistantMessage> for Message {
-    fn from(message: AssistantMessage) -> Self {
-        Self::Assistant(message)
-    }
-}
+from_contents!(Message: User(UserMessage), Assistant(AssistantMessage));
 
 /// The input of the user: a text, or several contents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,14 +4,12 @@ mod error;
 mod options;
 mod response;
 mod retry;
-mod shared;
 mod stream;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use options::{ModelOptions, OutputFormat};
 pub use response::{FinishReason, ModelResponse, Price, Usage};
 pub use retry::{ModelRetry, Retrying};
-pub(crate) use shared::SharedModel;
 pub use stream::{ModelDelta, ModelStream};
 
 use crate::message::Message;
@@ -46,40 +44,51 @@ impl ModelRequest {
             options: ModelOptions::default(),
         }
     }
+}
 
+setters! { ModelRequest:
     /// Sets the system prompt.
-    #[must_use]
-    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = instructions.into();
-        self
-    }
-
+    with_instructions(instructions: impl Into<String>) = instructions.into();
     /// Sets the tools that the model may call.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl Into<Arc<ToolRegistry>>) -> Self {
-        self.tools = tools.into();
-        self
-    }
-
+    with_tools(tools: impl Into<Arc<ToolRegistry>>) = tools.into();
     /// Sets the tool choice.
-    #[must_use]
-    pub fn with_tool_use(mut self, tool_use: impl Into<ToolConfig>) -> Self {
-        self.tool_use = tool_use.into();
-        self
-    }
-
+    with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
     /// Sets options for the answer.
-    #[must_use]
-    pub fn with_options(mut self, options: ModelOptions) -> Self {
-        self.options = options;
-        self
+    with_options(options: ModelOptions) = options;
+}
+
+/// The format of the final answer.
+#[derive(Debug, Clone)]
+pub(crate) struct AnswerFormat {
+    pub(crate) format: OutputFormat,
+    /// Whether the provider enforces the schema. `None`: only if the request has no tools.
+    ///
+    /// Some servers, such as llama.cpp's, enforce the schema from the first token on. The model then invents
+    /// an answer instead of calling a tool.
+    pub(crate) native: Option<bool>,
+}
+
+impl AnswerFormat {
+    /// Adds the format to the instructions of a request, and to its options if the provider enforces the
+    /// schema.
+    pub(crate) fn apply(&self, request: &mut ModelRequest) {
+        if !request.instructions.is_empty() {
+            request.instructions.push_str("\n\n");
+        }
+        request.instructions.push_str(&format!(
+            "When you have all that you need, give your final answer as JSON that fits this schema, and write nothing \
+             else:\n{}",
+            self.format.schema
+        ));
+        let is_enforced = self.native.unwrap_or(request.tools.is_empty());
+        request.options.output = is_enforced.then(|| self.format.clone());
     }
 }
 
 /// A language model.
 ///
-/// An `async fn respond` is all that an implementation needs; one that can stream implements
-/// [`stream`](Self::stream), too, so that calls start while the model still writes.
+/// Implementations need only an `async fn respond`. A client with streaming also implements
+/// [`stream`](Self::stream), so that calls start while the model still writes.
 ///
 /// ```
 /// use toolkit_agent::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
@@ -116,7 +125,8 @@ pub trait ChatModel: Send + Sync + 'static {
         request: ModelRequest,
     ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send;
 
-    /// Answers a request piece by piece. By default the answer of [`respond`](Self::respond) is the only piece.
+    /// Answers a request piece by piece. By default, the only piece is the answer of
+    /// [`respond`](Self::respond).
     ///
     /// # Errors
     /// [`ModelError`] if the answer does not begin; later errors are items of the stream.
@@ -130,14 +140,20 @@ impl<M: ChatModel> ChatModel for Arc<M> {
         (**self).name()
     }
 
-    fn respond(
-        &self,
-        request: ModelRequest,
-    ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send {
-        (**self).respond(request)
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        (**self).respond(request).await
     }
 
-    fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
-        (**self).stream(request)
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        (**self).stream(request).await
+    }
+}
+
+object_safe! {
+    /// The object-safe form of [`ChatModel`].
+    pub(crate) trait DynModel: ChatModel {
+        fn name(&self) -> &str;
+        async fn respond(request: ModelRequest) -> Result<ModelResponse, ModelError>;
+        async fn stream(request: ModelRequest) -> Result<ModelStream, ModelError>;
     }
 }

@@ -10,11 +10,11 @@ use toolkit_core::CancellationToken;
 pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
-    /// Stops the run. Every unfinished call is answered, so the conversation can continue.
+    /// The token that cancels the run. Every unfinished call is answered, so the conversation can continue.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new one.
     pub invocation_id: Option<String>,
-    /// Saves the conversation during the run. Default: it is not saved.
+    /// The store in which the conversation is saved during the run. Default: it is not saved.
     pub autosave: Option<Sessions>,
 }
 
@@ -24,33 +24,16 @@ impl RunOptions {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+setters! { RunOptions:
     /// Sets the limits of the run.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = Some(limits);
-        self
-    }
-
+    with_limits(limits: Limits) = Some(limits);
     /// Sets the cancellation token of the run.
-    #[must_use]
-    pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.cancellation = token;
-        self
-    }
-
+    with_cancellation(cancellation: CancellationToken) = cancellation;
     /// Sets the id of the run.
-    #[must_use]
-    pub fn with_invocation_id(mut self, id: impl Into<String>) -> Self {
-        self.invocation_id = Some(id.into());
-        self
-    }
-
-    /// Saves the conversation during the run: with the input, before calls run, after each result, and at the end.
-    /// A crash loses nothing of that, and no call runs twice.
-    #[must_use]
-    pub fn with_autosave(mut self, sessions: &Sessions) -> Self {
-        self.autosave = Some(sessions.clone());
-        self
-    }
+    with_invocation_id(invocation_id: impl Into<String>) = Some(invocation_id.into());
+    /// Saves the conversation during the run: with the input, before calls run, after each result, and at the
+    /// end. After a crash, everything saved remains, and no saved call runs again.
+    with_autosave(autosave: &Sessions) = Some(autosave.clone());
 }

@@ -1,17 +1,18 @@
-//! Entry points: one agent answers in one conversation.
-
-mod stream;
-
-pub use stream::RunStream;
+//! The entry points of a run: one agent answers in one conversation.
 
 use crate::agent::{Agent, AgentOutput, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunOutput;
+use crate::event::{RunEvent, RunOutput};
+use crate::helpers::BoxFuture;
 use crate::message::UserMessage;
 use crate::options::RunOptions;
 use crate::session::Sessions;
-use tokio::sync::mpsc::unbounded_channel;
+use futures_core::Stream;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 impl Agent {
     /// Answers in a new conversation.
@@ -48,7 +49,7 @@ impl Agent {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
-    /// Continues a conversation without an answer: after a crash, an error, or a cancelled run.
+    /// Continues a conversation that has no answer, because of a crash, an error, or a cancelled run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -60,7 +61,7 @@ impl Agent {
         self.execute(conversation, None, Run::new(self.clone(), options, None)).await
     }
 
-    /// Answers in a new conversation and yields events meanwhile.
+    /// Answers in a new conversation, as a stream of events.
     #[must_use]
     pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
         let input = Some(input.into());
@@ -69,7 +70,7 @@ impl Agent {
         })
     }
 
-    /// Answers in a conversation and yields events meanwhile.
+    /// Answers in a conversation, as a stream of events.
     #[must_use]
     pub fn run_stream_in<'a>(
         &self,
@@ -81,7 +82,7 @@ impl Agent {
         self.stream(options, |agent, run| async move { agent.execute(conversation, input, run).await })
     }
 
-    /// Continues a conversation without an answer and yields events meanwhile.
+    /// Continues a conversation that has no answer, as a stream of events.
     #[must_use]
     pub fn resume_stream<'a>(
         &self,
@@ -97,10 +98,10 @@ impl Agent {
     {
         let (sender, events) = unbounded_channel();
         let run = Run::new(self.clone(), options, Some(sender));
-        RunStream::new(Box::pin(execute(self.clone(), run)), events)
+        RunStream { run: Some(Box::pin(execute(self.clone(), run))), events, result: None }
     }
 
-    /// Settles and extends the conversation, runs the agent and sums up the run.
+    /// Completes an unfinished turn, adds the input, runs the agent, and collects the output.
     pub(crate) async fn execute(
         &self,
         conversation: &mut Conversation,
@@ -120,23 +121,13 @@ impl Agent {
         let saved = run.save(conversation).await;
         let AgentOutput { text, agent, finish, escalate } = output?;
         saved?;
-        let budget = run.budget();
-        Ok(RunOutput {
-            text,
-            agent,
-            finish,
-            escalate,
-            usage: budget.usage(),
-            cost: budget.cost(),
-            model_calls: budget.model_calls(),
-            tool_calls: budget.tool_calls(),
-            messages: conversation.messages_since(begin),
-        })
+        let messages = conversation.messages_since(begin);
+        Ok(RunOutput { text, agent, finish, escalate, messages, ..run.0.budget.sum() })
     }
 }
 
 impl Sessions {
-    /// Runs an agent in a conversation and saves it meanwhile.
+    /// Runs an agent in a conversation and saves the conversation during the run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -151,7 +142,7 @@ impl Sessions {
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
     }
 
-    /// Continues a conversation without an answer, such as after a crash.
+    /// Continues a conversation that has no answer, for example after a crash.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -160,3 +151,65 @@ impl Sessions {
         agent.resume(&mut conversation, RunOptions::new().with_autosave(self)).await
     }
 }
+
+/// A stream of the events of a run. The last item is [`RunEvent::Finished`] or an error.
+///
+/// Polling the stream drives the run. Dropping the stream stops the run.
+pub struct RunStream<'a> {
+    /// `None` after the end of the run.
+    run: Option<BoxFuture<'a, Result<RunOutput, AgentError>>>,
+    events: UnboundedReceiver<RunEvent>,
+    /// The result of the run, yielded after all events.
+    result: Option<Result<RunOutput, AgentError>>,
+}
+
+impl RunStream<'_> {
+    /// Waits for the next event. Returns `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<RunEvent, AgentError>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// Waits for the end of the run.
+    ///
+    /// # Errors
+    /// The [`AgentError`] of the run.
+    pub async fn finish(mut self) -> Result<RunOutput, AgentError> {
+        while let Some(event) = self.next().await {
+            if let RunEvent::Finished { output } = event? {
+                return Ok(*output);
+            }
+        }
+        Err(AgentError::Other("the run has already ended".to_owned()))
+    }
+}
+
+impl Stream for RunStream<'_> {
+    type Item = Result<RunEvent, AgentError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            let Some(run) = &mut self.run else {
+                let result = self.result.take();
+                return Poll::Ready(
+                    result.map(|result| Ok(RunEvent::Finished { output: Box::new(result?) })),
+                );
+            };
+            match run.as_mut().poll(cx) {
+                Poll::Ready(result) => {
+                    self.run = None;
+                    self.result = Some(result);
+                }
+                // Polling the run may have emitted events.
+                Poll::Pending => match self.events.poll_recv(cx) {
+                    Poll::Ready(Some(event)) => return Poll::Ready(Some(Ok(event))),
+                    _ => return Poll::Pending,
+                },
+            }
+        }
+    }
+}
+
+debug!(RunStream<'_>, self, "running": self.run.is_some());

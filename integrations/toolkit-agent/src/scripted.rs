@@ -1,19 +1,19 @@
 //! A scripted model for tests.
 
+use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use std::collections::VecDeque;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use toolkit_core::{RawArguments, ToolCall};
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
 /// A scripted model for tests, with a log of its requests.
 ///
-/// Each answer is given once, in order. After the last one comes the [`fallback`](Self::fallback), or an error. Clones
-/// share script and requests.
+/// Each answer is used once, in order. After the last answer, the model answers with the
+/// [`fallback`](Self::fallback), or with an error if there is none. Clones share the script and the log.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -37,7 +37,7 @@ struct Script {
 }
 
 enum Step {
-    /// The calls of one answer so far.
+    /// The calls of an answer that is still being built.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),
@@ -71,7 +71,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Ends an answer of calls, so that the next call begins another one.
+    /// Ends the current answer, so that the next call begins a new one.
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();
@@ -111,7 +111,7 @@ impl ScriptedModel {
         self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
-    /// Sets the answers after the end of the script.
+    /// Sets the answer for requests after the end of the script.
     #[must_use]
     pub fn fallback(
         self,
@@ -138,7 +138,7 @@ impl ScriptedModel {
         self
     }
 
-    fn steps(&self) -> std::sync::MutexGuard<'_, VecDeque<Step>> {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
         lock(&self.0.steps)
     }
 
@@ -160,10 +160,6 @@ impl ScriptedModel {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl ChatModel for ScriptedModel {
     fn name(&self) -> &str {
         "scripted"
@@ -178,14 +174,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-impl fmt::Debug for ScriptedModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedModel")
-            .field("remaining", &self.remaining())
-            .field("requests", &lock(&self.0.requests).len())
-            .finish()
-    }
-}
+debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&self.0.requests).len());
 
 #[cfg(test)]
 mod tests {

@@ -7,14 +7,13 @@ mod memory;
 mod sessions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-mod state;
 mod store;
 
 #[cfg(feature = "files")]
 pub use files::FileStore;
 pub use memory::MemoryStore;
+pub(crate) use sessions::Lease;
 pub use sessions::Sessions;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub(crate) use state::Lease;
 pub use store::{ConversationInfo, ConversationStore, StateScope, StoreError};

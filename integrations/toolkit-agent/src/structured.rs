@@ -3,7 +3,7 @@
 mod json;
 mod reader;
 
-use crate::agent::{Agent, Enforcement, Run};
+use crate::agent::{Agent, Run};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunOutput;
@@ -46,20 +46,13 @@ impl StructuredOptions {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+setters! { StructuredOptions:
     /// Sets the maximum number of answers, at least 1.
-    #[must_use]
-    pub fn with_attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
-
+    with_attempts(attempts: u32) = attempts.max(1);
     /// Sets whether the provider enforces the schema, from the first request on.
-    #[must_use]
-    pub fn with_native(mut self, native: bool) -> Self {
-        self.native = Some(native);
-        self
-    }
+    with_native(native: bool) = Some(native);
 }
 
 impl Agent {
@@ -125,28 +118,25 @@ impl Agent {
         structured: StructuredOptions,
     ) -> Result<(T, RunOutput), AgentError> {
         let reader = Reader::<T>::new()?;
-        let (mut first, mut later) = match structured.native {
-            None => (Enforcement::WithoutTools, Enforcement::Always),
-            Some(true) => (Enforcement::Always, Enforcement::Always),
-            Some(false) => (Enforcement::Never, Enforcement::Never),
-        };
+        let mut native = structured.native;
         let run = Run::new(self.clone(), run, None);
         conversation.settle();
         let begin = conversation.messages().len();
         let mut input = Some(input.into());
         let mut invalid = String::new();
         for _ in 0..structured.attempts.max(1) {
-            let enforcement = std::mem::replace(&mut first, later);
-            let part = |enforcement| run.with_answer_format(Some(reader.answer_format(enforcement)));
-            let mut output = match self.execute(conversation, input.take(), part(enforcement)).await {
+            let part = |native| run.with_answer_format(Some(reader.answer_format(native)));
+            let mut output = match self.execute(conversation, input.take(), part(native)).await {
                 Err(AgentError::Model(error))
-                    if error.kind == ModelErrorKind::InvalidRequest && enforcement != Enforcement::Never =>
+                    if error.kind == ModelErrorKind::InvalidRequest && native != Some(false) =>
                 {
-                    (first, later) = (Enforcement::Never, Enforcement::Never);
-                    self.execute(conversation, None, part(Enforcement::Never)).await?
+                    native = Some(false);
+                    self.execute(conversation, None, part(native)).await?
                 }
                 output => output?,
             };
+            // An invalid answer makes the provider enforce the schema.
+            native = native.or(Some(true));
             output.messages = conversation.messages_since(begin);
             if output.finish == FinishReason::Refused {
                 return Err(AgentError::InvalidOutput(format!("the model refused: {}", output.text)));

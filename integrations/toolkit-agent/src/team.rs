@@ -1,16 +1,10 @@
 //! Agents made of other agents, and agents as tools.
 
-mod agent_tool;
-mod loop_agent;
-mod names;
 mod parallel;
-mod sequential;
-mod transfer;
+mod tools;
 mod workflow;
 
-pub use loop_agent::LoopAgent;
 pub use parallel::ParallelAgent;
-pub use sequential::SequentialAgent;
+pub use workflow::{LoopAgent, SequentialAgent};
 
-pub(crate) use names::check_names;
-pub(crate) use transfer::TransferTool;
+pub(crate) use tools::{TransferTool, check_names};

@@ -7,35 +7,4 @@ mod request;
 mod transport;
 
 pub use request::request_body;
-pub use transport::{EventStream, Fragment, Transport, WireModel};
-
-use crate::message::{AssistantMessage, NativeMessages};
-use crate::model::{FinishReason, ModelError, ModelErrorKind, ModelResponse};
-use serde_json::Value;
-use toolkit_wire::{ApiFormat, Response};
-
-/// Reads a whole response.
-///
-/// # Errors
-/// [`ModelError`] if the body is not a response of this format, reports a failure, or says nothing.
-pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
-    model_response(format, format.parse_response(body)?)
-}
-
-fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse, ModelError> {
-    let Response { text, reasoning, refusal, calls, finish, usage, native, .. } = response;
-    let message = AssistantMessage {
-        text: text + &refusal,
-        reasoning,
-        calls,
-        native: Some(NativeMessages::new(format.name(), native)),
-        ..AssistantMessage::default()
-    };
-    let response = ModelResponse { message, finish, usage };
-    // Only the model's answer to nothing at all: one that was cut off or refused says so.
-    if response.message.is_empty() && response.finish == FinishReason::Stop {
-        return Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response")
-            .with_partial(response));
-    }
-    Ok(response)
-}
+pub use transport::{EventStream, Fragment, Transport, WireModel, parse_response};

@@ -1,7 +1,8 @@
-//! Marker traits for the JSON form of a type: number, text, list or map.
+//! Marker traits for the JSON form of a type: number, string, array or object.
 //!
-//! They have no methods: with them the compiler refuses, for instance, a range on a text. Implement the matching one
-//! for a type of your own that is written as a number or a text.
+//! The traits have no methods. Generated code uses them as bounds, so that the compiler refuses, for
+//! instance, a `range` on a string parameter. Implement the matching trait for a type of your own with a
+//! number or a string as its JSON form.
 
 use super::param::ToolParams;
 use std::borrow::Cow;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A type written as a JSON number.
+/// A type represented in JSON as a number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written as a number",
     label = "`range` and `multiple_of` constrain numbers",
@@ -18,7 +19,7 @@ use std::sync::Arc;
 )]
 pub trait Number {}
 
-/// A type written as a JSON string.
+/// A type represented in JSON as a string.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written as a text",
     label = "`pattern` and `format` constrain texts",
@@ -26,7 +27,7 @@ pub trait Number {}
 )]
 pub trait Text {}
 
-/// A type with a length in JSON: characters, items or members.
+/// A type with a length in JSON: a string (characters), an array (items) or an object (members).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` constrains texts, lists and maps",
@@ -34,13 +35,13 @@ pub trait Text {}
 )]
 pub trait Countable {}
 
-/// A type written as a JSON array, or as an object with any members.
+/// A type represented in JSON as an array, or as an object with arbitrary member names.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no items",
     label = "`items` constrains what is in a list or a map"
 )]
 pub trait Items {
-    /// The type of an item or of a member's value.
+    /// The type of an array's items, or of the member values of an object.
     type Item;
 }
 
@@ -83,13 +84,16 @@ impl<T: Items> Items for Option<T> {
     type Item = T::Item;
 }
 
-/// Checks a type at compile time; generated code names this function and never calls it.
+/// Checks at compile time if `T` implements [`Number`].
+///
+/// Generated code only names this function to make the compiler check the bound, and never calls the
+/// function.
 pub const fn is_number<T: Number>() {}
-/// Checks a type at compile time, see [`is_number`].
+/// Checks at compile time if `T` is a parameter type, see [`is_number`].
 pub const fn is_parameter<T: ToolParams>() {}
-/// Checks a type at compile time, see [`is_number`].
+/// Checks at compile time if `T` implements [`Text`], see [`is_number`].
 pub const fn is_text<T: Text>() {}
-/// Checks a type at compile time, see [`is_number`].
+/// Checks at compile time if `T` implements [`Countable`], see [`is_number`].
 pub const fn is_countable<T: Countable>() {}
-/// Checks a type at compile time, see [`is_number`].
+/// Checks at compile time if `T` implements [`Items`], see [`is_number`].
 pub const fn has_items<T: Items>() {}

@@ -1,19 +1,19 @@
-//! The fast path: one pass over the text, each value parsed in place.
+//! The fast path of decoding: one pass over the JSON text, with each value parsed directly into its slot.
 
 use super::explain;
 use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use crate::error::ToolError;
 
-/// The size of the set of seen parameters; tools with more take the slow path.
+/// The number of parameters in the bit set of seen parameters. Tools with more parameters take the slow path.
 const MARKS: usize = 64;
 
-/// Fills one slot for each parameter from the JSON text of a call.
+/// Decodes the JSON text of a call's arguments into `slots`, one slot per parameter.
 ///
-/// After `Ok`, only slots of parameters with a default may be empty, and every value conforms to the schema.
+/// After `Ok`, every value conforms to the schema, and only slots of parameters with a default may be empty.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
+/// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position of the syntax error, or
 /// [`ErrorKind::InvalidArguments`](crate::ErrorKind::InvalidArguments) with every violation.
 #[inline]
 pub(crate) fn decode(
@@ -28,7 +28,9 @@ pub(crate) fn decode(
     }
 }
 
-/// Fills the slots, or returns `None` at the first fault; [`explain::decode`] then reads the text again.
+/// Fills the slots in one pass, or returns `None` at the first fault.
+///
+/// After `None`, the caller falls back to [`explain::decode`], which reads the text again from the start.
 fn decode_directly(
     text: &str,
     params: &[Param<'_>],
@@ -102,7 +104,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes the next byte after white space, if it is `wanted`.
+    /// Skips white space and consumes the next byte if it equals `wanted`. Returns whether the byte was
+    /// consumed.
     #[inline]
     fn accept(&mut self, wanted: u8) -> bool {
         if self.byte() != Some(wanted) {
@@ -120,8 +123,10 @@ impl<'a> Cursor<'a> {
         self.accept(wanted).then_some(())
     }
 
-    /// Takes a key and returns the index of its parameter. The next parameter of the schema is tried first, because
-    /// models mostly keep its order.
+    /// Consumes the key of a member and returns the index of the parameter with this name or alias.
+    ///
+    /// `guess` is the index after the previous parameter. It is tried first, because models mostly send
+    /// parameters in the order of the schema.
     #[inline]
     fn key(&mut self, params: &[Param<'_>], guess: usize) -> Option<usize> {
         self.expect(b'"')?;
@@ -134,7 +139,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes `name` and its closing quote, if it is the key.
+    /// Consumes `name` and the closing quote if the key equals `name`. Returns whether the key was consumed.
     #[inline]
     fn accept_key(&mut self, name: &str) -> bool {
         let end = self.at + name.len();
@@ -146,7 +151,8 @@ impl<'a> Cursor<'a> {
         same
     }
 
-    /// Takes the rest of a string; `None` if it has escapes.
+    /// Consumes the rest of a string and the closing quote. Returns `None` if the string has escapes or
+    /// control characters.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at;
         loop {

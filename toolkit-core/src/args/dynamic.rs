@@ -1,4 +1,4 @@
-//! Arguments of tools with a schema known only at run time.
+//! Decoding of arguments for tools with a schema supplied at run time.
 
 use super::explain;
 use super::members::{not_an_object, not_json, with_members};
@@ -9,7 +9,7 @@ use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::{Map, Value};
 
-/// Reads arguments and validates them with the compiled schema.
+/// A compiled schema to parse and validate the arguments of one tool.
 #[derive(Debug)]
 pub(crate) struct DynamicArgs {
     schema: CompiledSchema,
@@ -17,20 +17,23 @@ pub(crate) struct DynamicArgs {
 }
 
 impl DynamicArgs {
-    /// Checks and compiles the schema.
+    /// Checks and compiles `schema`.
     ///
     /// # Errors
-    /// Every fault of the schema.
+    /// All faults found in `schema`.
     pub(crate) fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         Ok(Self { schema: CompiledSchema::new(schema)?, takes_object: takes_object(schema) })
     }
 
-    /// Returns the arguments if the validator accepts them, with `coerce` also near misses.
+    /// Parses `text` and validates the value with the compiled schema.
     ///
-    /// Where the schema accepts objects, empty text is an empty object, and so is `null` unless it is accepted itself.
+    /// If validation fails and `coerce` is set, near misses are coerced and the result is validated again. If
+    /// the schema accepts objects, empty text counts as `{}`. So does `null`, unless the schema accepts
+    /// `null` itself.
     ///
     /// # Errors
-    /// The text is not JSON, or every violation of the arguments.
+    /// The text is not JSON, a member is repeated, or the value violates the schema. The error lists all
+    /// violations.
     pub(crate) fn read(
         &self,
         text: &str,
@@ -60,7 +63,7 @@ impl DynamicArgs {
         if self.schema.is_valid(&value) { Ok(value) } else { Err(self.refusal(schema, &value)) }
     }
 
-    /// Coerces refused arguments.
+    /// Coerces arguments refused by the validator. Returns `None` if no coercion applies.
     fn coerce(
         &self,
         text: &str,
@@ -69,8 +72,9 @@ impl DynamicArgs {
         context: Option<&ToolContext>,
     ) -> Option<Value> {
         if self.takes_object {
-            let relaxed = relax(text, &DecodeOptions::strict(schema, context), |_| true).ok()?;
-            return if relaxed.is_ambiguous() { None } else { serde_json::from_str(&relaxed.text).ok() };
+            let options = DecodeOptions::strict(schema, context);
+            let (object, repeated) = relax(text, &options, |_| false).ok()?;
+            return if repeated.is_empty() { serde_json::from_str(&object).ok() } else { None };
         }
         let inner = serde_json::from_str(value.as_str()?).ok()?;
         self.schema.is_valid(&inner).then_some(inner)
@@ -98,19 +102,17 @@ impl DynamicArgs {
     }
 }
 
-/// Returns a violation for each repeated name: only its last value would count.
+/// Returns a violation for each member name given more than once in `text`.
+///
+/// `value` is the parsed `text`: parsing kept only the last of several members with the same name.
 fn repeated_members(text: &str, value: &Value) -> Vec<Violation> {
     let Some(members) = value.as_object() else { return Vec::new() };
     let repeated = with_members(text, |all| {
-        let mut names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        if names.len() == members.len() {
-            return Vec::new();
+        let is_repeated = |name: &&String| all.iter().filter(|(own, _)| own == *name).nth(1).is_some();
+        match all.len() == members.len() {
+            true => Vec::new(),
+            false => members.keys().filter(is_repeated).map(|name| explain::given_twice(name)).collect(),
         }
-        names.sort_unstable();
-        let twice = names.windows(2).filter_map(|pair| pair.first().filter(|name| pair.last() == Some(name)));
-        let mut twice: Vec<&str> = twice.copied().collect();
-        twice.dedup();
-        twice.into_iter().map(explain::given_twice).collect()
     });
     repeated.unwrap_or_default()
 }

@@ -1,24 +1,21 @@
-//! The slow path for faulty arguments: coerces near misses and reports every other violation.
+//! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
 use super::members::{Member, said, with_members};
 use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
-use super::place;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::__private::{Scope, check, missing, value_in_words};
-use crate::schema::{SchemaRef, coerce, describe};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use crate::schema::__private::{self, Json, Scope, check, missing, value_in_words};
+use crate::schema::{SchemaRef, describe};
+use serde::de::Error as _;
+use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// The longest part of a decoder's message in ours, in characters.
+/// The maximum length, in characters, of a `serde_json` message quoted in a violation.
 const SAID: usize = 200;
 
-/// The digits of the longest integer type.
-const LONGEST_INTEGER: usize = 39;
-
-/// Decodes like [`decode`](super::decode::decode), with coercion and a report.
+/// Decodes the arguments like [`decode`](super::decode::decode), with coercion and a report of all
+/// violations.
 #[cold]
 pub(super) fn decode(
     text: &str,
@@ -32,8 +29,8 @@ pub(super) fn decode(
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
 }
 
-/// Fills the slots as far as possible and reports the violations.
-pub(super) fn fill_slots(
+/// Fills as many slots as possible and returns the report of all violations.
+fn fill_slots(
     members: &[Member<'_>],
     params: &[Param<'_>],
     options: &DecodeOptions<'_>,
@@ -71,7 +68,11 @@ pub(super) fn fill_slots(
             Err(error) => {
                 mark(&mut filled, index);
                 let property = property(param, options.schema);
-                report.extend(wrong_value(param.name, value, options, property, &error));
+                let found = violations(param.name, value, options, property, &error);
+                if found.is_empty() {
+                    report.add(|| refused_by_type(param.name, value, &error));
+                }
+                report.extend(found);
             }
         }
     }
@@ -80,7 +81,7 @@ pub(super) fn fill_slots(
     report
 }
 
-/// The violations of a call, in the order of the text; beyond a limit they are only counted.
+/// The violations of one call's arguments, in the order found. Violations beyond the limit are only counted.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) violations: Vec<Violation>,
@@ -116,90 +117,42 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// Fills the slot with the value or a coerced one, and returns the accepted text.
-///
-/// Tried in order: the contents of a string, a whole number as an integer, an allowed value in another letter case,
-/// and [coercion](coerce) inside an array or object.
+/// Fills the slot from `value` or, if this fails, from the coerced `value`. Returns the JSON text of the
+/// accepted value.
 fn fill<'a>(
     value: &'a str,
     param: &Param<'_>,
     options: &DecodeOptions<'_>,
     slot: &mut dyn Fill,
-) -> Result<Cow<'a, str>, serde_json::Error> {
-    let error = match slot.fill(value) {
-        Ok(_) => return Ok(Cow::Borrowed(value)),
+) -> Result<Cow<'a, str>, Error> {
+    let error = match fill_whole(value, slot) {
+        Ok(()) => return Ok(Cow::Borrowed(value)),
         Err(error) => error,
     };
-    if !options.coerce {
-        return Err(error);
-    }
-    let property = property(param, options.schema);
-    let inner = serde_json::from_str::<String>(value).ok();
-    let text = inner.as_deref().unwrap_or(value);
-    let candidates: [&dyn Fn() -> Option<String>; 4] =
-        [&|| inner.clone(), &|| integral(text), &|| other_case(inner.as_deref()?, property?), &|| {
-            coerced(options.schema, property?, text)
-        }];
-    let taken =
-        candidates.iter().filter_map(|candidate| candidate()).find(|candidate| fills(candidate, slot));
-    taken.map(Cow::Owned).ok_or(error)
+    let property = property(param, options.schema).filter(|_| options.coerce);
+    let taken = property.and_then(|property| coerced(options.schema, property, value));
+    taken.filter(|taken| fill_whole(taken, slot).is_ok()).map(Cow::Owned).ok_or(error)
 }
 
-/// Returns the only allowed value equal to the text up to letter case.
-fn other_case(text: &str, property: &Value) -> Option<String> {
-    let allowed = property.get("enum")?.as_array()?.iter().filter_map(Value::as_str);
-    let mut alike = allowed.filter(|allowed| allowed.to_lowercase() == text.to_lowercase());
-    let only = alike.next().filter(|_| alike.next().is_none())?;
-    Some(Value::from(only).to_string())
-}
-
-fn fills(text: &str, slot: &mut dyn Fill) -> bool {
-    // A slot reads only the start of a text, so the whole is checked first.
-    serde_json::from_str::<&RawValue>(text).is_ok() && slot.fill(text).is_ok()
-}
-
-/// Returns a decimal text as an integer, without rounding: `5.0`, `1e3`, `-0`.
-fn integral(text: &str) -> Option<String> {
-    let text = text.trim();
-    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
-    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = format!("{whole}{fraction}");
-    if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let shift = exponent.parse::<i32>().ok()? - i32::try_from(fraction.len()).ok()?;
-    let digits = match usize::try_from(shift) {
-        Ok(zeros) if zeros <= LONGEST_INTEGER => format!("{digits}{}", "0".repeat(zeros)),
-        Ok(_) => return None,
-        Err(_) => {
-            let kept = digits.len().saturating_sub(usize::try_from(shift.unsigned_abs()).ok()?);
-            let (kept, rest) = digits.split_at_checked(kept)?;
-            rest.bytes().all(|byte| byte == b'0').then(|| kept.to_owned())?
-        }
-    };
-    match digits.trim_start_matches('0') {
-        "" => Some("0".to_owned()),
-        digits if digits.len() <= LONGEST_INTEGER => Some(format!("{sign}{digits}")),
-        _ => None,
+/// Fills the slot from `text`, and refuses trailing characters.
+///
+/// [`Fill::fill`] alone may read only the beginning of a longer number.
+fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
+    match slot.fill(text)? {
+        taken if taken == text.len() => Ok(()),
+        _ => Err(Error::custom("invalid value")),
     }
 }
 
-/// Returns an array or object with coerced contents, if any were.
-fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
-    if !text.trim_start().starts_with(['[', '{']) {
-        return None;
-    }
-    let mut value: Value = serde_json::from_str(text).ok()?;
-    let changed = coerce(SchemaRef::new(root, schema), &mut value);
-    changed.then(|| value.to_string())
+pub(super) fn coerced(root: &Value, schema: &Value, text: &str) -> Option<String> {
+    __private::coerced(SchemaRef::new(root, schema), &Json::parse(text).ok()?)
 }
 
 pub(super) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument; `names` are those of the parameters.
+/// Returns the violation for an unknown argument `name`. `names` are the names of the tool's parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -215,68 +168,63 @@ fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-/// Returns whether a decoded value satisfies the constraints of its schema.
+/// Returns whether a decoded value of `param` satisfies the constraints of the schema.
 pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
     broken(param, value, options).is_empty()
 }
 
 fn broken(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
-    let parsed = serde_json::from_str::<Value>(value).ok();
+    let parsed = Json::parse(value).ok();
     let found = property(param, options.schema).zip(parsed).map(|(property, parsed)| {
-        let schema = SchemaRef::new(options.schema, property);
-        check(schema, &parsed, Some(value), param.name, Scope::Constraints)
+        check(SchemaRef::new(options.schema, property), &parsed, param.name, Scope::Constraints)
     });
     found.unwrap_or_default()
 }
 
-/// Returns the violations of the schema; if there are none, the error of the type's decoder.
-pub(super) fn wrong_value(
+/// Returns the violations of `schema` by `value`, after deserializing the value failed with `error`.
+///
+/// `place` is the path of the value, such as `filters`.
+pub(super) fn violations(
     place: &str,
     value: &str,
     options: &DecodeOptions<'_>,
     schema: Option<&Value>,
-    error: &serde_json::Error,
+    error: &Error,
 ) -> Vec<Violation> {
-    let root = options.schema;
-    let inner = container_in_string(value);
-    let value = inner.as_deref().unwrap_or(value);
-    // Skip values that coercion accepts.
-    let coerced = schema.filter(|_| options.coerce).and_then(|schema| coerced(root, schema, value));
-    let value = coerced.as_deref().unwrap_or(value);
-    let parsed = serde_json::from_str::<Value>(value).ok();
-    // A type that accepts every name may know a member under an alias missing from the schema.
+    let Some(schema) = schema else { return Vec::new() };
+    // Check the coerced value: parts accepted by coercion are no violations.
+    let coerced = if options.coerce { coerced(options.schema, schema, value) } else { None };
+    // Report names only if the error is about names: an open type may accept a member by an alias unknown to
+    // the schema.
     let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
-    let found = schema
-        .zip(parsed)
-        .map(|(schema, parsed)| check(SchemaRef::new(root, schema), &parsed, Some(value), place, scope));
-    let found = found.filter(|found| !found.is_empty());
-    found.unwrap_or_else(|| vec![refused_by_type(place, value, error)])
+    let parsed = Json::parse(coerced.as_deref().unwrap_or(value));
+    let found = parsed.map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
+    found.unwrap_or_default()
 }
 
-/// Returns an array or object written into a string.
-fn container_in_string(value: &str) -> Option<String> {
-    let inner = serde_json::from_str::<String>(value).ok()?;
-    let parsed = serde_json::from_str::<Value>(&inner).ok()?;
-    (parsed.is_object() || parsed.is_array()).then_some(inner)
-}
-
-fn is_about_members(error: &serde_json::Error) -> bool {
+fn is_about_members(error: &Error) -> bool {
     let said = error.to_string();
     said.starts_with("unknown field") || said.starts_with("missing field")
 }
 
-/// Returns the decoder's error about the value at `place` as a violation.
-fn refused_by_type(place: &str, value: &str, error: &serde_json::Error) -> Violation {
-    let found = place::find(value, place::offset(value, error.line(), error.column()));
+/// Converts a deserialization error about the value at the path `place` into a violation.
+pub(super) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
+    let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let offset = lines.map(str::len).sum::<usize>() + error.column();
+    let parsed = Json::parse(value);
+    let found = parsed.map(|parsed| parsed.place(offset, place));
+    let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
     let said = said(error);
     let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    // Messages about an invalid type or value already name what was found.
-    let got = match said.starts_with("invalid ") {
-        true => String::new(),
-        false => format!(", got {}", value_in_words(found.text)),
+    let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+    let (said, got) = match said.starts_with("invalid ") {
+        // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
+        true if is_integer && said.contains("floating point") => ("expected integer", true),
+        // Messages with the prefix "invalid " already describe the value found.
+        invalid => (said, !invalid),
     };
-    let message = format!("{}{got}", shorten_to(said, SAID));
-    Violation::new(found.path(place), ViolationKind::WrongType, message)
+    let got = if got { format!(", got {}", value_in_words(text)) } else { String::new() };
+    Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(said, SAID)))
 }
 
 fn property<'a>(param: &Param<'_>, schema: &'a Value) -> Option<&'a Value> {

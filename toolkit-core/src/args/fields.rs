@@ -1,10 +1,13 @@
-//! The field names of a type, read from its `Deserialize` implementation.
+//! The field names of a type, as declared by its `Deserialize` implementation.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Returns the field names and aliases of a struct; `None` for other types, and for structs open to any name.
+/// Returns the names and aliases of a struct's fields.
+///
+/// Returns `None` for types other than structs, and for structs open to any name because of
+/// `#[serde(flatten)]`.
 pub(super) fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let mut fields = None;
     // Always an error: the probe has no value and only records the expected fields.

@@ -1,4 +1,4 @@
-//! Parameters: their specification in generated code, their schema, and the slots of their values.
+//! Parameters of a tool: the specification in generated code, the schema, and the slots for decoded values.
 
 use super::default::ParamDefault;
 use crate::schema::__private::{SchemaBuilder, has_constraints, with_notes};
@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// The type of a tool's parameter, or of all its arguments: any type with `Deserialize` and `JsonSchema`.
+/// The type of a tool's parameter, or of all arguments of a tool: any type with `Deserialize` and `JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
@@ -20,7 +20,7 @@ pub trait ToolParams: DeserializeOwned + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
 
-/// [`ToolParams`] for a parameter taken as `&T` or `Arc<T>`, which is most likely state without its attribute.
+/// [`ToolParams`] for a parameter taken as `&T` or `Arc<T>`. Such a parameter is most likely state without `#[state]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
@@ -32,36 +32,38 @@ pub trait SharedParams: ToolParams {}
 #[diagnostic::do_not_recommend]
 impl<T: ToolParams> SharedParams for T {}
 
-/// One parameter in generated code: a literal, because it compiles faster than calls.
+/// The specification of one parameter in generated code, as a struct literal.
+///
+/// A struct literal compiles faster than builder calls.
 #[derive(Debug)]
 pub struct ParamSpec {
     /// The published name.
     pub name: &'static str,
-    /// The description; if empty, the type's.
+    /// The description for the model. If empty, the description of the type is used.
     pub description: &'static str,
-    /// Makes the schema of its type.
+    /// Generates the schema of the parameter's type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
-    /// Optional settings, boxed to keep the common case small.
+    /// Optional settings, behind a reference to keep the common case small.
     pub extras: Option<&'static ParamExtras>,
 }
 
-/// Optional parameter settings.
+/// The optional settings of a parameter: aliases, default value and constraints.
 #[derive(Debug)]
 pub struct ParamExtras {
-    /// Other accepted names.
+    /// Further names accepted from the model.
     pub aliases: &'static [&'static str],
     /// The default value.
     pub default: Option<ParamDefault>,
-    /// Adds its constraints to the schema.
+    /// Adds the parameter's constraints to the schema.
     pub constrain: Option<fn(&mut Constraints<'_>)>,
 }
 
 /// The schema of a parameter's type.
 #[derive(Debug)]
 pub struct ParamSchema {
-    /// Whether it is an `Option`.
+    /// Whether the type is an `Option`.
     optional: bool,
-    /// The schema of the type; of `T` for an `Option<T>`.
+    /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
 }
 
@@ -79,38 +81,35 @@ impl ParamSpec {
     }
 }
 
-/// A parameter as decoding sees it.
+/// The facts about a parameter needed to decode its argument.
 #[derive(Debug, Clone)]
 pub(crate) struct Param<'a> {
     /// The published name.
     pub(crate) name: &'a str,
-    /// Other accepted names.
+    /// Further names accepted from the model.
     aliases: &'a [&'a str],
     pub(super) required: bool,
-    /// Whether absence means `None`.
+    /// Whether the parameter is `None` if the argument is absent.
     absent_is_none: bool,
 }
 
 impl<'a> Param<'a> {
-    /// Returns a parameter for a property of a schema.
-    pub(super) fn property(name: &'a str, required: bool) -> Self {
-        Self { name, aliases: &[], required, absent_is_none: false }
-    }
-
-    /// Returns the other accepted names.
+    /// Returns the aliases: further names accepted from the model.
     pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases
     }
 
-    /// Returns whether the model may use this name for the parameter.
+    /// Returns whether `name` is the name or an alias of the parameter.
     #[inline]
     pub(crate) fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }
 
-/// Returns the object schema of the parameters and, for each, how it is decoded and whether its schema constrains
-/// more than its type does.
+/// Returns the object schema of the parameters, together with two facts about each parameter.
+///
+/// The facts are how to decode the parameter, and whether the schema constrains values more than the type
+/// does.
 pub(crate) fn parameters_schema(
     specs: &[ParamSpec],
     refuse_unknown: bool,
@@ -151,11 +150,11 @@ pub(crate) fn parameters_schema(
     (root.into(), params, constrained)
 }
 
-/// Returns the schema of a type with the parameter's description and default.
+/// Returns the schema of a type, extended by the description and the default of the parameter.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
-        // `true`: any value.
+        // `true` accepts any value, as does an empty object.
         _ => Map::new(),
     };
     if !spec.description.is_empty() {
@@ -172,7 +171,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     schema.into()
 }
 
-/// Allows `null` explicitly, for optional parameters with a default.
+/// Extends the schema of an optional parameter with a default to accept `null`.
 fn allow_null(schema: &mut Map<String, Value>) {
     match schema.get_mut("type") {
         Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),
@@ -188,12 +187,14 @@ fn allow_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// A slot for one argument: the only part of decoding compiled once for each type.
+/// A slot for the decoded value of one parameter.
+///
+/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
 pub trait Fill {
-    /// Parses the value at the start of `text` and returns its length in bytes.
+    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
     ///
     /// # Errors
-    /// The text is not a value of the type; the slot is unchanged.
+    /// The text does not start with a value of the type. The slot stays unchanged.
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
 }
 
@@ -201,25 +202,25 @@ impl<T: ToolParams> Fill for Option<T> {
     fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         *self = Some(T::deserialize(&mut deserializer)?);
-        // Only the iterator over further values knows the parser's position.
+        // Only the iterator over further values exposes the position of the parser.
         Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
     }
 }
 
-/// Fills the slot of an absent optional parameter with `None`.
+/// Fills the slot of an absent parameter with `None`, if the parameter is an `Option` without a default.
 pub(super) fn fill_absent(param: &Param<'_>, slot: &mut dyn Fill) {
     if param.absent_is_none {
         let _ = slot.fill("null");
     }
 }
 
-/// Resolves whether a type is an `Option`, through any alias.
+/// A helper to detect at compile time if a type is an `Option`, even behind a type alias.
 ///
-/// Method resolution picks the inherent method for `Option<T>`, and [`ProbePlain`] for every other type.
+/// Method resolution picks the inherent method for `Option<T>`, and [`PlainParamType`] for every other type.
 #[derive(Debug)]
-pub struct Probe<T>(PhantomData<T>);
+pub struct ParamType<T>(PhantomData<T>);
 
-impl<T> Probe<Option<T>> {
+impl<T> ParamType<Option<T>> {
     /// Returns the schema of an optional `T`.
     pub fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
@@ -237,8 +238,8 @@ impl<T> Probe<Option<T>> {
     }
 }
 
-/// [`Probe`] for types other than `Option`.
-pub trait ProbePlain<T> {
+/// The counterpart of [`ParamType`] for types other than `Option`.
+pub trait PlainParamType<T> {
     /// Returns the schema of the type.
     fn schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
@@ -256,4 +257,4 @@ pub trait ProbePlain<T> {
     }
 }
 
-impl<T> ProbePlain<T> for Probe<T> {}
+impl<T> PlainParamType<T> for ParamType<T> {}

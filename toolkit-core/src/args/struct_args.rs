@@ -1,42 +1,44 @@
-//! Arguments decoded as one struct: the parameter of a closure, or of a function with `flatten`.
+//! Decoding of arguments into one struct: the parameter of a closure, or of a function with `flatten`.
 //!
-//! The text is deserialized directly. Only if that fails, or the schema constrains more than the type, each member is
-//! checked by itself with [`explain`](super::explain), against the schema in place of slots.
+//! The JSON text is deserialized directly. If this fails, or if the result violates a rule beyond the type,
+//! the arguments are coerced and checked as one object.
 
 use super::explain::{self, Report};
 use super::fields::fields_of;
-use super::members::{Member, with_members};
+use super::members::with_members;
 use super::options::DecodeOptions;
-use super::param::{Fill, Param, ToolParams};
+use super::param::ToolParams;
+use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Scope, argument_schema_of, check};
-use crate::schema::{SchemaRef, violations};
-use serde::de::Error as _;
+use crate::schema::__private::{Json, Scope, argument_schema_of, check, members_of, quoted};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Facts about an arguments type beyond its schema.
+/// Facts about an arguments type, needed for decoding in addition to the schema.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectInfo {
-    /// The names of fields and aliases; `None` if the type accepts any name.
+    /// The names and aliases of the fields. `None` if the type accepts any name.
     fields: Option<&'static [&'static str]>,
-    /// Whether the type ignores unknown names; the schema then decides on them.
+    /// Whether the type ignores unknown names, leaving the decision to `additionalProperties` in the schema.
     closable: bool,
-    /// Whether the schema constrains more than the type does.
+    /// Whether the schema constrains values more than the type does.
     has_constraints: bool,
 }
 
 impl ObjectInfo {
-    /// Returns the schema of a type and its facts; `None` if the type is not written as an object.
+    /// Returns the schema of a type and the facts about it. Returns `None` if the type is not represented as
+    /// an object.
     pub(crate) fn of<T: ToolParams>() -> Option<(Value, Self)> {
         let (mut schema, has_constraints) = argument_schema_of::<T>();
         if !is_object(&schema) {
             return None;
         }
         if let Value::Object(root) = &mut schema {
-            // The tool's description counts, not that of the arguments type.
+            // The description of the tool is published instead of the description of the arguments type.
             root.shift_remove("description");
         }
-        // A tagged enum has the fields of its tag and content, not those of its variants.
+        // For a tagged enum, serde declares the fields for tag and content, without the fields of the
+        // variants.
         let is_enum = ["oneOf", "anyOf"].iter().any(|keyword| schema.get(*keyword).is_some());
         let fields = fields_of::<T>().filter(|_| !is_enum);
         let mut closable = fields.is_some();
@@ -47,19 +49,21 @@ impl ObjectInfo {
         Some((schema, Self { fields, closable, has_constraints }))
     }
 
-    /// Makes the schema forbid names ignored by the type, or allow them again.
+    /// Makes `schema` refuse unknown names if `closed`, and accept them otherwise.
+    ///
+    /// Does nothing unless the type ignores unknown names.
     pub(crate) fn close(&self, schema: &mut Value, closed: bool) {
         if self.closable {
             close(schema, closed);
         }
     }
 
-    /// Returns whether the type lacks a name and would ignore it.
+    /// Returns whether `options` refuse unknown names and the type has no field called `name`.
     fn is_unknown(&self, name: &str, options: &DecodeOptions<'_>) -> bool {
         options.refuse_unknown && self.fields.is_some_and(|fields| !fields.contains(&name))
     }
 
-    /// Returns whether decoded arguments satisfy the rules beyond the type.
+    /// Returns whether decoded arguments satisfy the rules beyond the type: known names and constraints.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
@@ -67,14 +71,13 @@ impl ObjectInfo {
     }
 
     fn broken(&self, text: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
-        let value = if self.has_constraints { serde_json::from_str::<Value>(text).ok() } else { None };
-        let broken =
-            value.map(|value| check(options.schema.into(), &value, Some(text), "", Scope::Constraints));
+        let value = if self.has_constraints { Json::parse(text).ok() } else { None };
+        let broken = value.map(|value| check(options.schema.into(), &value, "", Scope::Constraints));
         broken.unwrap_or_default()
     }
 }
 
-/// Makes an object schema forbid additional members, or allow them again.
+/// Makes an object schema refuse additional members if `closed`, and accept them otherwise.
 pub(crate) fn close(schema: &mut Value, closed: bool) {
     let Value::Object(root) = schema else { return };
     if closed {
@@ -84,7 +87,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns the schema of an arguments type, and its facts.
+/// Returns the schema of an arguments type and the facts about the type.
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {
@@ -93,36 +96,48 @@ pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     })
 }
 
-/// Decodes the arguments as one type, with the coercion and the messages of [`decode`](super::decode()).
+/// Decodes the arguments into one struct, with the coercion and the messages of [`decode`](super::decode()).
 pub(crate) fn decode_struct<T: ToolParams>(
     text: &str,
     info: &ObjectInfo,
     options: &DecodeOptions<'_>,
 ) -> Result<T, ToolError> {
-    // Derived types deserialize from arrays too; their schema allows only objects.
+    // Structs with a derived `Deserialize` also accept arrays, but their schema allows only objects.
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
         && info.conforms(text, options)
     {
         return Ok(value);
     }
-    let relaxed = relax(text, options, |name| !info.is_unknown(name, options))?;
-    match serde_json::from_str(&relaxed.text) {
-        Ok(value) => relaxed.accept(info, options).map(|()| value),
-        Err(error) => Err(relaxed.refuse(options, &error)),
+    let (object, names) = relax(text, options, |name| info.is_unknown(name, options))?;
+    let mut report = Report::default();
+    // Repeated names count only for properties of the schema. For all other names, the type decides.
+    let properties = options.schema.get("properties");
+    let is_property = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
+    report.extend(
+        names
+            .into_iter()
+            .filter(|violation| violation.kind != ViolationKind::Duplicate || is_property(&violation.path)),
+    );
+    match serde_json::from_str(&object) {
+        Ok(value) => {
+            report.extend(info.broken(&object, options));
+            report.finish().map(|()| value)
+        }
+        Err(error) => {
+            // Prefer the violations of the schema: they say more than the error of the type.
+            report.extend(explain::violations("", &object, options, Some(options.schema), &error));
+            if report.violations.is_empty() {
+                report.add(|| explain::refused_by_type("", &object, &error));
+            }
+            Err(report.into_error())
+        }
     }
 }
 
-/// Coerced arguments as the text of an object, with the violations found.
-pub(crate) struct Relaxed {
-    pub(crate) text: String,
-    /// For violations of values, the type has the last word.
-    report: Report,
-    /// The given names.
-    names: Vec<String>,
-}
-
-/// Coerces arguments to their schema. Members outside of its properties are kept as they are if `keep` says so.
+/// Removes unknown members from the arguments and coerces near misses.
+///
+/// Returns the resulting object as JSON text, and the violations for unknown and repeated names.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
@@ -130,100 +145,37 @@ pub(crate) struct Relaxed {
 pub(crate) fn relax(
     text: &str,
     options: &DecodeOptions<'_>,
-    keep: impl Fn(&str) -> bool,
-) -> Result<Relaxed, ToolError> {
-    with_members(text, |members| relax_members(members, options, keep))
-}
-
-fn relax_members(
-    members: &[Member<'_>],
-    options: &DecodeOptions<'_>,
-    keep: impl Fn(&str) -> bool,
-) -> Relaxed {
-    let none = Map::new();
-    let properties = options.schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let is_kept = |name: &String| !properties.contains_key(name) && keep(name);
-    let (kept, others): (Vec<Member<'_>>, _) = members.iter().cloned().partition(|(name, _)| is_kept(name));
-    // A kept member may be an alias of a property that seems to be missing.
-    let required = options.schema.get("required").and_then(Value::as_array).filter(|_| kept.is_empty());
-    let is_required =
-        |name: &String| required.is_some_and(|required| required.iter().any(|required| required == name));
-    let params: Vec<Param<'_>> =
-        properties.keys().map(|name| Param::property(name, is_required(name))).collect();
-    let mut values: Vec<Checked<'_>> = properties
-        .values()
-        .map(|property| Checked { root: options.schema, schema: property, text: None })
-        .collect();
-    let mut slots: Vec<&mut dyn Fill> = values.iter_mut().map(|value| value as &mut dyn Fill).collect();
-    let report = explain::fill_slots(&others, &params, options, &mut slots);
-
-    let mut text = String::from("{");
-    let mut write = |name: &str, value: &str| {
-        let comma = if text.len() > 1 { "," } else { "" };
-        text.push_str(&format!("{comma}{}:{value}", Value::from(name)));
-    };
-    for (name, value) in properties.keys().zip(&values) {
-        let given = others.iter().find(|(other, _)| other == name).map(|(_, value)| value.get());
-        let is_absent = given == Some("null") && !is_required(name);
-        match (&value.text, given) {
-            (Some(taken), _) => write(name, taken),
-            (None, Some(given)) if !is_absent => write(name, given),
-            _ => {}
+    is_unknown: impl Fn(&str) -> bool,
+) -> Result<(String, Vec<Violation>), ToolError> {
+    with_members(text, |members| {
+        let mut found = Vec::new();
+        let mut known = Vec::with_capacity(members.len());
+        for (index, (name, value)) in members.iter().enumerate() {
+            if is_unknown(name) {
+                let properties = options.schema.get("properties").and_then(Value::as_object);
+                let names = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+                found.push(explain::unknown(name, names));
+                continue;
+            }
+            known.push(format!("{}:{}", quoted(name), value.get()));
+            if members.iter().take(index).any(|(other, _)| other == name) {
+                found.push(explain::given_twice(name));
+            }
         }
-    }
-    kept.iter().for_each(|(name, value)| write(name, value.get()));
-    text.push('}');
-    Relaxed { text, report, names: members.iter().map(|(name, _)| name.clone()).collect() }
-}
-
-impl Relaxed {
-    /// Returns whether a name was given twice.
-    #[cfg(feature = "jsonschema")]
-    pub(crate) fn is_ambiguous(&self) -> bool {
-        let mut names: Vec<&String> = self.names.iter().collect();
-        names.sort_unstable();
-        names.dedup();
-        names.len() < self.names.len()
-    }
-
-    /// Checks the rules beyond the type, after it accepted the text.
-    fn accept(self, info: &ObjectInfo, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
-        let is_about_name = |violation: &Violation| {
-            matches!(violation.kind, ViolationKind::Unknown | ViolationKind::Duplicate)
-                && self.names.contains(&violation.path)
-        };
-        let names = self.report.violations.iter().filter(|violation| is_about_name(violation)).cloned();
-        let mut report = Report::default();
-        report.extend(names.chain(info.broken(&self.text, options)));
-        report.finish()
-    }
-
-    /// Returns the error for a text refused by the type; the schema's faults say more than `error`.
-    fn refuse(mut self, options: &DecodeOptions<'_>, error: &serde_json::Error) -> ToolError {
-        if self.report.violations.is_empty() {
-            self.report.extend(explain::wrong_value("", &self.text, options, Some(options.schema), error));
+        let object = format!("{{{}}}", known.join(","));
+        let coerced =
+            if options.coerce { explain::coerced(options.schema, options.schema, &object) } else { None };
+        if let (Some(coerced), Some(emitter)) = (&coerced, options.context.and_then(ToolContext::emitter)) {
+            let is_given = |name: &str, value: &RawValue| {
+                members.iter().any(|(own, given)| own == name && given.get() == value.get())
+            };
+            let changed = members_of(coerced).unwrap_or_default().into_iter();
+            changed
+                .filter(|(name, value)| !is_given(name, value))
+                .for_each(|(name, _)| emitter.coerced(&name));
         }
-        self.report.into_error()
-    }
-}
-
-/// A slot with a check against the schema in place of decoding.
-struct Checked<'a> {
-    root: &'a Value,
-    schema: &'a Value,
-    /// The value's text, once there is one without faults.
-    text: Option<String>,
-}
-
-impl Fill for Checked<'_> {
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let value: Value = serde_json::from_str(text)?;
-        if !violations(SchemaRef::new(self.root, self.schema), &value).is_empty() {
-            return Err(serde_json::Error::custom("it does not conform to the schema"));
-        }
-        self.text = Some(text.to_owned());
-        Ok(text.len())
-    }
+        (coerced.unwrap_or(object), found)
+    })
 }
 
 /// Returns whether the schema accepts only objects.
@@ -257,7 +209,7 @@ fn object_among(root: &Value, schema: &Value, depth: usize, only: bool) -> bool 
     }
 }
 
-/// Returns whether `test` holds for the names of all members of an object.
+/// Returns whether `test` holds for every member name of `object`.
 fn all_names(object: &str, mut test: impl FnMut(&str) -> bool) -> bool {
     with_members(object, |members| members.iter().all(|(name, _)| test(name))).unwrap_or(false)
 }

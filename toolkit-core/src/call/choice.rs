@@ -1,13 +1,13 @@
-//! Tool choice and parallel tool calls of one request.
+//! Tool choice and parallel tool calls of a request.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The tool choice of a request: the permitted and required tools.
+/// Which tools the model may or must call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// The model decides.
+    /// The model decides whether to call tools.
     #[default]
     Auto,
     /// The model must not call tools.
@@ -18,14 +18,14 @@ pub enum ToolChoice {
     Tool(String),
     /// The model may call only these tools.
     Allowed {
-        /// Their names.
+        /// The names of the tools.
         names: Vec<String>,
-        /// Whether it must call one of them.
+        /// Whether the model must call one of the tools.
         required: bool,
     },
 }
 
-/// How the model may use the tools of one request.
+/// The tool choice and the setting for parallel tool calls of a request.
 ///
 /// ```
 /// use toolkit::{ToolChoice, ToolConfig};
@@ -35,27 +35,28 @@ pub enum ToolChoice {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolConfig {
     /// The tool choice.
     pub choice: ToolChoice,
-    /// Whether the model may make parallel calls; `None` means the provider's default, nearly always yes.
+    /// Whether the model may make parallel calls. `None` for the provider's default, which is almost always
+    /// `true`.
     pub parallel: Option<bool>,
-    /// The tools of the choice with free text as input ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)). OpenAI's
-    /// APIs refuse a choice with these as functions.
+    /// The names of the custom tools in the choice, which take free text
+    /// ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)). OpenAI's APIs refuse a choice that names a
+    /// custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
 }
 
 impl ToolConfig {
     /// Sets whether the model may make parallel calls.
-    #[must_use]
     pub fn with_parallel(mut self, parallel: bool) -> Self {
         self.parallel = Some(parallel);
         self
     }
 
-    /// Adds tools with [free text](Self::custom) as input; names outside of the choice are ignored.
-    #[must_use]
+    /// Adds names of [custom tools](Self::custom). Names outside of the choice are ignored.
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {
             ToolChoice::Tool(name) => std::slice::from_ref(name),

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Provider-specific fields of a call, to be sent back with it: Gemini's `thoughtSignature`, the `namespace` and
-/// `caller` of Responses, and the like.
+/// Provider-specific fields of a call, which are sent back with it. Examples are Gemini's `thoughtSignature`,
+/// and `namespace` and `caller` of the Responses API.
 ///
-/// The fields carry the name of their API and are never sent to another one. Clones are cheap; a call without extras
-/// allocates nothing.
+/// The fields are stored with the name of their API and never sent to another API. Clones are cheap. A call
+/// without extras allocates nothing.
 ///
 /// ```
 /// use toolkit::call::ProviderExtras;
@@ -20,6 +20,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Option<Origin>", into = "Option<Origin>")]
+#[must_use]
 pub struct ProviderExtras(Option<Arc<Origin>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +30,7 @@ struct Origin {
 }
 
 impl ProviderExtras {
-    /// Creates the extras of an API, by the name of its format; without fields there are no extras.
-    #[must_use]
+    /// Creates the extras of an API. `api` is the name of its format. Without fields, there are no extras.
     pub fn new(api: &str, fields: Map<String, Value>) -> Self {
         if fields.is_empty() {
             return Self::default();
@@ -44,14 +44,14 @@ impl ProviderExtras {
         self.0.is_none()
     }
 
-    /// Returns the fields, if they came from this API.
+    /// Returns the fields if they belong to the format `api`.
     #[must_use]
     pub fn of(&self, api: &str) -> Option<&Map<String, Value>> {
         let origin = self.0.as_deref()?;
         (origin.api == api).then_some(&origin.fields)
     }
 
-    /// Returns one field, if it came from this API.
+    /// Returns a field if it belongs to the format `api`.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
         self.of(api)?.get(field)

@@ -1,15 +1,16 @@
-//! The actions that a call requests beside its output.
+//! The actions that a call requests in addition to its output.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Changes of a session: the new value of each changed key, `None` for a removed one.
+/// Changes of a session: the new value of each changed key, or `None` for a removed key.
 pub type SessionDelta = BTreeMap<String, Option<Value>>;
 
-/// The actions that a call requests beside its output.
+/// The actions that a call requests in addition to its output.
 ///
-/// A dispatcher with a [`RunContext`](crate::RunContext) applies the session changes; the agent does the rest.
+/// A dispatcher with a [`RunContext`](crate::RunContext) applies the session changes. The agent carries out
+/// the other actions.
 ///
 /// ```
 /// use toolkit::context::ToolActions;
@@ -25,11 +26,11 @@ pub type SessionDelta = BTreeMap<String, Option<Value>>;
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolActions {
-    /// The agent to hand the conversation over to.
+    /// The agent that takes over the conversation.
     pub transfer_to_agent: Option<String>,
-    /// Whether a loop of agents should end.
+    /// Whether a loop of agents ends.
     pub escalate: bool,
-    /// Whether the output is the final answer, without a summary by the model.
+    /// Whether the output is the final answer, so that the model does not summarize it.
     pub skip_summarization: bool,
     /// The changes of the session.
     pub state_delta: SessionDelta,
@@ -42,7 +43,7 @@ impl ToolActions {
         *self == Self::default()
     }
 
-    /// Merges the actions of a later call, which win where both differ.
+    /// Adds the actions of a later call, which take precedence over these.
     pub fn merge(&mut self, later: &Self) {
         if later.transfer_to_agent.is_some() {
             self.transfer_to_agent.clone_from(&later.transfer_to_agent);

@@ -1,21 +1,21 @@
-//! Counts of failed attempts in a row, for each tool.
+//! Counts of consecutive failed attempts, per tool.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Counts of failed attempts in a row, for each tool. Clones share them.
+/// Counts of consecutive failed attempts, per tool. Clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 
 #[derive(Debug)]
 struct Failed {
     times: u32,
-    /// The token of the last batch counted.
+    /// The token of the batch that was counted last.
     batch: Weak<u64>,
 }
 
 impl Attempts {
-    /// Counts a failed attempt and returns the number so far. Calls of one batch count as one attempt.
+    /// Counts a failed attempt and returns the current count. Calls of one batch count as one attempt.
     pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
         let mut tools = self.lock();
         let batch = Arc::downgrade(batch);
@@ -32,7 +32,7 @@ impl Attempts {
         }
     }
 
-    /// Resets the count.
+    /// Resets the count of a tool.
     pub(crate) fn succeeded(&self, tool: &str) {
         self.lock().remove(tool);
     }

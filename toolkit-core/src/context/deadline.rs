@@ -1,7 +1,7 @@
 //! The deadline of a call.
 
 use super::ToolContext;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time;
 
@@ -13,31 +13,30 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Starts a limit now; `None` if the clock does not reach its end.
+    /// Starts a limit now. Returns `None` if its end is beyond the range of the clock.
     pub(crate) fn from_now(length: Duration) -> Option<Self> {
         Some(Self { length, end: time::Instant::now().checked_add(length)? })
     }
 }
 
-/// The time limit of a call; set at its start, if it has one.
+/// The time limit of a call, set when the call starts.
 #[derive(Debug, Default)]
-pub(super) struct Deadline(OnceLock<Box<Mutex<Limit>>>);
+pub(super) struct Deadline(Mutex<Option<Limit>>);
 
 impl Deadline {
-    fn get(&self) -> Option<Limit> {
-        let set = self.0.get()?;
-        Some(*set.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> MutexGuard<'_, Option<Limit>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Clone for Deadline {
     fn clone(&self) -> Self {
-        Self(self.get().map_or_else(OnceLock::new, |limit| OnceLock::from(Box::new(Mutex::new(limit)))))
+        Self(Mutex::new(*self.lock()))
     }
 }
 
 impl ToolContext {
-    /// Begins an attempt of the call and discards the writes of earlier ones.
+    /// Begins an attempt of the call and discards the writes of earlier attempts.
     #[inline]
     pub(crate) fn begin(&self) {
         self.draft.begin();
@@ -46,25 +45,24 @@ impl ToolContext {
     /// Sets the time limit of the current attempt.
     #[inline]
     pub(crate) fn limit_to(&self, limit: Limit) {
-        let set = self.deadline.0.get_or_init(|| Box::new(Mutex::new(limit)));
-        *set.lock().unwrap_or_else(PoisonError::into_inner) = limit;
+        *self.deadline.lock() = Some(limit);
     }
 
     /// Returns the time limit of the current attempt.
     pub(crate) fn limit(&self) -> Option<Limit> {
-        self.deadline.get()
+        *self.deadline.lock()
     }
 
     /// Returns the deadline of the call, if it has a time limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline.get().map(|limit| limit.end.into_std())
+        self.limit().map(|limit| limit.end.into_std())
     }
 
-    /// Returns the time left until the deadline; zero after it.
+    /// Returns the time until the deadline, or zero after the deadline.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
-        let Limit { end, .. } = self.deadline.get()?;
+        let Limit { end, .. } = self.limit()?;
         Some(end.saturating_duration_since(time::Instant::now()))
     }
 }

@@ -6,15 +6,16 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The changes and actions of a call, created by the first write. Clones share it.
+/// The session changes and actions of a call, created by the first write. Clones share the draft.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     shared: OnceLock<Arc<Mutex<Page>>>,
-    /// The attempt that this clone writes for; 0: not tied to an attempt (middleware).
+    /// The number of the attempt that writes through this clone. 0 for middleware, which is not tied to an
+    /// attempt.
     attempt: AtomicU64,
 }
 
-/// The writes of the newest attempt; `None` when the call has ended.
+/// The writes of the latest attempt. `None` after the call has ended.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
@@ -22,8 +23,8 @@ struct Page {
 }
 
 impl Draft {
-    /// Begins a new attempt. Earlier writes are discarded, and so are writes from an abandoned attempt, such as
-    /// a thread left behind.
+    /// Begins a new attempt. Earlier writes are discarded, and so are later writes of abandoned attempts, for
+    /// example from a thread that is still running.
     #[inline]
     pub(super) fn begin(&self) {
         if let Some(shared) = self.shared.get() {
@@ -34,7 +35,7 @@ impl Draft {
         }
     }
 
-    /// Returns the writes and discards later ones.
+    /// Returns the writes. Writes after this are discarded.
     pub(super) fn close(&self) -> ToolActions {
         let Some(shared) = self.shared.get() else { return ToolActions::default() };
         lock(shared).actions.take().unwrap_or_default()
@@ -56,12 +57,12 @@ impl Draft {
         }
     }
 
-    /// Returns the value written under a key, `Some(None)` if it was removed.
+    /// Returns the value written under `key`. Returns `Some(None)` if the call removed the key.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
     }
 
-    /// Returns the writes, if this clone's attempt is still the newest.
+    /// Returns the writes if the attempt of this clone is still the latest.
     fn own<'a>(&self, page: &'a mut Page) -> Option<&'a mut ToolActions> {
         let attempt = self.attempt.load(Ordering::Relaxed);
         page.actions.as_mut().filter(|_| attempt == 0 || attempt == page.attempt)
@@ -79,11 +80,11 @@ impl Clone for Draft {
     }
 }
 
-/// The session as one call sees it, including the call's own writes.
+/// The session from the view of one call, including the changes made by the call itself.
 ///
-/// Writes reach the session when the batch ends, in the order of the calls, and only if the call succeeds.
-/// Prefixes of keys select the scope, see [`Session`](crate::Session). Writes of a call made without a dispatcher
-/// are lost.
+/// The changes are applied to the session when the batch ends, in the order of the calls, and only if the
+/// call succeeds. The prefix of a key selects its scope, see [`Session`](crate::Session). Without a
+/// dispatcher, changes are lost.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHandle<'a>(&'a ToolContext);
 
@@ -94,14 +95,14 @@ impl SessionHandle<'_> {
         Some(self.0.run()?.session()?.id())
     }
 
-    /// Returns the value under a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let written = self.0.draft.read(key);
         written.unwrap_or_else(|| self.0.run().and_then(|run: &RunContext| run.get(key)))
     }
 
-    /// Sets the value under a key.
+    /// Sets the value of a key.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
         let (key, value) = (key.into(), value.into());
         self.0.draft.write(|actions| {
@@ -109,7 +110,7 @@ impl SessionHandle<'_> {
         });
     }
 
-    /// Removes the value under a key.
+    /// Removes a key.
     pub fn remove(&self, key: impl Into<String>) {
         let key = key.into();
         self.0.draft.write(|actions| {
@@ -118,9 +119,8 @@ impl SessionHandle<'_> {
     }
 }
 
-/// The actions that a call requests of the agent.
-///
-/// If the call succeeds, they are in [`ToolResult::actions`](crate::ToolResult::actions).
+/// The actions that a call requests from the agent. If the call succeeds, they are in
+/// [`ToolResult::actions`](crate::ToolResult::actions).
 #[derive(Debug, Clone, Copy)]
 pub struct ActionsHandle<'a>(&'a ToolContext);
 
@@ -136,14 +136,14 @@ impl ActionsHandle<'_> {
         self.0.draft.write(|actions| actions.escalate = true);
     }
 
-    /// Makes the output the final answer, without a summary by the model.
+    /// Makes the output the final answer, so that the model does not summarize it.
     pub fn skip_summarization(&self) {
         self.0.draft.write(|actions| actions.skip_summarization = true);
     }
 }
 
 impl ToolContext {
-    /// Returns the session, to read and change it.
+    /// Returns a handle to read and change the session.
     ///
     /// ```
     /// use toolkit::{ToolContext, ToolName};
@@ -158,7 +158,7 @@ impl ToolContext {
         SessionHandle(self)
     }
 
-    /// Returns the actions that the call requests of the agent.
+    /// Returns a handle to request actions from the agent.
     #[must_use]
     pub fn actions(&self) -> ActionsHandle<'_> {
         ActionsHandle(self)

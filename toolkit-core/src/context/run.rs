@@ -5,10 +5,9 @@ use super::attempts::Attempts;
 use super::session::{Scope, Session, SessionMap};
 use super::state::State;
 use crate::call::CallId;
+use crate::guard::guarded;
 use crate::name::ToolName;
 use serde_json::Value;
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A progress report of a call.
@@ -17,29 +16,18 @@ use std::sync::Arc;
 pub struct Progress {
     /// The name of the tool.
     pub tool_name: ToolName,
-    /// The provider's id of the call; `None` for a call that the program made itself.
+    /// The provider's id of the call. `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
-    /// The current step, for people.
+    /// The current step, for users.
     pub message: String,
-}
-
-/// The listener for progress reports.
-#[derive(Clone)]
-pub(super) struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
-
-impl Listener {
-    pub(super) fn notify(&self, progress: Progress) {
-        // A panic of the listener must not fail the call; the panic hook has reported it.
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.0)(progress)));
-    }
 }
 
 /// The run of an agent: its name and id, session, extensions and progress listener.
 ///
-/// A [`Dispatcher`](crate::Dispatcher::with_run) passes it to the [`ToolContext`](crate::ToolContext) of each
-/// call. Clones share the values under `temp:` and the counts of an
+/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of
+/// each call. Clones share the `temp:` values and the counts of an
 /// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
@@ -53,6 +41,7 @@ impl Listener {
 /// assert_eq!(run.agent_name(), Some("analyst"));
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct RunContext {
     agent_name: Option<Arc<str>>,
     invocation_id: Option<Arc<str>>,
@@ -60,49 +49,18 @@ pub struct RunContext {
     temp: SessionMap,
     extensions: State,
     attempts: Attempts,
-    listener: Option<Listener>,
+    listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl RunContext {
     /// Creates a run without name, session and extensions.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the name of the agent.
-    #[must_use]
-    pub fn with_agent_name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.agent_name = Some(name.into());
-        self
-    }
-
-    /// Sets the id of the run.
-    #[must_use]
-    pub fn with_invocation_id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.invocation_id = Some(id.into());
-        self
-    }
-
-    /// Sets the session that the calls read and change.
-    #[must_use]
-    pub fn with_session(mut self, session: Session) -> Self {
-        self.session = Some(session);
-        self
-    }
-
-    /// Adds a value that tools find by its type, replacing one of the same type.
-    #[must_use]
+    /// Adds a value for tools, found by its type. It replaces a value of the same type.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
-        self
-    }
-
-    /// Sets the listener for progress reports. Tools call it directly, so it must be quick; a panic in it is
-    /// ignored.
-    #[must_use]
-    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.listener = Some(Listener(Arc::new(listener)));
         self
     }
 
@@ -130,7 +88,7 @@ impl RunContext {
         self.extensions.get()
     }
 
-    /// Returns the value under a key of the session, or of this run for `temp:`.
+    /// Returns the value of a key in the session. Keys with the prefix `temp:` belong to this run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match Scope::of(key) {
@@ -139,35 +97,50 @@ impl RunContext {
         }
     }
 
-    /// Applies changes to the session, and to this run for `temp:`.
+    /// Applies changes to the session. Changes of `temp:` keys are applied to this run.
     ///
-    /// Dispatchers do it for the calls that succeeded. Without a session only `temp:` values are kept.
+    /// Dispatchers call this for successful calls. Without a session, only `temp:` values are kept.
     pub fn apply(&self, delta: &SessionDelta) {
         if let Some(session) = &self.session {
             session.apply(delta);
         }
-        self.temp.apply(delta, |key| Scope::Temp.own(key));
+        self.temp.apply(delta, Scope::Temp);
     }
 
-    /// Returns the counts of failed attempts in a row.
+    /// Returns the counts of consecutive failed attempts.
     pub(crate) fn attempts(&self) -> &Attempts {
         &self.attempts
     }
 
-    pub(super) fn listener(&self) -> Option<&Listener> {
-        self.listener.as_ref()
+    pub(super) fn has_listener(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Passes a report to the listener. A panic in the listener does not fail the call.
+    pub(super) fn notify(&self, progress: Progress) {
+        if let Some(listener) = &self.listener {
+            let _ = guarded(|| listener(progress));
+        }
     }
 }
 
-impl fmt::Debug for RunContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunContext")
-            .field("agent_name", &self.agent_name)
-            .field("invocation_id", &self.invocation_id)
-            .field("session", &self.session)
-            .field("temp", &self.temp)
-            .field("extensions", &self.extensions)
-            .field("listener", &self.listener.is_some())
-            .finish()
-    }
-}
+setters! { RunContext {
+    /// Sets the name of the agent.
+    with_agent_name(agent_name: impl Into<Arc<str>>) = Some(agent_name.into());
+    /// Sets the id of the run.
+    with_invocation_id(invocation_id: impl Into<Arc<str>>) = Some(invocation_id.into());
+    /// Sets the session for the calls.
+    with_session(session: Session) = Some(session);
+    /// Sets the listener for progress reports. Tools call it directly, so it should return quickly. A panic
+    /// in the listener is ignored.
+    on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
+} }
+
+impl_debug!(RunContext, |this|
+    agent_name: this.agent_name,
+    invocation_id: this.invocation_id,
+    session: this.session,
+    temp: this.temp,
+    extensions: this.extensions,
+    listener: this.listener.is_some(),
+);

@@ -1,4 +1,4 @@
-//! Sessions: values under keys, scoped to a session, a user or the application.
+//! Sessions: values by key, scoped to a session, a user, or the application.
 
 use super::actions::SessionDelta;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Values under keys. Clones share them.
+/// A map of values by key. Clones share the values.
 ///
 /// ```
 /// use toolkit::context::SessionMap;
@@ -16,36 +16,36 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// assert_eq!(store.get("theme"), Some("dark".into()));
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct SessionMap(Arc<RwLock<BTreeMap<String, Value>>>);
 
 impl SessionMap {
     /// Creates an empty map.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the value under a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// Sets the value under a key.
+    /// Sets the value of a key.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.change(|values| {
             values.insert(key.into(), value.into());
         });
     }
 
-    /// Removes the value under a key.
+    /// Removes a key.
     pub fn remove(&self, key: &str) {
         self.change(|values| {
             values.remove(key);
         });
     }
 
-    /// Returns a copy of all values, for programs that store them elsewhere.
+    /// Returns a copy of all values, for example to store them.
     #[must_use]
     pub fn snapshot(&self) -> BTreeMap<String, Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -55,14 +55,16 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes with keys accepted by `own`, under the keys it returns.
-    pub(super) fn apply(&self, delta: &SessionDelta, own: impl Fn(&str) -> Option<&str>) {
-        let mut changes = delta.iter().filter_map(|(key, value)| Some((own(key)?, value))).peekable();
+    /// Applies the changes whose keys are in the scope `own`. The prefix of the scope is removed from the
+    /// keys.
+    pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
+        let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
+        let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
         if changes.peek().is_none() {
             return;
         }
         self.change(|values| {
-            for (key, value) in changes {
+            for ((_, key), value) in changes {
                 match value {
                     Some(value) => values.insert(key.to_owned(), value.clone()),
                     None => values.remove(key),
@@ -81,16 +83,17 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionMap {
 
 impl fmt::Debug for SessionMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values may be secrets.
+        // Only the keys are shown, because values may be secrets.
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
         f.debug_set().entries(values.keys()).finish()
     }
 }
 
-/// The session of a conversation. Clones share it.
+/// The session of a conversation. Clones share the values.
 ///
-/// The prefix of a key selects its scope: `app:` the application, `user:` all sessions of the user, `temp:` one
-/// run of the agent, no prefix the session. The maps hold their keys without the prefix.
+/// The prefix of a key selects the scope of its value: `app:` for the application, `user:` for all sessions
+/// of the user, `temp:` for one run of the agent, and no prefix for this session. The maps contain the keys
+/// without their prefix.
 ///
 /// ```
 /// use toolkit::Session;
@@ -102,6 +105,7 @@ impl fmt::Debug for SessionMap {
 /// assert_eq!(session.get("currency"), None);
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Session {
     id: Arc<str>,
     own: SessionMap,
@@ -111,30 +115,8 @@ pub struct Session {
 
 impl Session {
     /// Creates a session without values.
-    #[must_use]
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), ..Self::default() }
-    }
-
-    /// Sets the values under keys without a prefix.
-    #[must_use]
-    pub fn with_store(mut self, own: SessionMap) -> Self {
-        self.own = own;
-        self
-    }
-
-    /// Sets the values under `user:`, shared by all sessions of a user.
-    #[must_use]
-    pub fn with_user(mut self, user: SessionMap) -> Self {
-        self.user = user;
-        self
-    }
-
-    /// Sets the values under `app:`, shared by all sessions of the application.
-    #[must_use]
-    pub fn with_app(mut self, app: SessionMap) -> Self {
-        self.app = app;
-        self
     }
 
     /// Returns the id of the session.
@@ -143,42 +125,49 @@ impl Session {
         &self.id
     }
 
-    /// Returns the values under keys without a prefix.
+    /// Returns the values whose keys have no prefix.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
         &self.own
     }
 
-    /// Returns the values under `user:`.
+    /// Returns the `user:` values.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
         &self.user
     }
 
-    /// Returns the values under `app:`.
+    /// Returns the `app:` values.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
         &self.app
     }
 
-    /// Returns the value under a key; `None` for `temp:` keys, which belong to a run.
+    /// Returns the value of a key. Returns `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        match Scope::of(key) {
-            (Scope::Session, key) => self.own.get(key),
-            (Scope::User, key) => self.user.get(key),
-            (Scope::App, key) => self.app.get(key),
-            (Scope::Temp, _) => None,
-        }
+        let (scope, key) = Scope::of(key);
+        self.maps().into_iter().find(|(own, _)| *own == scope)?.1.get(key)
     }
 
-    /// Applies changes, except those of `temp:` keys.
+    /// Applies changes, except changes of `temp:` keys.
     pub fn apply(&self, delta: &SessionDelta) {
-        self.own.apply(delta, |key| Scope::Session.own(key));
-        self.user.apply(delta, |key| Scope::User.own(key));
-        self.app.apply(delta, |key| Scope::App.own(key));
+        self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
+    }
+
+    fn maps(&self) -> [(Scope, &SessionMap); 3] {
+        [(Scope::Session, &self.own), (Scope::User, &self.user), (Scope::App, &self.app)]
     }
 }
+
+setters! { Session {
+    /// Sets the values whose keys have no prefix.
+    with_store(own: SessionMap) = own;
+    /// Sets the `user:` values, shared by all sessions of a user.
+    with_user(user: SessionMap) = user;
+    /// Sets the `app:` values, shared by all sessions of the application.
+    with_app(app: SessionMap) = app;
+} }
 
 /// The scope of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,17 +179,11 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// Returns the scope of a key, and the key without its prefix.
+    /// Returns the scope of a key and the key without its prefix.
     pub(super) fn of(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
         let prefixed =
             prefixes.into_iter().find_map(|(prefix, scope)| Some((scope, key.strip_prefix(prefix)?)));
         prefixed.unwrap_or((Self::Session, key))
-    }
-
-    /// Returns the key without its prefix, if it is of this scope.
-    pub(super) fn own(self, key: &str) -> Option<&str> {
-        let (scope, key) = Self::of(key);
-        (scope == self).then_some(key)
     }
 }

@@ -1,13 +1,12 @@
-//! The program's state for its tools: one value of each type.
+//! The program's state for its tools, with one value per type.
 
 use std::any::{Any, TypeId, type_name};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The program's state for its tools, such as a connection pool: one value of each type.
-///
-/// Clones share the values.
+/// The program's state for its tools, such as a connection pool, with one value per type. Clones share the
+/// values.
 ///
 /// ```
 /// use toolkit::State;
@@ -19,52 +18,46 @@ use std::sync::Arc;
 /// assert!(state.get::<String>().is_none());
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct State {
-    values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    names: Vec<&'static str>,
+    /// The values with the names of their types.
+    values: BTreeMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,
 }
 
 impl State {
     /// Creates an empty state.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value, replacing one of the same type.
-    #[must_use]
+    /// Adds a value. It replaces a value of the same type.
     pub fn with<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared(Arc::new(value))
     }
 
-    /// Adds a shared value. It may be a trait object: `Arc<dyn Store>` is found as `dyn Store`.
-    #[must_use]
+    /// Adds a shared value, which may be a trait object: an `Arc<dyn Store>` is found as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        if self.values.insert(TypeId::of::<T>(), Arc::new(value)).is_none() {
-            self.names.push(type_name::<T>());
-        }
+        self.values.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
         self
     }
 
-    /// Returns the value of a type.
+    /// Returns the value of type `T`.
     #[must_use]
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.shared::<T>().map(|shared| &**shared)
     }
 
-    /// Returns the value of a type as an `Arc`, to keep or pass on.
+    /// Returns the value of type `T` as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
-        self.values.get(&TypeId::of::<T>())?.downcast_ref::<Arc<T>>()
+        self.values.get(&TypeId::of::<T>())?.1.downcast_ref::<Arc<T>>()
     }
 
-    /// Adds the values of `other` with types missing here.
-    #[must_use]
+    /// Adds the values of `other` whose types are missing here.
     pub fn or(mut self, other: &Self) -> Self {
         for (id, value) in &other.values {
             self.values.entry(*id).or_insert_with(|| value.clone());
         }
-        self.names.extend(&other.names);
         self
     }
 
@@ -75,7 +68,7 @@ impl State {
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.names).finish()
+        f.debug_set().entries(self.values.values().map(|(name, _)| name)).finish()
     }
 }
 
@@ -87,7 +80,7 @@ pub struct StateNeed {
 }
 
 impl StateNeed {
-    /// Returns the need for a `T`.
+    /// Returns the requirement of a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
         Self { id: TypeId::of::<T>, name: type_name::<T> }

@@ -1,14 +1,17 @@
-//! Batches: calls pushed one after another, results taken as they come.
+//! Batches of calls: calls are pushed one after another, and results are taken as they arrive.
 
-use super::call::{Ended, Preparation, PreparedCall};
+use super::call::{Ended, Numbering, Preparation, PreparedCall};
 use super::results::Results;
+use super::settings::Settings;
+use super::turns::Turns;
 use crate::call::{CallId, ToolCall};
-use crate::context::{RunContext, SessionDelta};
+use crate::context::RunContext;
 use crate::error::ToolError;
+use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
 use futures_core::Stream;
-use std::collections::BTreeMap;
-use std::fmt;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::mem;
 use std::pin::Pin;
@@ -20,12 +23,13 @@ use tokio_util::sync::CancellationToken;
 
 /// A batch of running calls, started by [`Dispatcher::batch`](crate::Dispatcher::batch).
 ///
-/// Each call runs from the moment it is pushed, so a batch can follow a response that is still streaming. Its calls
-/// share one snapshot of the tools and keep their order in lanes. Every pushed call has exactly one result; without
-/// a tokio runtime to run on, the result says so. Dropping the batch stops the running calls.
+/// A call starts as soon as it is pushed, so a batch can run the calls of a response that is still streaming.
+/// All calls use the same snapshot of the tools, and calls in the same lane run in the order in which they
+/// were pushed. Every pushed call has exactly one result. Without a tokio runtime, the result is an error.
 ///
-/// The changes that its calls make to the session are applied when the batch ends: by [`finish`](Self::finish), when
-/// [`next`](Self::next) returns `None`, or on drop, then for the results that were taken.
+/// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
+/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped,
+/// only changes of calls whose results were taken are applied.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -42,34 +46,63 @@ use tokio_util::sync::CancellationToken;
 /// ```
 #[must_use = "dropping a batch stops its calls"]
 pub struct Batch {
-    preparation: Preparation,
+    settings: Arc<Settings>,
+    registry: Arc<ToolRegistry>,
+    run: Option<Arc<RunContext>>,
+    numbering: Numbering,
+    turns: Turns,
+    /// The tokens for cancelling the batch and its calls, created on first use.
+    cancellation: Option<Cancellation>,
     results: Arc<Results>,
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
-    /// The session changes of the results taken so far, by position.
-    changes: BTreeMap<usize, SessionDelta>,
+    /// The session changes of the results taken so far: for each key, the change of the last call in call
+    /// order, with the position of this call.
+    changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
 impl Batch {
-    pub(super) fn new(preparation: Preparation) -> Self {
-        let (tasks, changes) = (Vec::new(), BTreeMap::new());
-        Self { preparation, results: Arc::default(), tasks, pushed: 0, taken: 0, changes }
+    pub(super) fn new(
+        settings: &Arc<Settings>,
+        registry: Arc<ToolRegistry>,
+        cancellation: Option<CancellationToken>,
+    ) -> Self {
+        Self {
+            settings: settings.clone(),
+            registry,
+            run: settings.run.clone(),
+            numbering: Numbering::default(),
+            turns: Turns::default(),
+            cancellation: cancellation.map(|all| Cancellation { all, calls: HashMap::new() }),
+            results: Arc::default(),
+            tasks: Vec::new(),
+            pushed: 0,
+            taken: 0,
+            changes: BTreeMap::new(),
+        }
     }
 
     /// Starts a call.
     pub fn push(&mut self, call: ToolCall) {
-        let call = self.preparation.prepare(call);
+        let call = self.prepare(call);
         self.spawn(call);
+    }
+
+    fn prepare(&mut self, call: ToolCall) -> PreparedCall {
+        let Self { settings, registry, run, numbering, turns, cancellation, .. } = self;
+        let token = cancellation.as_mut().map(|tokens| tokens.of_call(call.id.clone()));
+        let run = run.as_ref();
+        Preparation { settings, registry, run, numbering, turns: Some(turns) }.prepare(call, token)
     }
 
     fn spawn(&mut self, call: PreparedCall) {
         self.pushed += 1;
         let slot = Slot { call: Some(call), results: self.results.clone() };
-        let Preparation { settings, registry, run, .. } = &self.preparation;
         match Handle::try_current() {
             Ok(runtime) => {
-                let (settings, registry, run) = (settings.clone(), registry.clone(), run.clone());
+                let (settings, registry) = (self.settings.clone(), self.registry.clone());
+                let run = self.run.clone();
                 self.tasks.push(runtime.spawn(async move {
                     let mut slot = slot;
                     let Some(call) = &mut slot.call else { return };
@@ -83,7 +116,7 @@ impl Batch {
         }
     }
 
-    /// Returns the number of results still to be taken.
+    /// Returns the number of results that were not taken yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.taken
@@ -95,15 +128,15 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Returns the next result in the order of completion; `None` if all results were taken.
+    /// Returns the next result in the order of completion, or `None` if all results were taken.
     ///
-    /// [`ToolResult::position`] identifies the call. Dropping the future loses nothing. More calls may be pushed
-    /// after a `None`.
+    /// [`ToolResult::position`] identifies the call. Dropping the future loses no result. After `None`, more
+    /// calls may be pushed.
     pub async fn next(&mut self) -> Option<ToolResult> {
         poll_fn(|cx| self.poll_result(cx)).await
     }
 
-    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
+    /// Waits for all calls and returns the results that were not taken yet, in the order of the calls.
     pub async fn finish(mut self) -> Vec<ToolResult> {
         let rest = poll_fn(|cx| self.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
@@ -111,26 +144,28 @@ impl Batch {
         rest
     }
 
-    /// Cancels all calls, also those pushed later. Each has a result that says so.
+    /// Cancels all calls, including calls pushed later. Each cancelled call has a result with the error for
+    /// cancelled calls.
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
 
-    /// Cancels the calls with this id, also those pushed later. Each has a result that says so.
+    /// Cancels the calls with this id, including calls pushed later. Each cancelled call has a result with
+    /// the error for cancelled calls.
     pub fn cancel_call(&mut self, id: impl Into<CallId>) {
         self.call_token(id).cancel();
     }
 
-    /// Returns the token that cancels all calls, to be used elsewhere.
+    /// Returns the token that cancels all calls, for use in other tasks.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
-        self.preparation.cancellation().all.clone()
+        self.cancellation.get_or_insert_default().all.clone()
     }
 
-    /// Returns the token that cancels the calls with this id, to be used elsewhere.
+    /// Returns the token that cancels the calls with this id, for use in other tasks.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
-        self.preparation.cancellation().of_call(id.into())
+        self.cancellation.get_or_insert_default().of_call(id.into())
     }
 
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
@@ -146,30 +181,33 @@ impl Batch {
     }
 
     fn note(&mut self, result: &ToolResult) {
-        if self.preparation.run.is_some() && !result.actions.state_delta.is_empty() {
-            self.changes.insert(result.position, result.actions.state_delta.clone());
+        if self.run.is_none() {
+            return;
+        }
+        for (key, value) in &result.actions.state_delta {
+            let change = (result.position, value.clone());
+            let last = self.changes.entry(key.clone()).or_insert_with(|| change.clone());
+            if last.0 < change.0 {
+                *last = change;
+            }
         }
     }
 
     fn apply_changes(&mut self) {
-        apply(self.preparation.run.as_deref(), mem::take(&mut self.changes).into_values());
-    }
-}
-
-/// Applies the session changes of calls, in their order.
-pub(super) fn apply(run: Option<&RunContext>, changes: impl Iterator<Item = SessionDelta>) {
-    if let Some(run) = run {
-        run.apply(&changes.flatten().collect());
+        let changes = mem::take(&mut self.changes).into_iter();
+        if let Some(run) = &self.run {
+            run.apply(&changes.map(|(key, (_, value))| (key, value)).collect());
+        }
     }
 }
 
 impl Extend<ToolCall> for Batch {
-    /// Starts the calls. With event listeners, all calls are announced before the first starts.
+    /// Starts the calls. If there are event listeners, all calls are announced before the first call starts.
     fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
         let calls = calls.into_iter();
         self.tasks.reserve(calls.size_hint().0);
-        if self.preparation.settings.bus.has_listeners() {
-            let prepared: Vec<PreparedCall> = calls.map(|call| self.preparation.prepare(call)).collect();
+        if self.settings.bus.has_listeners() {
+            let prepared: Vec<PreparedCall> = calls.map(|call| self.prepare(call)).collect();
             prepared.into_iter().for_each(|call| self.spawn(call));
         } else {
             calls.for_each(|call| self.push(call));
@@ -198,13 +236,23 @@ impl Drop for Batch {
     }
 }
 
-impl fmt::Debug for Batch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch").field("pushed", &self.pushed).field("taken", &self.taken).finish()
+impl_debug!(Batch, |this| pushed: this.pushed, taken: this.taken);
+
+/// The tokens for cancelling a batch and its calls.
+#[derive(Default)]
+struct Cancellation {
+    all: CancellationToken,
+    calls: HashMap<CallId, CancellationToken>,
+}
+
+impl Cancellation {
+    /// Returns the token for the calls with this id.
+    fn of_call(&mut self, id: CallId) -> CancellationToken {
+        self.calls.entry(id).or_insert_with(|| self.all.child_token()).clone()
     }
 }
 
-/// The place of one call's result, filled even if the task is lost.
+/// The slot for the result of one call. It is filled even if the task of the call is lost.
 struct Slot {
     call: Option<PreparedCall>,
     results: Arc<Results>,

@@ -1,86 +1,61 @@
-//! Prepared calls: looked up once, split once, ready to run.
+//! Prepared calls: the tool is looked up and the call reason split off, so the call can run.
 
 use super::execution::{Execution, ordered};
 use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{CallParts, RunContext, ToolActions, ToolContext};
+use crate::context::{RareParts, RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
-use crate::event::{CallGuard, EventCall, EventEmitter};
-use crate::middleware::{CallArguments, ToolRequest};
-use crate::output::ToolOutput;
+use crate::event::{CallGuard, EventCall};
+use crate::middleware::{CallArguments, Next, ToolRequest};
+use crate::output::Outcome;
 use crate::registry::{Resolved, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::{Running, Tool, ToolFuture, start};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Prepares the calls of one batch, in their order.
-pub(super) struct Preparation {
-    pub(super) settings: Arc<Settings>,
-    /// The tools as they were at the start of the batch.
-    pub(super) registry: Arc<ToolRegistry>,
-    pub(super) run: Option<Arc<RunContext>>,
-    /// Boxed like `turns`, because most batches need neither and a preparation is moved.
-    cancellation: Option<Box<Cancellation>>,
-    /// Whether no other call comes before or after.
-    is_single: bool,
+/// Prepares calls in their order.
+pub(super) struct Preparation<'a> {
+    pub(super) settings: &'a Arc<Settings>,
+    /// The snapshot of the tools, taken at the start of the batch.
+    pub(super) registry: &'a ToolRegistry,
+    pub(super) run: Option<&'a Arc<RunContext>>,
+    pub(super) numbering: &'a mut Numbering,
+    /// The turns of the batch. `None` for a single call, which has no order.
+    pub(super) turns: Option<&'a mut Turns>,
+}
+
+/// The number of a batch and the positions of its calls.
+#[derive(Default)]
+pub(super) struct Numbering {
     /// The position of the next call.
     position: usize,
-    /// Assigned on first use.
-    number: Option<Arc<u64>>,
-    /// Created lazily: most batches need no ordering.
-    turns: Option<Box<Turns>>,
+    /// The number of the batch, assigned on first use.
+    batch: Option<Arc<u64>>,
 }
 
-/// The tokens that cancel a batch and its calls.
-#[derive(Default)]
-pub(super) struct Cancellation {
-    pub(super) all: CancellationToken,
-    calls: HashMap<CallId, CancellationToken>,
-}
-
-impl Cancellation {
-    /// Returns the token of the calls with this id.
-    pub(super) fn of_call(&mut self, id: CallId) -> CancellationToken {
-        self.calls.entry(id).or_insert_with(|| self.all.child_token()).clone()
-    }
-}
-
-impl Preparation {
-    pub(super) fn new(
-        settings: &Arc<Settings>,
-        registry: Arc<ToolRegistry>,
-        cancellation: Option<CancellationToken>,
-        is_single: bool,
-    ) -> Self {
-        let (settings, run) = (settings.clone(), settings.run.clone());
-        let cancellation = cancellation.map(|all| Box::new(Cancellation { all, calls: HashMap::new() }));
-        Self { settings, registry, run, cancellation, is_single, position: 0, number: None, turns: None }
-    }
-
-    pub(super) fn cancellation(&mut self) -> &mut Cancellation {
-        self.cancellation.get_or_insert_default()
-    }
-
-    fn number(&mut self) -> Arc<u64> {
+impl Preparation<'_> {
+    fn batch(&mut self) -> Arc<u64> {
         let next = || Arc::new(self.settings.gates.next_batch());
-        self.number.get_or_insert_with(next).clone()
+        self.numbering.batch.get_or_insert_with(next).clone()
     }
 
-    /// Looks the tool up, splits the call reason off, takes the call's turns, and emits its first event.
-    pub(super) fn prepare(&mut self, call: ToolCall) -> PreparedCall {
-        let position = self.position;
-        self.position += 1;
+    /// Looks up the tool, splits off the call reason, queues the call for its turns, and emits its first
+    /// event.
+    pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
+        let position = self.numbering.position;
+        self.numbering.position += 1;
         let ToolCall { id, name, arguments, extras, .. } = call;
-        let registry = self.registry.clone();
+        let registry = self.registry;
         let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
             Ok(Resolved { tool, arguments, called_as }) => {
-                let (arguments, call_reason) = registry.split_call_reason_owned(tool.definition(), arguments);
-                (Ok(tool), arguments, called_as, call_reason)
+                match registry.split_call_reason(tool.definition(), arguments.as_str()) {
+                    Some(split) => (Ok(tool), split.arguments.into(), called_as, split.call_reason),
+                    None => (Ok(tool), arguments, called_as, None),
+                }
             }
             Err((error, arguments)) => (Err(error), arguments, None, None),
         };
@@ -103,7 +78,6 @@ impl Preparation {
                 }
             }
         };
-        let cancellation = self.cancellation.as_mut().map(|tokens| tokens.of_call(id.clone()));
         PreparedCall { position, id, name, call_reason, extras, called_as, work, cancellation, guard, span }
     }
 
@@ -116,8 +90,8 @@ impl Preparation {
         arguments: &RawArguments,
         call_reason: Option<&str>,
     ) -> CallGuard {
-        let batch = *self.number();
-        let (bus, run) = (&self.settings.bus, self.run.as_deref());
+        let batch = *self.batch();
+        let (bus, run) = (&self.settings.bus, self.run.map(|run| &**run));
         let call = EventCall {
             batch,
             position,
@@ -129,17 +103,16 @@ impl Preparation {
             arguments_bytes: arguments.as_str().len(),
             arguments: bus.includes_contents().then(|| arguments.as_str().into()),
         };
-        CallGuard::new(EventEmitter::new(bus.clone(), call))
+        CallGuard::new(bus.clone(), call)
     }
 
     #[cold]
     fn plan(&mut self, tool: &Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments) -> Plan {
         let arguments = CallArguments::new(arguments);
-        let batch = self.number();
-        let turns = match self.is_single {
-            true => Vec::new(),
-            false => {
-                let turns = self.turns.get_or_insert_default();
+        let batch = self.batch();
+        let turns = match &mut self.turns {
+            None => Vec::new(),
+            Some(turns) => {
                 ordered(tool.definition(), &arguments).map(|resource| turns.next(resource)).collect()
             }
         };
@@ -155,22 +128,22 @@ pub(super) struct PreparedCall {
     name: String,
     call_reason: Option<String>,
     extras: ProviderExtras,
-    /// The model's spelling of the tool's name, if it differs.
+    /// The model's spelling of the tool name, if it differs from the name.
     called_as: Option<Box<str>>,
     work: Work,
     cancellation: Option<CancellationToken>,
-    /// Emits the end of the call; `None` without listeners.
+    /// The guard that emits the end of the call. `None` without listeners.
     guard: Option<CallGuard>,
     span: CallSpan,
 }
 
-/// The work of a call.
+/// The work that remains for a call.
 enum Work {
     /// The call cannot run.
     Refused(ToolError),
-    /// Nothing stands between the call and its tool.
+    /// The call runs its tool at once, without waiting and without middleware.
     Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call waits for a turn, a permit, a thread or middleware.
+    /// The call needs a turn, a permit, a thread or middleware first.
     Planned(Plan),
 }
 
@@ -183,9 +156,9 @@ struct Plan {
 
 /// The end of a call.
 pub(super) struct Ended {
-    outcome: Result<ToolOutput, ToolError>,
+    outcome: Outcome,
     actions: ToolActions,
-    /// The tool's running time.
+    /// The time for which the tool ran.
     duration: Duration,
 }
 
@@ -214,26 +187,18 @@ impl PreparedCall {
         registry: &ToolRegistry,
         run: Option<&Arc<RunContext>>,
     ) -> Ended {
-        let started = Instant::now();
-        let tool = match &self.work {
+        let definition = match &self.work {
             Work::Refused(error) => return Ended::without_run(error.clone()),
-            Work::Direct { tool, .. } => tool,
-            Work::Planned(plan) => &plan.execution.tool,
+            Work::Direct { tool, .. } => tool.definition(),
+            Work::Planned(plan) => plan.execution.tool.definition(),
         };
-        let definition = tool.definition();
         let max_result_size = settings.max_result_size(&definition.metadata);
-        let parts = CallParts {
-            call_id: Some(self.id.clone()),
-            cancellation: self.cancellation.clone(),
-            called_as: self.called_as.clone(),
-            call_reason: self.call_reason.clone(),
-            state: registry.state().cloned(),
-            run: run.cloned(),
-            emitter: self.guard.as_ref().map(CallGuard::emitter),
-        };
-        let context = ToolContext::of_call(definition.name.clone(), parts);
+        let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
+        let (name, state, rare) = (definition.name.clone(), registry.state().cloned(), self.rare_parts(run));
+        let context = ToolContext::of_call(name, id, token, state, rare);
         let (outcome, duration) = match &mut self.work {
             Work::Direct { tool, limit, arguments } => {
+                let started = Instant::now();
                 let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                     Ok(outcome) => outcome,
                     Err(running) => running.await,
@@ -256,13 +221,27 @@ impl PreparedCall {
     }
 
     #[inline]
+    fn rare_parts(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<RareParts>> {
+        if self.called_as.is_none() && self.call_reason.is_none() && run.is_none() && self.guard.is_none() {
+            return None;
+        }
+        Some(Box::new(RareParts {
+            called_as: self.called_as.take(),
+            call_reason: self.call_reason.clone(),
+            run: run.cloned(),
+            extensions: None,
+            emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
+        }))
+    }
+
+    #[inline]
     pub(super) fn into_result(self, Ended { outcome, actions, duration }: Ended) -> ToolResult {
         let Self { position, id, name, call_reason, extras, .. } = self;
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the result of a call with a lost task: by the end of the runtime, or by a panic outside of the
-    /// guards.
+    /// Returns the result for a call whose task was lost because the runtime ended or something outside of
+    /// the guards panicked.
     #[cold]
     pub(super) fn into_lost(self) -> ToolResult {
         let error = match std::thread::panicking() {
@@ -287,7 +266,7 @@ impl Plan {
             }
             let (tool, context) = (execution.tool.clone(), context.clone());
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
-            middleware.before(execution.clone()).run(request).await
+            Next::new(middleware.clone(), execution.clone()).run(request).await
         };
         Running::new(ToolFuture::running(steps, |outcome| outcome), context, None)
     }

@@ -5,19 +5,20 @@ use crate::event::{ExecutionLog, ToolEvent, ToolEvents};
 use std::sync::Arc;
 
 impl Dispatcher {
-    /// Subscribes to the events of calls: of this dispatcher and its clones, in batches that start later.
+    /// Subscribes to the events of this dispatcher and its clones, for batches started later.
     ///
-    /// A slow stream may miss events: the latest 4,096 are kept, and a gap is
-    /// [reported](crate::event::Lagged). A [listener](Self::with_listener) misses none. Without streams and listeners
-    /// events cost nothing.
+    /// A stream keeps the latest 4,096 events. If it is read too slowly, it misses events and
+    /// [reports](crate::event::Lagged) how many. A [listener](Self::with_listener) misses none. Events cost
+    /// nothing while there are no streams and listeners.
     #[must_use]
     pub fn events(&self) -> ToolEvents {
         self.settings.bus.subscribe()
     }
 
-    /// Adds a listener for the events of this dispatcher, and of clones made later.
+    /// Adds a listener for the events of this dispatcher and of clones made later.
     ///
-    /// It is called where the event happens, so it must be quick; a panic in it is ignored.
+    /// The dispatcher calls the listener on the thread of the event, so the listener should return quickly. A
+    /// panic in the listener is ignored.
     ///
     /// ```
     /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -31,22 +32,18 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    #[must_use]
     pub fn with_listener(self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).add_listener(listener))
     }
 
-    /// Records every call of this dispatcher, and of clones made later, in a log.
-    #[must_use]
+    /// Records every call of this dispatcher, and of clones made later, in `log`.
     pub fn with_log(self, log: &ExecutionLog) -> Self {
         let log = log.clone();
         self.with_listener(move |event| log.record(event))
     }
 
-    /// Sets whether events, logs and spans include the text of arguments and outputs, which may be private or large.
-    ///
-    /// The default is no. Messages of errors are always included.
-    #[must_use]
+    /// Sets whether events, logs and spans include arguments and outputs, which may be private or large. The
+    /// default is `false`. Error messages are always included.
     pub fn with_event_contents(self, contents: bool) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).include_contents(contents))
     }

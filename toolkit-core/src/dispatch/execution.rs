@@ -5,9 +5,10 @@ use super::settings::Settings;
 use super::span::in_current;
 use crate::context::{Limit, ToolContext};
 use crate::error::{ErrorKind, ToolError};
-use crate::middleware::{CallArguments, Execute, OutcomeFuture, ToolRequest};
-use crate::output::ToolOutput;
-use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, panic_text, start, start_attempt};
+use crate::guard::PanicText;
+use crate::middleware::{CallArguments, Middleware, Next, ToolRequest};
+use crate::output::Outcome;
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,15 +16,13 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-type Outcome = Result<ToolOutput, ToolError>;
-
 /// The execution of one call, shared by its attempts.
 pub(super) struct Execution {
     pub(super) tool: Arc<dyn Tool>,
     timeout: Option<Duration>,
     pub(super) settings: Arc<Settings>,
     batch: u64,
-    /// The tool's running time, in nanoseconds.
+    /// The time for which the tool ran, in nanoseconds.
     ran: AtomicU64,
 }
 
@@ -37,16 +36,18 @@ impl Execution {
         Self { tool, timeout, settings, batch, ran: AtomicU64::new(0) }
     }
 
-    /// Waits for the permits and runs the tool. The time limit counts from then on.
+    /// Waits for the permits and runs the tool. The time limit counts from the start of the tool.
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
-        // The dispatcher's own permit is the last: no call holds one while waiting for another resource.
+        // The permit of the dispatcher is acquired last, so no call holds it while waiting for another
+        // resource.
         for (resource, limit) in self.shared(arguments) {
             permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
         if self.tool.definition().metadata.blocking {
             return self.run_on_blocking_pool(arguments.as_str(), context, permits).await;
         }
+        context.begin();
         let started = Instant::now();
         let outcome = match start(&*self.tool, arguments.as_str(), context, self.timeout) {
             Ok(outcome) => outcome,
@@ -56,7 +57,7 @@ impl Execution {
         outcome
     }
 
-    /// Returns the resources that the call shares, each with the number of calls that may hold it.
+    /// Returns the shared resources of the call, each with the maximum number of calls that may hold it.
     fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (Resource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
@@ -66,14 +67,14 @@ impl Execution {
         };
         let tool = of_tool.map(|limit| (Resource::Tool(name.as_str().into()), limit));
         let all = self.settings.max_concurrency.map(|limit| (Resource::Dispatcher, limit));
-        // With a limit of zero nothing could ever run.
+        // A limit of zero would block all calls forever.
         lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
     }
 
     /// Runs the tool on the blocking pool.
     ///
-    /// The thread cannot be stopped. An abandoned call is cancelled in its context and keeps its permits until the
-    /// thread ends.
+    /// The thread cannot be stopped. If the call is abandoned, its context is cancelled, and it keeps its
+    /// permits until the thread ends.
     async fn run_on_blocking_pool(
         &self,
         arguments: &str,
@@ -86,7 +87,7 @@ impl Execution {
         let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
         let abandoned = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(abandoned.clone());
-        // Not on the thread, where another attempt may have begun meanwhile.
+        // This must not happen on the thread: another attempt may have begun there.
         inner.begin();
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
@@ -94,11 +95,11 @@ impl Execution {
             let permits = permits;
             // The receiver may be gone.
             let _ = began.send(Instant::now());
-            // The limit is enforced outside; here the tool can read it.
+            // The limit is enforced by the caller of this function. The context only shows it to the tool.
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
-            let outcome = match start_attempt(&*tool, &arguments, &inner, None) {
+            let outcome = match start(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
                 Err(running) => here.block_on(running),
             };
@@ -106,12 +107,12 @@ impl Execution {
             outcome
         })));
         let guard = abandoned.drop_guard();
-        // Waiting for a thread of the pool does not count.
+        // Waiting for a thread of the pool does not count as running time.
         let started = beginning.await.unwrap_or_else(|_| Instant::now());
         let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
             Ok(outcome) => outcome,
             Err(lost) => Err(match lost.try_into_panic() {
-                Ok(payload) => ToolError::panicked(context.known_name(), panic_text(&*payload)),
+                Ok(payload) => PanicText::of(payload).of_call(context),
                 Err(_) => ToolError::cancelled(context.known_name()),
             }),
         });
@@ -137,26 +138,26 @@ impl Execution {
         self.ran.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the tool's running time, all attempts together.
+    /// Returns the time for which the tool ran, over all attempts.
     pub(super) fn running_time(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
 }
 
-impl Execute for Execution {
-    fn execute(&self, request: ToolRequest) -> OutcomeFuture<'_> {
-        Box::pin(async move {
-            let outcome = self.run(request.call_arguments(), request.context()).await;
-            if outcome.is_err() {
-                // The writes of a failed attempt are discarded, even if middleware answers in its place.
-                request.context().begin();
-            }
-            outcome
-        })
+/// The end of the path through the middleware.
+impl Middleware for Execution {
+    async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
+        let outcome = self.run(request.call_arguments(), request.context()).await;
+        if outcome.is_err() {
+            // Writes of a failed attempt are discarded, even if middleware returns another outcome
+            // afterwards.
+            request.context().begin();
+        }
+        outcome
     }
 }
 
-/// A call on the blocking pool. Dropping it removes a call that has not begun from the queue.
+/// A call on the blocking pool. Dropping it removes a call that has not started from the queue.
 struct Thread(JoinHandle<Outcome>);
 
 impl Drop for Thread {
@@ -165,7 +166,7 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources in which the calls of a batch keep their order.
+/// Returns the resources for which the calls of a batch keep their order.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -1,51 +1,50 @@
-//! Gates: permits for shared resources, fair between batches.
+//! Gates: permits for shared resources, distributed fairly between batches.
 
 use super::sync::{Mutex, MutexGuard};
 use foldhash::fast::RandomState;
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 
-/// A resource that calls share.
+/// A resource shared by several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
     /// The dispatcher as a whole.
     Dispatcher,
     /// The tool of this name.
     Tool(Box<str>),
-    /// The value of a parameter, shared by all tools that name it as their lane.
+    /// A lane: the value of a parameter, shared by all tools with this parameter as their lane.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 
-/// The gates of one dispatcher, one for each resource in use.
+/// The gates of a dispatcher, one per resource in use.
 #[derive(Default)]
 pub(super) struct Gates {
     gates: Mutex<HashMap<Resource, Gate, RandomState>>,
     batches: AtomicU64,
 }
 
-/// One gate: the permits held, and the queues, one for each batch.
+/// The permits held for one resource, and the queues of waiting calls, one per batch.
 #[derive(Default)]
 struct Gate {
     inside: usize,
-    /// The front batch is next; then it moves to the end.
+    /// The queues in their turn. After a call of the first queue is admitted, the queue moves to the end.
     queues: VecDeque<Queue>,
     tickets: u64,
 }
 
 struct Queue {
     batch: u64,
-    /// In the order of their tickets.
+    /// The waiting calls, sorted by ticket.
     waiting: VecDeque<Waiting>,
 }
 
 struct Waiting {
     ticket: u64,
-    /// The number of permits that may be held, this one included.
+    /// The maximum number of permits held at once, including the one for this call.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
@@ -56,8 +55,9 @@ impl Gates {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits until fewer than `limit` calls hold the resource. Calls of one batch are admitted in the order of
-    /// arrival, and batches take turns.
+    /// Waits until fewer than `limit` calls hold the resource.
+    ///
+    /// Calls of one batch are admitted in the order of arrival. Batches take turns.
     pub(super) async fn acquire(self: &Arc<Self>, resource: Resource, limit: usize, batch: u64) -> Permit {
         match self.enter(resource, limit, batch) {
             Ok(permit) => permit,
@@ -89,7 +89,7 @@ impl Gates {
         Permit(Some((self.clone(), resource)))
     }
 
-    /// Changes a gate and admits the calls that then fit.
+    /// Changes a gate, then admits all calls for which there is now a permit.
     fn change(self: &Arc<Self>, resource: &Resource, change: impl FnOnce(&mut Gate)) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(resource) else { return };
@@ -102,7 +102,8 @@ impl Gates {
                 }
                 return;
             };
-            // A waker runs foreign code, and dropping an unwanted permit takes the lock.
+            // The lock is released first, because a waker runs foreign code and dropping an unwanted permit
+            // takes the lock.
             drop(gates);
             let unwanted = next.admitted.send(self.permit(resource.clone())).err();
             gates = self.lock();
@@ -191,12 +192,6 @@ impl Drop for Permit {
         if let Some((gates, resource)) = self.0.take() {
             gates.change(&resource, |gate| gate.inside -= 1);
         }
-    }
-}
-
-impl fmt::Debug for Gates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gates").field("in_use", &self.lock().len()).finish()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Settings about outcomes: the run, texts of failures, truncation.
+//! Builder methods for the run, for the texts of failures, and for truncation.
 
 use super::Dispatcher;
 use crate::context::RunContext;
@@ -7,11 +7,12 @@ use crate::output::Truncation;
 use std::sync::Arc;
 
 impl Dispatcher {
-    /// Sets the run of the calls: its session, agent name, id and progress listener.
+    /// Sets the run of the calls: session, agent name, id and progress listener.
     ///
-    /// Dispatchers are cheap to clone, so each run may have its own. A call sees the session with its own changes,
-    /// without those of other calls of its batch. The changes of successful calls are applied when the batch ends, in
-    /// the order of the calls; see [`Batch`](super::Batch) for batches that are read one result at a time.
+    /// Cloning a dispatcher is cheap, so each run can have its own. A call sees the session with its own
+    /// changes, but without the changes of other calls in the same batch. The changes of successful calls are
+    /// applied when the batch ends, in the order of the calls. [`Batch`](super::Batch) explains this for
+    /// results that are taken one at a time.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
@@ -31,14 +32,13 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    #[must_use]
     pub fn with_run(self, run: impl Into<Arc<RunContext>>) -> Self {
         self.with(|settings| settings.run = Some(run.into()))
     }
 
-    /// Sets the text of failures for the model, built from the called name and the error.
+    /// Sets a function for the message of failures. It receives the called tool name and the error.
     ///
-    /// The default is [`ToolError::message`], which includes the error's own text and omits its causes.
+    /// The default is [`ToolError::message`], which includes the text of the error but not its causes.
     ///
     /// ```
     /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -54,7 +54,6 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    #[must_use]
     pub fn with_failure_text(
         self,
         text: impl Fn(&str, &ToolError) -> String + Send + Sync + 'static,
@@ -62,11 +61,11 @@ impl Dispatcher {
         self.with(|settings| settings.failure_text = Some(Arc::new(text)))
     }
 
-    /// Sets the truncation of results and error messages.
+    /// Sets how results and error messages are truncated.
     ///
-    /// By default only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size) are
-    /// truncated, and the rest is lost. [`ToolRegistry::call`](crate::ToolRegistry::call) never truncates.
-    #[must_use]
+    /// By default, only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size) are
+    /// truncated, and the cut part is lost. [`ToolRegistry::call`](crate::ToolRegistry::call) never
+    /// truncates.
     pub fn with_truncation(self, truncation: Truncation) -> Self {
         self.with(|settings| settings.truncation = truncation)
     }

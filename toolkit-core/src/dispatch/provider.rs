@@ -1,15 +1,16 @@
-//! A dispatcher as the provider of its tools for another one.
+//! A dispatcher as a tool provider for another dispatcher.
 
 use super::Dispatcher;
-use super::call::Preparation;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 
-/// Provides the tools of a dispatcher, under its own limits, middleware and state, to another one.
+/// Provides the tools of this dispatcher to another one. They keep the limits, middleware and state of this
+/// dispatcher.
 ///
-/// Calls belong to the dispatcher's own [run](Dispatcher::with_run), else to that of the calling context: session,
-/// agent and progress listener are then the caller's, and session changes and actions become part of the outer call.
+/// If the dispatcher has a [run](Dispatcher::with_run), calls belong to it. Otherwise they belong to the run
+/// of the calling context: they use its session, agent and progress listener, and their session changes and
+/// actions become part of the outer call.
 impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.registry()
@@ -21,15 +22,11 @@ impl ToolProvider for Dispatcher {
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         let call = async move {
             let cancellation = Some(context.cancellation_token().child_token());
-            if self.settings.run.is_some() {
-                return self.run_one(call, cancellation).await.outcome;
+            let run = self.settings.run.as_ref();
+            let result = self.run_one(call, cancellation, run.or(context.shared_run())).await;
+            if run.is_none() {
+                context.adopt(&result.actions);
             }
-            let mut preparation = Preparation::new(&self.settings, self.registry(), cancellation, true);
-            preparation.run = context.shared_run().cloned();
-            let mut call = preparation.prepare(call);
-            let ended = call.run(&self.settings, &preparation.registry, preparation.run.as_ref()).await;
-            let result = call.into_result(ended);
-            context.adopt(&result.actions);
             result.outcome
         };
         ToolFuture::running(call, |outcome| outcome)

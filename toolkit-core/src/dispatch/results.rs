@@ -1,4 +1,4 @@
-//! The results of a batch: left by its calls, taken by the batch.
+//! The results of a batch, stored by its calls and taken by the batch.
 
 use super::sync::{Mutex, MutexGuard};
 use crate::result::ToolResult;
@@ -6,30 +6,23 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
-/// The results of a batch with calls on tasks.
+/// The results of a batch whose calls run on separate tasks.
 #[derive(Default)]
 pub(super) struct Results(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// By position; `None` until the call ends, and after its result was taken.
-    results: Vec<Option<ToolResult>>,
-    /// The positions of the results not yet taken, in the order of completion.
-    order: VecDeque<usize>,
+    /// The results that were not taken yet, in the order of completion.
+    ready: VecDeque<ToolResult>,
     ended: usize,
-    /// The batch, and the number of ended calls that it waits for.
+    /// The waker of the batch, and the number of ended calls for which the batch waits.
     waiting: Option<(usize, Waker)>,
 }
 
 impl Results {
     pub(super) fn put(&self, result: ToolResult) {
         let mut inner = self.lock();
-        let position = result.position;
-        if inner.results.len() <= position {
-            inner.results.resize_with(position + 1, || None);
-        }
-        inner.results[position] = Some(result);
-        inner.order.push_back(position);
+        inner.ready.push_back(result);
         inner.ended += 1;
         let ended = inner.ended;
         let waiting = inner.waiting.take_if(|(wanted, _)| *wanted <= ended);
@@ -39,26 +32,27 @@ impl Results {
         }
     }
 
-    /// Takes the next result in the order of completion; `None` if all `pushed` calls have ended.
+    /// Takes the next result in the order of completion. Returns `None` if all `pushed` calls have ended and
+    /// their results were taken.
     pub(super) fn poll_next(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
         let mut inner = self.lock();
-        if let Some(position) = inner.order.pop_front() {
-            return Poll::Ready(inner.results[position].take());
+        if let Some(result) = inner.ready.pop_front() {
+            return Poll::Ready(Some(result));
         }
         let wanted = inner.ended + 1;
         if wanted > pushed { Poll::Ready(None) } else { inner.wait(wanted, cx) }
     }
 
-    /// Takes all results that are left, in the order of the calls, when all `pushed` calls have ended.
-    ///
-    /// The batch is woken once, not by each call.
+    /// Takes all remaining results in the order of the calls, once all `pushed` calls have ended. The batch
+    /// is woken once, not by each call.
     pub(super) fn poll_rest(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Vec<ToolResult>> {
         let mut inner = self.lock();
         if inner.ended < pushed {
             return inner.wait(pushed, cx);
         }
-        inner.order.clear();
-        Poll::Ready(std::mem::take(&mut inner.results).into_iter().flatten().collect())
+        let mut rest = Vec::from(std::mem::take(&mut inner.ready));
+        rest.sort_unstable_by_key(|result| result.position);
+        Poll::Ready(rest)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

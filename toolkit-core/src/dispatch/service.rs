@@ -4,16 +4,15 @@ use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::result::ToolResult;
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// A [`Dispatcher`] as a `tower` service: a call in, its result out.
+/// A [`Dispatcher`] as a `tower` service, from a call to its result.
 ///
-/// The service is always ready, because calls wait for permits themselves, and never fails, because a failure is
-/// a result, too. Each call is a batch of its own, so calls keep no order among themselves. Dropping the future stops
-/// the call.
+/// The service is always ready, because calls wait for permits themselves. It never fails, because a failed
+/// call has a result too. Each call is a separate batch, so the order of calls is not kept. Dropping the
+/// future stops the call.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -40,11 +39,12 @@ impl Service<ToolCall> for DispatchService {
 
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
-        DispatchFuture(Box::pin(async move { dispatcher.run_one(call, None).await }))
+        let run = async move { dispatcher.run_one(call, None, dispatcher.settings.run.as_ref()).await };
+        DispatchFuture(Box::pin(run))
     }
 }
 
-/// The future of a [`DispatchService`]: the result of one call.
+/// The future of a [`DispatchService`], with the result of one call.
 pub struct DispatchFuture(Pin<Box<dyn Future<Output = ToolResult> + Send>>);
 
 impl Future for DispatchFuture {
@@ -55,14 +55,10 @@ impl Future for DispatchFuture {
     }
 }
 
-impl fmt::Debug for DispatchFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DispatchFuture")
-    }
-}
+impl_debug!(DispatchFuture);
 
 impl Dispatcher {
-    /// Turns the dispatcher into a `tower` service.
+    /// Converts the dispatcher into a `tower` service.
     #[must_use]
     pub fn into_service(self) -> DispatchService {
         DispatchService(self)

@@ -4,15 +4,14 @@ use super::gates::Gates;
 use crate::context::{RunContext, ToolContext};
 use crate::error::ToolError;
 use crate::event::EventBus;
-use crate::middleware::Stack;
-use crate::output::{ToolOutput, Truncation};
+use crate::guard::guarded;
+use crate::middleware::BoxMiddleware;
+use crate::output::{Outcome, Truncation};
 use crate::tool::{Running, ToolFuture, ToolMetadata};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Builds the text of a failure for the model, from the called name and the error.
+/// A function for the message of a failure, from the called tool name and the error.
 pub(super) type FailureText = dyn Fn(&str, &ToolError) -> String + Send + Sync;
 
 /// The settings of a dispatcher, shared by its calls.
@@ -21,17 +20,18 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) hard_limit: Option<Duration>,
     pub(super) max_concurrency: Option<usize>,
-    pub(super) middleware: Stack,
+    /// The middleware, outermost first.
+    pub(super) middleware: Arc<Vec<BoxMiddleware>>,
     pub(super) bus: Arc<EventBus>,
     pub(super) run: Option<Arc<RunContext>>,
     pub(super) truncation: Truncation,
     pub(super) failure_text: Option<Arc<FailureText>>,
-    /// Shared by all clones of the dispatcher.
+    /// The permits, shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
 }
 
 impl Settings {
-    /// Returns whether a call needs a plan: a queue, a permit, a thread or middleware.
+    /// Returns whether a call needs a queue, a permit, a thread or middleware before its tool.
     #[inline]
     pub(super) fn needs_plan(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()
@@ -42,7 +42,8 @@ impl Settings {
             || metadata.max_concurrency.is_some()
     }
 
-    /// Returns the time limit of a call, where the registry's is the last resort.
+    /// Returns the time limit of a call. The limit of the registry applies if neither the tool nor the
+    /// dispatcher has one.
     #[inline]
     pub(super) fn limit(&self, metadata: &ToolMetadata, registry: Option<Duration>) -> Option<Duration> {
         let limit = metadata.timeout.or(self.timeout).or(registry);
@@ -52,28 +53,27 @@ impl Settings {
         }
     }
 
-    /// Returns the error with the program's text.
+    /// Replaces the message of the error by the program's own text, if there is one.
     pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
         let Some(text) = &self.failure_text else { return error };
-        // A panic of the program's function must not cost the call its result.
-        match catch_unwind(AssertUnwindSafe(|| text(called, &error))) {
+        match guarded(|| text(called, &error)) {
             Ok(message) => error.with_message(message),
             Err(_) => error,
         }
     }
 
-    /// Returns the largest size of a result, if there is one.
+    /// Returns the maximum size of a result, if there is one.
     #[inline]
     pub(super) fn max_result_size(&self, metadata: &ToolMetadata) -> Option<usize> {
         self.truncation.limit_of(metadata.max_result_size)
     }
 
-    /// Truncates an outcome. A cancellation ends the wait for a slow sink.
+    /// Truncates an outcome. Cancellation ends the wait for a slow sink.
     pub(super) fn truncated<'a>(
         &'a self,
         limit: usize,
         context: &'a ToolContext,
-        outcome: Result<ToolOutput, ToolError>,
+        outcome: Outcome,
     ) -> Running<'a> {
         let (name, id) = (context.tool_name().as_str(), context.call_id());
         let truncate = async move {
@@ -86,17 +86,12 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("timeout", &self.timeout)
-            .field("hard_limit", &self.hard_limit)
-            .field("max_concurrency", &self.max_concurrency)
-            .field("middleware", &self.middleware)
-            .field("bus", &self.bus)
-            .field("run", &self.run)
-            .field("truncation", &self.truncation)
-            .field("failure_text", &self.failure_text.is_some())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(Settings, |this|
+    timeout: this.timeout,
+    hard_limit: this.hard_limit,
+    max_concurrency: this.max_concurrency,
+    middleware: this.middleware,
+    bus: this.bus,
+    run: this.run,
+    truncation: this.truncation,
+);

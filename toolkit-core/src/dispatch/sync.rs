@@ -1,3 +1,3 @@
-//! The lock of shared state, which the model check in `tests/model.rs` replaces by its own.
+//! The lock for shared state. The model check in `tests/model.rs` replaces it by its own.
 
 pub(super) use std::sync::{Mutex, MutexGuard};

@@ -5,16 +5,16 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// For each resource, the end of the batch's last call that uses it.
+/// For each resource, the end of the last call of the batch that uses the resource.
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
 }
 
-/// The end of an earlier call. An abandoned call sends the end that it waited for.
+/// The end of the previous call. If this call is abandoned, it passes on the end for which it waited.
 struct Before(Receiver<Option<Self>>);
 
-/// The turn of one call: it comes when the call before has ended, and ends on drop.
+/// The turn of one call. It begins when the previous call has ended, and ends on drop.
 pub(super) struct Turn {
     before: Option<Before>,
     ended: Option<Sender<Option<Before>>>,
@@ -36,8 +36,8 @@ impl Turn {
         }
     }
 
-    /// Returns the end that the turn still waits for. Ended calls are skipped here, so that a row of abandoned calls
-    /// does not become a chain.
+    /// Returns the end for which the turn still waits. Calls that have already ended are skipped, so that a
+    /// row of abandoned calls does not build a chain.
     fn still_before(&mut self) -> Option<Before> {
         let mut before = self.before.take();
         while let Some(Before(mut end)) = before {

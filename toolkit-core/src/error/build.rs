@@ -1,8 +1,8 @@
-//! Errors for the programmer, found before the program serves calls.
+//! Errors for the programmer: problems with the registered tools, found before any call is served.
 
 use super::nearest;
 use super::tool::one_of;
-use crate::name::NameError;
+use crate::name::{NameError, ToolName};
 use std::fmt;
 
 /// The source location of a tool's definition.
@@ -13,6 +13,17 @@ pub struct Location {
     pub file: &'static str,
     /// The line, from 1.
     pub line: u32,
+}
+
+impl Location {
+    /// Returns the source location of the caller.
+    ///
+    /// If the callers have `#[track_caller]` too, this is the location of the outermost call.
+    #[track_caller]
+    pub(crate) fn caller() -> Self {
+        let place = std::panic::Location::caller();
+        Self { file: place.file(), line: place.line() }
+    }
 }
 
 impl fmt::Display for Location {
@@ -29,99 +40,101 @@ pub enum BuildProblem {
     DuplicateName {
         /// The name.
         name: String,
-        /// The definition of the earlier tool, if known.
+        /// The source location of the earlier tool, if known.
         first: Option<Location>,
-        /// The definition of the later tool, if known.
+        /// The source location of the later tool, if known.
         second: Option<Location>,
-    },
-    /// A tool needs state missing from the registry.
-    MissingState {
-        /// The name of the tool.
-        tool: String,
-        /// The type of the state.
-        type_name: &'static str,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
-    /// A tool has a parameter with a reserved name.
-    ReservedParameter {
-        /// The name of the tool.
-        tool: String,
-        /// The name of the parameter.
-        parameter: &'static str,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
-    /// A tool has the name of a [search tool](crate::ToolRegistry::with_tool_search).
-    ReservedName {
-        /// The name.
-        tool: String,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
     },
     /// A tool has an illegal name.
     IllegalName {
-        /// The name, with a legal spelling.
+        /// The error with the illegal name and a legal suggestion.
         error: NameError,
-        /// The definition of the tool, if known.
+        /// The source location of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A schema is invalid, or a parameters schema accepts no objects.
-    InvalidSchema {
+    /// A tool has a fault and cannot be served.
+    Tool {
         /// The name of the tool.
         tool: String,
-        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
-        path: String,
-        /// The fault and its remedy.
-        message: String,
-        /// The definition of the tool, if known.
+        /// The source location of the tool, if known.
         defined_at: Option<Location>,
+        /// The fault.
+        fault: ToolFault,
     },
-    /// An argument cannot be transformed as asked.
-    InvalidTransform {
-        /// The name of the tool.
-        tool: String,
-        /// The argument.
-        argument: String,
-        /// The fault and its remedy.
-        message: String,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
-    },
-    /// A name refers to nothing.
+    /// A name matches no registered tool, namespace or tag.
     Unknown {
-        /// The kind of thing: `tool`, `namespace` or `tag`.
+        /// The kind of the name: `tool`, `namespace` or `tag`.
         what: &'static str,
         /// The name.
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
     },
-    /// Two things of one kind have the same name.
+    /// Two items of the same kind have the same name.
     Ambiguous {
-        /// The kind of thing, such as `agent`.
+        /// The kind of the items, such as `agent`.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A [check](crate::LiveRegistry::add_check) refused a tool.
-    Refused {
-        /// The name of the tool.
-        tool: String,
-        /// The reason of the check.
-        reason: String,
-        /// The definition of the tool, if known.
-        defined_at: Option<Location>,
+    /// A pattern cannot match any legal tool name.
+    InvalidPattern {
+        /// The pattern.
+        pattern: String,
+        /// The fault, and how to fix it.
+        message: String,
     },
-    /// A tool to restore is not overridden.
+    /// A tool cannot be restored because it is not overridden.
     NotOverridden {
         /// The name of the tool.
         tool: String,
     },
 }
 
+/// The fault of one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolFault {
+    /// The registry lacks a state value needed by the tool.
+    MissingState {
+        /// The type of the missing state.
+        type_name: &'static str,
+    },
+    /// A parameter has a reserved name.
+    ReservedParameter {
+        /// The name of the parameter.
+        parameter: &'static str,
+    },
+    /// The tool has the name of a [search tool](crate::ToolRegistry::with_tool_search).
+    ReservedName,
+    /// A schema is invalid, or the parameters schema accepts no objects.
+    InvalidSchema {
+        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
+        path: String,
+        /// The fault, and how to fix it.
+        message: String,
+    },
+    /// An argument cannot be transformed as requested.
+    InvalidTransform {
+        /// The name of the argument.
+        argument: String,
+        /// The fault, and how to fix it.
+        message: String,
+    },
+    /// A [check](crate::LiveRegistry::add_check) refused the tool.
+    Refused {
+        /// The reason given by the check.
+        reason: String,
+    },
+}
+
 impl BuildProblem {
-    /// Creates [`Unknown`](Self::Unknown) with the nearest of the `known` names.
+    /// Creates a [`Tool`](Self::Tool) problem.
+    pub(crate) fn of_tool(tool: &ToolName, defined_at: Option<Location>, fault: ToolFault) -> Self {
+        Self::Tool { tool: tool.to_string(), defined_at, fault }
+    }
+
+    /// Creates an [`Unknown`](Self::Unknown) problem with the `known` names nearest to `name`.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -144,36 +157,30 @@ impl fmt::Display for BuildProblem {
                 At(first),
                 At(second)
             ),
-            Self::MissingState { tool, type_name, defined_at } => write!(
-                f,
-                "tool `{tool}` (defined at {}) needs state of type `{type_name}`; add it with `registry.with_state(…)`",
-                At(defined_at)
-            ),
-            Self::ReservedParameter { tool, parameter, defined_at } => write!(
-                f,
-                "tool `{tool}` (defined at {}) has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`",
-                At(defined_at)
-            ),
-            Self::ReservedName { tool, defined_at } => write!(
-                f,
-                "tool `{tool}` (defined at {}) has the name of a search tool; rename it",
-                At(defined_at)
-            ),
             Self::IllegalName { error, defined_at } => {
                 write!(f, "{error} (defined at {})", At(defined_at))
             }
-            Self::InvalidSchema { tool, path, message, defined_at } => {
-                write!(
-                    f,
-                    "tool `{tool}` (defined at {}) has an invalid schema at `{path}`: {message}",
-                    At(defined_at)
-                )
+            Self::Tool { tool, defined_at, fault } => {
+                let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
+                match fault {
+                    ToolFault::MissingState { type_name } => write!(
+                        f,
+                        "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`"
+                    ),
+                    ToolFault::ReservedParameter { parameter } => write!(
+                        f,
+                        "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"
+                    ),
+                    ToolFault::ReservedName => write!(f, "{tool} has the name of a search tool; rename it"),
+                    ToolFault::InvalidSchema { path, message } => {
+                        write!(f, "{tool} has an invalid schema at `{path}`: {message}")
+                    }
+                    ToolFault::InvalidTransform { argument, message } => {
+                        write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
+                    }
+                    ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
+                }
             }
-            Self::InvalidTransform { tool, argument, message, defined_at } => write!(
-                f,
-                "argument `{argument}` of tool `{tool}` (defined at {}) cannot be transformed: {message}",
-                At(defined_at)
-            ),
             Self::Unknown { what, name, nearest } if nearest.is_empty() => {
                 write!(f, "{what} `{name}` not found")
             }
@@ -182,8 +189,8 @@ impl fmt::Display for BuildProblem {
                 write!(f, "{what} `{name}` not found; did you mean {}?", one_of(&nearest))
             }
             Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
-            Self::Refused { tool, reason, defined_at } => {
-                write!(f, "tool `{tool}` (defined at {}) was refused: {reason}", At(defined_at))
+            Self::InvalidPattern { pattern, message } => {
+                write!(f, "pattern `{pattern}` matches no tool: {message}")
             }
             Self::NotOverridden { tool } => {
                 write!(f, "tool `{tool}` is not overridden; override it before restoring")
@@ -192,7 +199,7 @@ impl fmt::Display for BuildProblem {
     }
 }
 
-/// A location or an unknown place, for display.
+/// A wrapper to display a location, or "an unknown place" for `None`.
 struct At<'a>(&'a Option<Location>);
 
 impl fmt::Display for At<'_> {
@@ -204,17 +211,17 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// Every problem with the registered tools, found before the program serves calls.
+/// Error with all problems of the registered tools, found before any call is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<BuildProblem>,
 }
 
 impl BuildError {
-    /// Returns `Ok` if there are no problems.
+    /// Returns `Ok` if `problems` is empty.
     ///
     /// # Errors
-    /// All problems.
+    /// A `BuildError` with all `problems`.
     pub fn unless_empty(problems: Vec<BuildProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }

@@ -1,71 +1,64 @@
 //! The kinds of tool errors.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The kinds of [`ToolError`](crate::ToolError).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// There is no such tool.
-    NotFound,
-    /// The arguments are not JSON.
-    InvalidJson,
-    /// The arguments violate the schema of the parameters.
-    InvalidArguments,
-    /// The tool failed.
-    Failed,
-    /// The tool asks the model for a corrected call.
-    Retry,
-    /// The tool's value has no JSON.
-    InvalidOutput,
-    /// The tool did not finish within its time limit.
-    TimedOut,
-    /// The call was cancelled before the tool finished.
-    Cancelled,
-    /// The tool panicked.
-    Panicked,
-    /// A policy or a human refused the call.
-    Denied,
-    /// The tool is disabled.
-    Disabled,
-    /// The tool is called too often; call it again later.
-    RateLimited,
-    /// Too many calls of the tool failed in a row; the model should stop.
-    Exhausted,
+/// Generates the enum and `as_str` from one list of kinds and names.
+macro_rules! kinds {
+    ($(#[$meta:meta])* pub enum $ty:ident { $($(#[$doc:meta])* $kind:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        pub enum $ty {
+            $($(#[$doc])* #[serde(rename = $text)] $kind,)*
+        }
+
+        impl $ty {
+            /// Returns the stable name of the kind, such as `not_found` or `timed_out`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $text,)*
+                }
+            }
+        }
+    };
 }
 
-impl ErrorKind {
-    /// Returns the stable name of the kind, such as `not_found` or `timed_out`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "not_found",
-            Self::InvalidJson => "invalid_json",
-            Self::InvalidArguments => "invalid_arguments",
-            Self::Failed => "failed",
-            Self::Retry => "retry",
-            Self::InvalidOutput => "invalid_output",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::Panicked => "panicked",
-            Self::Denied => "denied",
-            Self::Disabled => "disabled",
-            Self::RateLimited => "rate_limited",
-            Self::Exhausted => "exhausted",
-        }
+kinds! {
+    /// The kinds of [`ToolError`](crate::ToolError).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[non_exhaustive]
+    pub enum ErrorKind {
+        /// No tool has the name given in the call.
+        NotFound = "not_found",
+        /// The arguments are not valid JSON.
+        InvalidJson = "invalid_json",
+        /// The arguments violate the schema of the parameters.
+        InvalidArguments = "invalid_arguments",
+        /// The tool failed.
+        Failed = "failed",
+        /// The tool asks the model for a corrected call.
+        Retry = "retry",
+        /// The return value of the tool cannot be written as JSON.
+        InvalidOutput = "invalid_output",
+        /// The tool did not finish within its time limit.
+        TimedOut = "timed_out",
+        /// The call was cancelled before the tool finished.
+        Cancelled = "cancelled",
+        /// The tool panicked.
+        Panicked = "panicked",
+        /// A policy or a human refused the call.
+        Denied = "denied",
+        /// The tool is disabled.
+        Disabled = "disabled",
+        /// The tool is called too often; call it again later.
+        RateLimited = "rate_limited",
+        /// Too many calls of the tool failed in a row; the model should stop.
+        Exhausted = "exhausted",
     }
 }
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
-    }
-}
-
-impl Serialize for ErrorKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }

@@ -9,12 +9,13 @@ use std::time::Duration;
 /// The maximum number of violations or names in one message.
 const LISTED: usize = 16;
 
-/// The start of a tool's request for another call.
+/// The prefix of messages created by [`ToolError::retry`].
 const TRY_AGAIN: &str = "Try again: ";
 
 /// The failure of a call: a message for the model, a brief text for the user, and the kind for the program.
 ///
-/// The dispatcher turns every failure into a `ToolError`. A tool may return its own, to choose both texts.
+/// The dispatcher turns every failure into a `ToolError`. A tool may return a `ToolError` itself, to choose
+/// the message and the brief text.
 ///
 /// ```
 /// use toolkit::{ErrorKind, ToolError};
@@ -36,7 +37,7 @@ struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
-    /// The number of violations beyond the recorded ones.
+    /// The number of further violations, beyond those in `violations`.
     #[serde(default)]
     more: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,8 +49,10 @@ struct Repr {
 }
 
 impl ToolError {
-    /// Creates an error with a message for the model. The brief text is the same until
-    /// [`with_brief`](Self::with_brief).
+    /// Creates an error with a message for the model.
+    ///
+    /// The brief text for the user equals the message, unless [`with_brief`](Self::with_brief) sets another
+    /// text.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -65,28 +68,7 @@ impl ToolError {
         }))
     }
 
-    /// Sets details for the program, such as the causes of the failure; the model does not see them.
-    #[must_use]
-    pub fn with_details(mut self, details: impl Into<String>) -> Self {
-        self.0.details = Some(details.into());
-        self
-    }
-
-    /// Sets the brief text for the user.
-    #[must_use]
-    pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
-        self.0.brief = brief.into();
-        self
-    }
-
-    /// Sets whether the same call may succeed later, as after a lost connection.
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.0.retryable = retryable;
-        self
-    }
-
-    /// Sets the errors of earlier attempts, and lists them in the message.
+    /// Sets the errors of earlier attempts and appends them to the message.
     #[must_use]
     pub fn with_earlier_attempts(mut self, earlier: Vec<Self>) -> Self {
         if earlier.is_empty() {
@@ -105,15 +87,10 @@ impl ToolError {
         self
     }
 
-    /// Sets the message for the model.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.0.message = message.into();
-        self
-    }
-
-    /// Creates the error for a missing tool. The message suggests the [nearest](super::nearest) `known` names, or lists
-    /// all if they are few.
+    /// Creates the error for a call of an unknown tool.
+    ///
+    /// The message suggests the `known` names [nearest](super::nearest) to `name`. If no name is similar and
+    /// at most 16 names are `known`, the message lists them all.
     #[must_use]
     pub fn not_found<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let brief = format!("Tool `{}` not found", shorten(name));
@@ -128,7 +105,7 @@ impl ToolError {
         Self::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Creates the error for arguments without valid JSON.
+    /// Creates the error for arguments with invalid JSON; `reason` describes the syntax error.
     #[must_use]
     pub fn invalid_json(reason: impl fmt::Display) -> Self {
         Self::new(ErrorKind::InvalidJson, format!("Error parsing JSON arguments: {reason}"))
@@ -141,7 +118,8 @@ impl ToolError {
         Self::invalid_arguments_and_more(violations, 0)
     }
 
-    /// Creates the error with violations beyond the recorded ones.
+    /// Creates the error for invalid arguments; `more` is the number of violations beyond those in
+    /// `violations`.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
         let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
@@ -150,7 +128,9 @@ impl ToolError {
         error
     }
 
-    /// Replaces or removes each violation. A message that does not list them stays.
+    /// Replaces each violation with the result of `change`, or removes the violation if the result is `None`.
+    ///
+    /// The message is rebuilt, unless it was set to something other than the list of violations.
     pub(crate) fn map_violations(mut self, change: impl FnMut(Violation) -> Option<Violation>) -> Self {
         let is_listed = self.0.message == listed(&self.0.violations, self.0.more);
         self.0.violations = self.0.violations.into_iter().filter_map(change).collect();
@@ -160,14 +140,18 @@ impl ToolError {
         self
     }
 
-    /// Creates the error for a failed tool. If the reason's `{:#}` form says more, it becomes the
-    /// [details](Self::details).
+    /// Creates the error for a failed tool, with `reason` in the message for the model.
+    ///
+    /// If the alternate form `{:#}` of `reason` differs, it becomes the [details](Self::details) for the
+    /// program.
     #[must_use]
     pub fn failed(reason: impl fmt::Display) -> Self {
         Self::failed_with(&reason.to_string(), format!("{reason:#}"))
     }
 
-    /// Creates the error for a failed tool; `details` is the reason with the parts hidden from the model.
+    /// Creates the error for a failed tool, with `reason` in the message for the model.
+    ///
+    /// `details` is the full form of the reason, including parts hidden from the model.
     pub(crate) fn failed_with(reason: &str, details: String) -> Self {
         let mut error = Self::new(ErrorKind::Failed, format!("Error running tool: {reason}"))
             .with_brief("Tool runtime error");
@@ -175,7 +159,7 @@ impl ToolError {
         error
     }
 
-    /// Creates a tool's request for a corrected call; `hint` says how to correct it.
+    /// Creates a tool's request for a corrected call; `hint` tells the model how to correct the call.
     ///
     /// ```
     /// use toolkit::{ErrorKind, ToolError};
@@ -189,14 +173,14 @@ impl ToolError {
         Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")
     }
 
-    /// Creates the error for a value without JSON.
+    /// Creates the error for a return value without a JSON form.
     #[must_use]
     pub fn invalid_output(reason: impl fmt::Display) -> Self {
         let message = format!("Error running tool: its result cannot be written as JSON: {reason}");
         Self::new(ErrorKind::InvalidOutput, message).with_brief("Invalid return type")
     }
 
-    /// Creates the error for a tool unfinished after `limit`.
+    /// Creates the error for a tool still running after the time `limit`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -217,7 +201,10 @@ impl ToolError {
         Self::new(ErrorKind::Cancelled, format!("Tool `{tool}` was cancelled before it finished"))
     }
 
-    /// Creates the error for a panic. Its text goes to the [details](Self::details): it may hold debug output.
+    /// Creates the error for a panicked tool; `text` is the panic message.
+    ///
+    /// The panic message may contain debug output. It therefore becomes the [details](Self::details), hidden
+    /// from the model.
     #[must_use]
     pub fn panicked(tool: &str, text: &str) -> Self {
         Self::new(ErrorKind::Panicked, format!("Tool `{tool}` panicked"))
@@ -232,7 +219,7 @@ impl ToolError {
             .with_brief(format!("Tool `{tool}` denied"))
     }
 
-    /// Creates the error for a disabled tool; an empty reason is left out.
+    /// Creates the error for a call of a disabled tool. An empty `reason` is left out of the message.
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -247,7 +234,7 @@ impl ToolError {
         Self::new(ErrorKind::Disabled, message).with_brief(brief)
     }
 
-    /// Creates the error for a tool called too often; `wait` is the time until the next call.
+    /// Creates the error for a tool called too often; `wait` is the time until the next call is allowed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -265,7 +252,9 @@ impl ToolError {
             .with_brief(brief)
     }
 
-    /// Turns the failure into the last of `attempts` in a row; the model is told to stop.
+    /// Turns the error into [`ErrorKind::Exhausted`], after `attempts` failures of the tool in a row.
+    ///
+    /// The new message tells the model to stop calling the tool.
     #[must_use]
     pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
         let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
@@ -295,8 +284,9 @@ impl ToolError {
         &self.0.brief
     }
 
-    /// Returns the details for the program, such as an error's text with its causes. The `{:#}` form of an error shows
-    /// them too.
+    /// Returns the details for the program, such as an error's text with its causes.
+    ///
+    /// The model does not see the details. The alternate form `{:#}` of the error includes the details.
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -326,6 +316,20 @@ impl ToolError {
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
+    }
+}
+
+setters! {
+    ToolError, 0 {
+        /// Sets the details for the program, such as the causes of the failure. The model does not see the
+        /// details.
+        with_details(details: impl Into<String>) = Some(details.into());
+        /// Sets the brief text for the user.
+        with_brief(brief: impl Into<String>) = brief.into();
+        /// Sets whether the same call may succeed later, for instance after a lost connection.
+        with_retryable(retryable: bool) = retryable;
+        /// Sets the message for the model.
+        with_message(message: impl Into<String>) = message.into();
     }
 }
 

@@ -1,23 +1,22 @@
-//! The bus that carries the events of a dispatcher to its listeners and streams.
+//! The event bus from a dispatcher to its listeners and streams.
 
 use super::{ToolEvent, ToolEvents};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::guard::guarded;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::{self, Sender};
 
-/// Events kept for slow streams.
+/// The number of events kept for slow streams.
 const EVENTS_KEPT: usize = 4_096;
 
 type Listener = dyn Fn(&ToolEvent) + Send + Sync;
 
-/// The event bus of a dispatcher. Clones share its streams, and the listeners added before cloning.
+/// The event bus of a dispatcher. Clones share the streams, and the listeners added before cloning.
 #[derive(Clone, Default)]
 pub(crate) struct EventBus {
-    /// Created by the first subscription.
+    /// The channel of the streams, created by the first subscription.
     streams: Arc<OnceLock<Sender<ToolEvent>>>,
     listeners: Vec<Arc<Listener>>,
-    /// Whether events carry the text of arguments and outputs.
+    /// Whether events contain arguments and outputs.
     contents: bool,
 }
 
@@ -46,22 +45,14 @@ impl EventBus {
 
     pub(super) fn emit(&self, event: ToolEvent) {
         for listener in &self.listeners {
-            // A panic of a listener must not fail the call; the panic hook has reported it.
-            let _ = catch_unwind(AssertUnwindSafe(|| listener(&event)));
+            // A panic of a listener does not fail the call.
+            let _ = guarded(|| listener(&event));
         }
         if let Some(sender) = self.streams.get() {
-            // An error means that the last stream was dropped meanwhile.
+            // Sending fails if the last stream was dropped in the meantime, which is fine.
             let _ = sender.send(event);
         }
     }
 }
 
-impl fmt::Debug for EventBus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBus")
-            .field("streams", &self.streams.get().map_or(0, Sender::receiver_count))
-            .field("listeners", &self.listeners.len())
-            .field("contents", &self.contents)
-            .finish()
-    }
-}
+impl_debug!(EventBus, |this| listeners: this.listeners.len(), contents: this.contents);

@@ -3,11 +3,10 @@
 use super::{CallEnd, CallStatus, EventBus, EventCall, ToolEvent, ToolEventKind};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Emits the events of one call. Clones emit for the same call; without listeners a call has no emitter.
+/// Emits the events of one call. Clones emit for the same call. A call without listeners has no emitter.
 #[derive(Clone)]
 pub(crate) struct EventEmitter(Arc<Inner>);
 
@@ -15,7 +14,8 @@ struct Inner {
     bus: Arc<EventBus>,
     call: Arc<EventCall>,
     queued_at: Instant,
-    /// Locked while an event is emitted, so that none follows the end.
+    /// The progress of the call. The lock is held while an event is emitted, so that no event follows the
+    /// last one.
     progress: Mutex<CallProgress>,
 }
 
@@ -27,20 +27,11 @@ struct CallProgress {
 }
 
 impl EventEmitter {
-    /// Creates the emitter and emits the call's first event.
-    pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
-        let (call, queued_at) = (Arc::new(call), Instant::now());
-        let emitter = Self(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
-        emitter.emit(|_| ToolEventKind::Called);
-        emitter
-    }
-
     fn call_progress(&self) -> MutexGuard<'_, CallProgress> {
         self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Emits an event unless the call has ended.
-    fn emit(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
+    fn emit_made(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
         let mut progress = self.call_progress();
         if !progress.ended {
             let kind = kind(&mut progress);
@@ -49,27 +40,16 @@ impl EventEmitter {
     }
 
     pub(crate) fn started(&self) {
-        self.emit(|progress| {
+        self.emit_made(|progress| {
             progress.attempts += 1;
             progress.coerced.clear();
             ToolEventKind::Started { attempt: progress.attempts }
         });
     }
 
-    pub(crate) fn progress(&self, fraction: f64, message: &str) {
-        self.emit(|_| ToolEventKind::Progress { fraction, message: message.into() });
-    }
-
-    pub(crate) fn asked(&self, reason: &str) {
-        self.emit(|_| ToolEventKind::Asked { reason: reason.into() });
-    }
-
-    pub(crate) fn answered(&self, approved: bool, waited: Duration) {
-        self.emit(|_| ToolEventKind::Answered { approved, waited });
-    }
-
-    pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
-        self.emit(|_| ToolEventKind::Retried { attempt, error: error.clone(), pause });
+    /// Emits an event unless the call has ended.
+    pub(crate) fn emit(&self, kind: ToolEventKind) {
+        self.emit_made(|_| kind);
     }
 
     /// Records that the value of a parameter was coerced.
@@ -78,7 +58,7 @@ impl EventEmitter {
     }
 
     fn end(&self, outcome: Result<&ToolOutput, &ToolError>, duration: Duration) {
-        self.emit(|progress| {
+        self.emit_made(|progress| {
             progress.ended = true;
             let error = outcome.err();
             let contents = self.0.bus.includes_contents();
@@ -96,11 +76,15 @@ impl EventEmitter {
     }
 }
 
-/// Emits the end of a call, also where the call is dropped.
+/// Emits the end of the call, even if the call is dropped.
 pub(crate) struct CallGuard(EventEmitter);
 
 impl CallGuard {
-    pub(crate) fn new(emitter: EventEmitter) -> Self {
+    /// Emits the call's first event.
+    pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
+        let (call, queued_at) = (Arc::new(call), Instant::now());
+        let emitter = EventEmitter(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
+        emitter.emit(ToolEventKind::Called);
         Self(emitter)
     }
 
@@ -108,7 +92,7 @@ impl CallGuard {
         &self.0
     }
 
-    /// Emits the outcome of the call and the tool's running time.
+    /// Emits the outcome of the call and the time for which the tool ran.
     pub(crate) fn end(self, outcome: &Result<ToolOutput, ToolError>, duration: Duration) {
         self.0.end(outcome.as_ref(), duration);
     }
@@ -124,13 +108,9 @@ impl Drop for CallGuard {
             true => ToolError::panicked(tool, "no message"),
             false => ToolError::cancelled(tool),
         };
-        // The running time of a dropped tool is unknown.
+        // The running time of a dropped call is unknown.
         self.0.end(Err(&error), Duration::ZERO);
     }
 }
 
-impl fmt::Debug for EventEmitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("EventEmitter").field(&self.0.call).finish()
-    }
-}
+impl_debug!(EventEmitter, |this| call: this.0.call);

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::ReusableBoxFuture;
 
-/// A gap in a stream of events: the stream was read too slowly and missed so many events.
+/// A gap in a stream of events. The stream was read too slowly and missed this number of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
@@ -46,9 +46,8 @@ async fn receive<T: Clone>(mut receiver: Receiver<T>) -> (Result<T, RecvError>, 
     (received, receiver)
 }
 
-/// The events of a [dispatcher](crate::Dispatcher::events) and its clones, from the subscription on.
-///
-/// The stream ends when all of them are dropped.
+/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones, from the subscription
+/// on. It ends when the dispatcher and all clones are dropped.
 pub struct ToolEvents(EventReceiver<ToolEvent>);
 
 impl ToolEvents {
@@ -56,7 +55,7 @@ impl ToolEvents {
         Self(EventReceiver::new(receiver))
     }
 
-    /// Returns the next event, or the number of missed ones; `None` after the last.
+    /// Returns the next event or the number of missed events. Returns `None` after the last event.
     pub async fn next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
         poll_fn(|cx| self.0.poll(cx)).await
     }
@@ -70,8 +69,4 @@ impl Stream for ToolEvents {
     }
 }
 
-impl fmt::Debug for ToolEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolEvents")
-    }
-}
+impl_debug!(ToolEvents);

@@ -1,15 +1,16 @@
 //! A log of ended calls, with filters.
 
-use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind};
-use crate::error::{ErrorKind, ToolError};
+use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind, flat};
+use crate::error::ErrorKind;
+use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// A log of the latest ended calls, of limited size. Clones share it.
+/// A log of the latest ended calls, with limited size. Clones share the log.
 ///
-/// One or several [dispatchers](crate::Dispatcher::with_log) record into it, calls of unknown tools included.
+/// One or several [dispatchers](crate::Dispatcher::with_log) record their calls in it, including calls of
+/// unknown tools.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -27,6 +28,7 @@ use std::time::SystemTime;
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct ExecutionLog(Arc<Inner>);
 
 struct Inner {
@@ -36,16 +38,16 @@ struct Inner {
 
 #[derive(Default)]
 struct Kept {
-    /// Oldest first.
+    /// The entries, oldest first.
     entries: VecDeque<LogEntry>,
     recorded: u64,
 }
 
-/// One call in a log. Its JSON form is the call's last event, with the arguments.
+/// One call in a log. As JSON, it is the last event of the call, with the arguments.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogEntry {
-    /// The end time of the call.
+    /// The time at which the call ended.
     pub time: SystemTime,
     /// The call.
     pub call: Arc<EventCall>,
@@ -53,16 +55,21 @@ pub struct LogEntry {
     pub end: CallEnd,
 }
 
+impl Serialize for LogEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        flat(self.end.status.event_name(), self.time, &self.call, true, &self.end, serializer)
+    }
+}
+
 impl ExecutionLog {
     /// Creates a log of at most `capacity` calls.
-    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self(Arc::new(Inner { capacity, kept: Mutex::default() }))
     }
 
-    /// Records the call if this is its last event.
+    /// Records the call if `event` is its last event.
     ///
-    /// Dispatchers record the calls that they run; programs may record events from elsewhere.
+    /// Dispatchers record their own calls. Programs may record events from other sources.
     pub fn record(&self, event: &ToolEvent) {
         let ToolEventKind::Ended(end) = &event.kind else { return };
         let entry = LogEntry { time: event.time, call: event.call.clone(), end: end.clone() };
@@ -80,20 +87,16 @@ impl ExecutionLog {
     /// Returns the calls that match the filter, latest first.
     #[must_use]
     pub fn entries(&self, filter: &LogFilter) -> Vec<LogEntry> {
-        let most = filter.limit.unwrap_or(usize::MAX);
-        let kept = self.kept();
-        kept.entries.iter().rev().filter(|entry| filter.matches(entry)).take(most).cloned().collect()
+        filter.select(&self.kept()).cloned().collect()
     }
 
     /// Returns statistics of the calls that match the filter.
     #[must_use]
     pub fn statistics(&self, filter: &LogFilter) -> LogStatistics {
-        let most = filter.limit.unwrap_or(usize::MAX);
-        let kept = self.kept();
-        LogStatistics::of(kept.entries.iter().rev().filter(|entry| filter.matches(entry)).take(most))
+        LogStatistics::of(filter.select(&self.kept()))
     }
 
-    /// Returns the number of calls ever recorded, evicted ones included.
+    /// Returns the number of calls recorded since the log was created, including evicted ones.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded
@@ -121,102 +124,76 @@ impl ExecutionLog {
     }
 }
 
-impl fmt::Debug for ExecutionLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExecutionLog")
-            .field("len", &self.len())
-            .field("capacity", &self.0.capacity)
-            .field("recorded", &self.recorded())
-            .finish()
-    }
-}
+impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, recorded: this.recorded());
 
-/// A filter for the calls of a log: all, until conditions narrow it.
-#[derive(Debug, Clone, Default)]
+/// A filter for the calls of a log. Without conditions, it matches all calls.
+#[derive(Clone, Default)]
+#[must_use]
 pub struct LogFilter {
     limit: Option<usize>,
-    tool: Option<String>,
-    status: Option<CallStatus>,
-    error: Option<ErrorKind>,
-    since: Option<SystemTime>,
-    invocation_id: Option<String>,
-    batch: Option<u64>,
-    coerced: bool,
+    conditions: Vec<Arc<dyn Fn(&LogEntry) -> bool + Send + Sync>>,
 }
 
 impl LogFilter {
     /// Creates a filter for all calls.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps at most the latest `calls` of the matching calls.
-    #[must_use]
+    /// Limits the result to the latest `calls` among the matching ones.
     pub fn with_limit(mut self, calls: usize) -> Self {
         self.limit = Some(calls);
         self
     }
 
-    /// Keeps calls of one tool.
-    #[must_use]
-    pub fn with_tool(mut self, name: impl Into<String>) -> Self {
-        self.tool = Some(name.into());
+    /// Keeps calls that meet the condition.
+    pub fn when(mut self, condition: impl Fn(&LogEntry) -> bool + Send + Sync + 'static) -> Self {
+        self.conditions.push(Arc::new(condition));
         self
+    }
+
+    /// Keeps calls of one tool.
+    pub fn with_tool(self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.when(move |entry| entry.call.tool == name)
     }
 
     /// Keeps calls with this status.
-    #[must_use]
-    pub fn with_status(mut self, status: CallStatus) -> Self {
-        self.status = Some(status);
-        self
+    pub fn with_status(self, status: CallStatus) -> Self {
+        self.when(move |entry| entry.end.status == status)
     }
 
     /// Keeps calls that failed with this kind of error.
-    #[must_use]
-    pub fn with_error(mut self, kind: ErrorKind) -> Self {
-        self.error = Some(kind);
-        self
+    pub fn with_error(self, kind: ErrorKind) -> Self {
+        self.when(move |entry| entry.end.error.as_ref().is_some_and(|error| error.kind() == kind))
     }
 
-    /// Keeps calls that ended at this time or later.
-    #[must_use]
-    pub fn with_since(mut self, time: SystemTime) -> Self {
-        self.since = Some(time);
-        self
+    /// Keeps calls that ended at `time` or later.
+    pub fn with_since(self, time: SystemTime) -> Self {
+        self.when(move |entry| entry.time >= time)
     }
 
     /// Keeps calls of the run with this id.
-    #[must_use]
-    pub fn with_invocation_id(mut self, id: impl Into<String>) -> Self {
-        self.invocation_id = Some(id.into());
-        self
+    pub fn with_invocation_id(self, id: impl Into<String>) -> Self {
+        let id = id.into();
+        self.when(move |entry| entry.call.invocation_id.as_ref() == Some(&id))
     }
 
     /// Keeps calls of one batch.
-    #[must_use]
-    pub fn with_batch(mut self, batch: u64) -> Self {
-        self.batch = Some(batch);
-        self
+    pub fn with_batch(self, batch: u64) -> Self {
+        self.when(move |entry| entry.call.batch == batch)
     }
 
     /// Keeps calls with coerced values.
-    #[must_use]
-    pub fn with_coercions(mut self) -> Self {
-        self.coerced = true;
-        self
+    pub fn with_coercions(self) -> Self {
+        self.when(|entry| !entry.end.coerced.is_empty())
     }
 
-    fn matches(&self, LogEntry { time, call, end }: &LogEntry) -> bool {
-        fn fits<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {
-            wanted.is_none() || wanted == found
-        }
-        fits(self.tool.as_ref(), Some(&call.tool))
-            && fits(self.status.as_ref(), Some(&end.status))
-            && fits(self.error.as_ref(), end.error.as_ref().map(ToolError::kind).as_ref())
-            && fits(self.invocation_id.as_ref(), call.invocation_id.as_ref())
-            && fits(self.batch.as_ref(), Some(&call.batch))
-            && self.since.is_none_or(|since| *time >= since)
-            && (!self.coerced || !end.coerced.is_empty())
+    /// Returns the matching calls, latest first.
+    fn select<'a>(&self, kept: &'a Kept) -> impl Iterator<Item = &'a LogEntry> {
+        let matches = |entry: &&LogEntry| self.conditions.iter().all(|condition| condition(entry));
+        kept.entries.iter().rev().filter(matches).take(self.limit.unwrap_or(usize::MAX))
     }
 }
+
+impl_debug!(LogFilter, |this| limit: this.limit, conditions: this.conditions.len());

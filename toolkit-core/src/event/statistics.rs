@@ -1,12 +1,12 @@
 //! Statistics of a log.
 
-use super::{CallStatus, LogEntry};
+use super::{CallStatus, LogEntry, milliseconds};
 use crate::error::ErrorKind;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Statistics of a log's calls, for all together and by tool.
+/// Statistics of the calls in a log, for all tools together and per tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct LogStatistics {
@@ -16,7 +16,7 @@ pub struct LogStatistics {
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// Statistics of calls. Durations cover calls whose tool ran; their JSON form is in milliseconds.
+/// Statistics of calls. The durations cover only calls whose tool ran. As JSON, they are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {
@@ -29,16 +29,16 @@ pub struct ToolStatistics {
     /// The number of retried calls.
     pub retried: usize,
     /// The shortest duration.
-    #[serde(rename = "shortest_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "shortest_ms", serialize_with = "milliseconds")]
     pub shortest: Duration,
-    /// The median duration, of two the longer.
-    #[serde(rename = "median_ms", serialize_with = "as_milliseconds")]
+    /// The median duration. For an even number of calls, the longer of the two middle durations.
+    #[serde(rename = "median_ms", serialize_with = "milliseconds")]
     pub median: Duration,
     /// The longest duration.
-    #[serde(rename = "longest_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "longest_ms", serialize_with = "milliseconds")]
     pub longest: Duration,
     /// The sum of the durations.
-    #[serde(rename = "total_ms", serialize_with = "as_milliseconds")]
+    #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
 }
 
@@ -89,11 +89,7 @@ impl Collected {
     }
 }
 
-fn as_milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(duration.as_secs_f64() * 1_000.0)
-}
-
-/// The name of its event, without the `tool.`.
+/// Writes the name of the event without the prefix `tool.`.
 impl Serialize for CallStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.event_name().trim_start_matches("tool."))

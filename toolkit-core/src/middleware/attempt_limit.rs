@@ -1,54 +1,52 @@
-//! A limit of failed attempts in a row.
+//! A limit for consecutive failed attempts.
 
-use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::context::{Attempts, RunContext, ToolContext};
-use crate::error::ErrorKind;
+use crate::error::{BuildError, ErrorKind};
+use crate::pattern::PerTool;
 
-/// Limits the failed attempts of a model in a row, for each tool of a run.
+/// Limits consecutive failed attempts of the model, per tool and run.
 ///
-/// Errors that ask the model to call again count: [`ToolError::retry`](crate::ToolError::retry) and invalid
-/// arguments. From the last allowed attempt on, the error tells the model to stop; its kind is
-/// [`ErrorKind::Exhausted`], so that the program can stop, too. The tool still runs, and a successful call resets
-/// the count. Calls of one batch count as one attempt, because the model has not read the other results.
+/// An attempt fails with an error that asks the model to call again:
+/// [`ToolError::retry`](crate::ToolError::retry) or invalid arguments. From the last allowed attempt on, the
+/// error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
+/// too. The tool still runs, and a successful call resets the count. Failed calls of one batch count as one
+/// attempt, because the model has not read their results yet.
 ///
-/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run; without one, a dispatcher is
-/// one run. Put it outside of all other middleware, or their retries count as well.
+/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without a run context,
+/// each dispatcher is a separate run. Add this middleware before all others, so that their retries do not
+/// count.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
 /// use toolkit::middleware::AttemptLimit;
 ///
-/// let limit = AttemptLimit::new(3).for_tool("book-*", 5);
+/// let limit = AttemptLimit::new(3).for_tool("book-*", 5)?;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct AttemptLimit {
     all: u32,
-    /// By pattern; the first match is the tool's.
-    tools: Vec<(String, u32)>,
+    tools: PerTool<u32>,
     without_run: Attempts,
 }
 
 impl AttemptLimit {
-    /// Creates a limit of so many attempts for each tool, at least one.
-    #[must_use]
+    /// Creates a limit of `attempts` for each tool, at least one.
     pub fn new(attempts: u32) -> Self {
-        Self { all: attempts, tools: Vec::new(), without_run: Attempts::default() }
+        Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets another limit for each tool with a name that matches the pattern, where `*` is any text. The first matching pattern
-    /// applies.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>, attempts: u32) -> Self {
-        self.tools.push((pattern.into(), attempts));
-        self
-    }
-
-    fn limit(&self, name: &str) -> u32 {
-        let own = self.tools.iter().find(|(pattern, _)| pattern::matches(name, pattern));
-        own.map_or(self.all, |(_, attempts)| *attempts).max(1)
+    /// Sets the limit for tools whose names match a pattern. In the pattern, `*` matches any text and `?` any
+    /// character. The first matching pattern applies.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(mut self, pattern: impl Into<String>, attempts: u32) -> Result<Self, BuildError> {
+        self.tools.add(pattern, attempts)?;
+        Ok(self)
     }
 
     fn attempts<'a>(&'a self, context: &'a ToolContext) -> &'a Attempts {
@@ -69,10 +67,11 @@ impl Middleware for AttemptLimit {
             }
             Err(error) if asks_for_another(error.kind()) => {
                 let failed = self.attempts(&context).failed(name, &batch);
-                let is_last = failed >= self.limit(name);
+                let limit = *self.tools.get(name).unwrap_or(&self.all);
+                let is_last = failed >= limit.max(1);
                 Err(if is_last { error.exhausted(context.known_name(), failed) } else { error })
             }
-            // Other errors do not ask for another attempt.
+            // Other errors do not ask the model to call again.
             Err(error) => Err(error),
         }
     }

@@ -1,86 +1,74 @@
 //! A cache of outputs for identical calls.
 
-use super::pattern;
-use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::ErrorKind;
+use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
+use crate::error::BuildError;
+use crate::pattern::PerTool;
 use crate::tool::Tool;
 use lru::LruCache;
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
-use tokio::sync::OnceCell;
-use tokio::time::Instant;
 
-/// Caches outputs for identical calls: the same tool with the same
-/// [arguments](ToolRequest::canonical_arguments), in this batch or an earlier one.
+/// Caches the outputs of identical calls: calls of the same tool with the same
+/// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
-/// Only [selected](Self::for_tool) tools are cached: those whose output depends on nothing but their arguments. A
-/// cached answer repeats neither session changes nor actions. Errors are not cached. Calls that arrive while an
-/// identical one runs wait for it and share its outcome, errors included; if it is cancelled, one of them runs.
-/// Replacing a tool invalidates its entries.
+/// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
+/// arguments. A cached output repeats neither session changes nor actions of the original call. Errors are
+/// not cached. If an identical call is already running, a call waits and shares its outcome, including
+/// errors; if the running call is cancelled, one of the waiting calls runs instead. Replacing a tool
+/// invalidates its entries. The least recently used entry is evicted first.
 ///
-/// The least recently used entry is evicted first. Put the cache inside of
-/// [`Permissions`](super::Permissions), or denied callers read cached outputs. Clones share the entries.
+/// Add the cache after [`Permissions`](super::Permissions), otherwise denied callers can read cached outputs.
+/// Clones share the entries.
 ///
 /// ```
 /// use std::time::Duration;
 /// use toolkit::{Dispatcher, ToolRegistry};
 /// use toolkit::middleware::Cache;
 ///
-/// let cache = Cache::new(1_000).for_tool("geo-*").with_time_to_live(Duration::from_secs(3600));
+/// let cache = Cache::new(1_000).for_tool("geo-*")?.with_time_to_live(Duration::from_secs(3600));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(cache.clone());
 /// cache.clear();
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Cache {
-    patterns: Vec<String>,
+    tools: PerTool<()>,
     time_to_live: Option<Duration>,
     entries: Arc<Mutex<LruCache<Key, Entry>>>,
 }
 
-/// The tool's name and its arguments.
+/// The tool name and the canonical arguments.
 type Key = (Box<str>, Box<str>);
 
 struct Entry {
     tool: Weak<dyn Tool>,
-    answer: Arc<OnceCell<Answered>>,
-}
-
-/// The outcome of a call, and its time.
-struct Answered {
-    outcome: Outcome,
-    at: Instant,
+    answer: SharedOutcome,
 }
 
 impl Cache {
-    /// Creates an empty cache of at most `entries` outputs (at least one), for no tool yet.
-    #[must_use]
+    /// Creates an empty cache for at most `entries` outputs, at least one. No tool is selected yet.
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
-            patterns: Vec::new(),
+            tools: PerTool::default(),
             time_to_live: None,
             entries: Arc::new(Mutex::new(LruCache::new(entries))),
         }
     }
 
-    /// Caches the tools with a name that matches the pattern, where `*` is any text.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
-        self.patterns.push(pattern.into());
-        self
+    /// Selects tools whose names match a pattern. In the pattern, `*` matches any text and `?` any character.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
+        self.tools.add(pattern, ())?;
+        Ok(self)
     }
 
-    /// Sets the time to live of an output. The default is no limit.
-    #[must_use]
-    pub fn with_time_to_live(mut self, limit: Duration) -> Self {
-        self.time_to_live = Some(limit);
-        self
-    }
-
-    /// Removes all entries, for instance after a change of the data that tools read. Running calls are not cached.
+    /// Removes all entries, for example after the data behind the tools has changed. Outputs of calls that
+    /// are still running are not cached either.
     pub fn clear(&self) {
         self.entries().clear();
     }
@@ -91,15 +79,17 @@ impl Cache {
 
     fn key(&self, request: &ToolRequest) -> Option<Key> {
         let name = request.definition().name.as_str();
-        let is_kept = self.patterns.iter().any(|pattern| pattern::matches(name, pattern));
-        is_kept.then(|| Some((name.into(), request.canonical_arguments()?.into())))?
+        self.tools.get(name)?;
+        Some((name.into(), request.canonical_arguments()?.into()))
     }
 
-    /// Returns the cell of the call's outcome.
-    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> Arc<OnceCell<Answered>> {
+    /// Returns the shared outcome of the call.
+    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
-            let is_good = entry.answer.get().is_none_or(|answered| self.is_good(answered));
+            let is_good = entry.answer.get().is_none_or(|(outcome, at)| {
+                outcome.is_ok() && self.time_to_live.is_none_or(|limit| at.elapsed() < limit)
+            });
             if is_good && std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool)) {
                 return entry.answer.clone();
             }
@@ -110,13 +100,8 @@ impl Cache {
         answer
     }
 
-    fn is_good(&self, answered: &Answered) -> bool {
-        let age = answered.at.elapsed();
-        answered.outcome.is_ok() && self.time_to_live.is_none_or(|limit| age < limit)
-    }
-
     /// Removes the entry of an error.
-    fn forget(&self, key: &Key, answer: &Arc<OnceCell<Answered>>) {
+    fn forget(&self, key: &Key, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {
             entries.pop(key);
@@ -130,14 +115,7 @@ impl Middleware for Cache {
             return next.run(request).await;
         };
         let answer = self.answer(&key, request.tool());
-        let run = async {
-            match next.run(request).await {
-                // A cancellation is not the outcome of the other calls.
-                Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-                outcome => Ok(Answered { outcome, at: Instant::now() }),
-            }
-        };
-        let outcome = answer.get_or_try_init(|| run).await?.outcome.clone();
+        let (outcome, _) = run_once(&answer, request, next).await;
         if outcome.is_err() {
             self.forget(&key, &answer);
         }
@@ -145,13 +123,10 @@ impl Middleware for Cache {
     }
 }
 
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Outputs may be secrets.
-        f.debug_struct("Cache")
-            .field("patterns", &self.patterns)
-            .field("time_to_live", &self.time_to_live)
-            .field("entries", &self.entries().len())
-            .finish()
-    }
-}
+setters! { Cache {
+    /// Sets how long an output is valid. The default is no limit.
+    with_time_to_live(time_to_live: Duration) = Some(time_to_live);
+} }
+
+// Outputs may be secrets.
+impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

@@ -3,7 +3,6 @@
 use super::{Middleware, Next, Outcome, OutcomeFuture, ToolRequest};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
-use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -13,11 +12,12 @@ type Before = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>>
 type After = dyn Fn(ToolRequest, ToolOutput) -> OutcomeFuture<'static> + Send + Sync;
 type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send + Sync;
 
-/// Callbacks before and after a tool.
+/// Calls callbacks before and after a tool.
 ///
-/// Callbacks of a kind are called in the order in which they were added. A `before` that returns an answer ends
-/// the call: neither other callbacks nor the tool run. An output passes through every `after`, an error through
-/// every `on_error`, until one turns it into the other, which is then the outcome.
+/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an answer,
+/// the call ends without calling other callbacks or the tool. Each `after` callback receives the output of the
+/// previous one, and each `on_error` callback the error of the previous one. A callback that turns an output into an
+/// error, or an error into an output, sets the final outcome.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -41,6 +41,7 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// # }).unwrap();
 /// ```
 #[derive(Default)]
+#[must_use]
 pub struct Callbacks {
     before: Vec<Box<Before>>,
     after: Vec<Box<After>>,
@@ -48,14 +49,12 @@ pub struct Callbacks {
 }
 
 impl Callbacks {
-    /// Creates a middleware without callbacks.
-    #[must_use]
+    /// Creates middleware without callbacks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a callback before the tool. It may change the arguments, or answer the call.
-    #[must_use]
+    /// Adds a callback before the tool, which may change the arguments or answer the call.
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
@@ -68,8 +67,8 @@ impl Callbacks {
         })
     }
 
-    /// Adds an asynchronous callback before the tool: it continues with the request or breaks with an answer.
-    #[must_use]
+    /// Adds an asynchronous callback before the tool. It returns the request to continue, or breaks with an
+    /// answer.
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
@@ -79,7 +78,6 @@ impl Callbacks {
     }
 
     /// Adds a callback that replaces the output.
-    #[must_use]
     pub fn after(
         self,
         callback: impl Fn(&ToolRequest, ToolOutput) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -88,7 +86,6 @@ impl Callbacks {
     }
 
     /// Adds an asynchronous callback that replaces the output.
-    #[must_use]
     pub fn after_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolOutput) -> Fut + Send + Sync + 'static,
@@ -101,7 +98,6 @@ impl Callbacks {
     }
 
     /// Adds a callback that replaces the error of a failed call.
-    #[must_use]
     pub fn on_error(
         self,
         callback: impl Fn(&ToolRequest, ToolError) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -110,7 +106,6 @@ impl Callbacks {
     }
 
     /// Adds an asynchronous callback that replaces the error of a failed call.
-    #[must_use]
     pub fn on_error_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolError) -> Fut + Send + Sync + 'static,
@@ -154,12 +149,4 @@ impl Middleware for Callbacks {
     }
 }
 
-impl fmt::Debug for Callbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callbacks")
-            .field("before", &self.before.len())
-            .field("after", &self.after.len())
-            .field("on_error", &self.on_error.len())
-            .finish()
-    }
-}
+impl_debug!(Callbacks, |this| before: this.before.len(), after: this.after.len(), on_error: this.on_error.len());

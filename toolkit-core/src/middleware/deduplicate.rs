@@ -1,17 +1,17 @@
 //! Deduplication of identical calls within one batch.
 
-use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::{ErrorKind, ToolError};
+use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
+use crate::error::ToolError;
 use crate::output::ToolOutput;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::OnceCell;
 
-/// Runs identical calls of a batch once: the same tool with the same arguments, however they are written.
+/// Runs identical calls of a batch only once. Calls are identical if they have the same tool and the same
+/// [arguments](ToolRequest::canonical_arguments), regardless of their formatting.
 ///
-/// The duplicates get the same result with a warning for the model. Tools marked as
-/// [not idempotent](crate::ToolMetadata::idempotent) and calls whose arguments are not JSON always run. If the
-/// running call is cancelled, a duplicate runs in its place.
+/// Each duplicate gets the same result with a warning for the model. Tools marked as [not
+/// idempotent](crate::ToolMetadata::idempotent) and calls with invalid JSON always run. If the running call
+/// is cancelled, one of its duplicates runs instead.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -21,26 +21,27 @@ use tokio::sync::OnceCell;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Default)]
+#[must_use]
 pub struct Deduplicate {
-    /// The calls of running batches, by the address of the batch token, which the `Weak` keeps reserved.
+    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps this address
+    /// reserved.
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
-/// The outcome of each call by tool and arguments.
-type Calls = HashMap<(String, String), Arc<OnceCell<Outcome>>>;
+/// The outcomes of calls, by tool name and arguments.
+type Calls = HashMap<(String, String), SharedOutcome>;
 
 impl Deduplicate {
-    /// The warning that the model reads beside the result of a duplicate.
+    /// The warning for the model in the result of a duplicate.
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
     /// Creates the middleware.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the cell of the call's outcome.
-    fn outcome(&self, request: &ToolRequest, arguments: &str) -> Arc<OnceCell<Outcome>> {
+    /// Returns the outcome that identical calls share.
+    fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let address = Arc::as_ptr(token) as usize;
@@ -59,18 +60,9 @@ impl Middleware for Deduplicate {
             Some(arguments) if request.definition().metadata.idempotent != Some(false) => arguments,
             _ => return next.run(request).await,
         };
-        let cell = self.outcome(&request, arguments);
-        let mut own = false;
-        let run = async {
-            own = true;
-            match next.run(request).await {
-                // A cancellation is not the outcome of the duplicates.
-                Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-                outcome => Ok(outcome),
-            }
-        };
-        let outcome = cell.get_or_try_init(|| run).await?.clone();
-        if own { outcome } else { repeated(outcome) }
+        let shared = self.outcome(&request, arguments);
+        let (outcome, has_run) = run_once(&shared, request, next).await;
+        if has_run { outcome } else { repeated(outcome) }
     }
 }
 

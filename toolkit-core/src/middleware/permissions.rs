@@ -1,12 +1,12 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
-use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::ToolError;
+use crate::error::{BuildError, ToolError};
+use crate::event::ToolEventKind;
 use crate::name::ToolName;
+use crate::pattern::NamePattern;
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
-use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -17,21 +17,21 @@ use tokio::time::{Instant, timeout};
 pub enum Permission {
     /// The call may run.
     Allow,
-    /// The call may not run; the model reads the reason.
+    /// The call may not run. The model reads the reason.
     Deny(String),
-    /// The call needs an approval; the approver reads the reason.
+    /// The call needs approval. The approver reads the reason.
     Ask(String),
 }
 
-/// A request for the approval of a call.
+/// A request to approve a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The arguments of the call, by the names of the parameters.
+    /// The arguments of the call, under the names of the parameters.
     pub arguments: Value,
-    /// Why the call needs an approval.
+    /// The reason why the call needs approval.
     pub reason: String,
 }
 
@@ -43,7 +43,7 @@ pub enum Approval {
     Granted,
     /// The call runs with these arguments instead.
     Changed(Value),
-    /// The call does not run; the model reads the reason.
+    /// The call does not run. The model reads the reason.
     Refused(String),
 }
 
@@ -51,22 +51,27 @@ type OfTool = dyn Fn(&ToolDefinition) -> bool + Send + Sync;
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
-/// One rule of [`Permissions`]. It applies to all calls until conditions narrow it; all of them must hold.
+/// A rule of [`Permissions`].
+///
+/// Without conditions, a rule applies to all calls. With conditions, it applies to calls that meet all of
+/// them.
 ///
 /// ```
 /// use toolkit::ToolTag;
 /// use toolkit::middleware::PermissionRule;
 ///
 /// let rule = PermissionRule::deny("only files of the project")
-///     .for_tool("fs-*")
+///     .for_tool("fs-*")?
 ///     .for_tag(ToolTag::Destructive)
 ///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
+/// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct PermissionRule {
     permission: Permission,
     of_tool: Vec<Box<OfTool>>,
     of_call: Vec<Box<OfCall>>,
-    /// Whether the rule names one tool, which is no accident.
+    /// Whether the rule names a single tool. Such a rule is a deliberate exception.
     names_one: bool,
 }
 
@@ -75,36 +80,37 @@ impl PermissionRule {
         Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
     }
 
-    /// Allows calls.
-    #[must_use]
+    /// Creates a rule that allows calls.
     pub fn allow() -> Self {
         Self::new(Permission::Allow)
     }
 
-    /// Denies calls; the model reads the reason.
-    #[must_use]
+    /// Creates a rule that denies calls. The model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
-    /// Asks for approval, with the reason.
-    #[must_use]
+    /// Creates a rule that asks for approval. The approver reads the reason.
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Narrows the rule to tools with a name that matches the pattern, where `*` is any text.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>) -> Self {
-        let pattern = pattern.into();
-        self.names_one |= !pattern.contains('*');
-        self.of_tool.push(Box::new(move |definition| pattern::matches(definition.name.as_str(), &pattern)));
-        self
+    /// Restricts the rule to tools whose names match a pattern. In the pattern, `*` matches any text and `?`
+    /// any character.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
+        let pattern = NamePattern::new(pattern)?;
+        self.names_one |= pattern.is_name();
+        self.of_tool.push(Box::new(move |definition| pattern.matches(definition.name.as_str())));
+        Ok(self)
     }
 
-    /// Narrows the rule to tools with the tag. For two tags the tool's hints count as well:
+    /// Restricts the rule to tools with a tag.
+    ///
+    /// For the tags `read_only` and `destructive`, the hints of the tool count as well:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
-    #[must_use]
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         let tag = tag.into();
         self.of_tool.push(Box::new(move |definition| {
@@ -123,7 +129,6 @@ impl PermissionRule {
     ///
     /// The arguments go by the names of the parameters. They are not validated yet, so test for what is allowed
     /// rather than for what is forbidden.
-    #[must_use]
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -141,7 +146,7 @@ impl PermissionRule {
         self.of_tool.iter().all(|condition| condition(definition))
     }
 
-    /// Returns whether the rule is a deliberate exception: for one tool, or for some arguments.
+    /// Returns whether the rule is a deliberate exception for a single tool or for some arguments.
     fn is_narrow(&self) -> bool {
         self.names_one || !self.of_call.is_empty()
     }
@@ -162,12 +167,13 @@ impl PermissionRule {
 
 /// Decides which calls may run.
 ///
-/// The first rule that applies decides; without one, the call is [denied](Self::otherwise). Put denying rules
-/// first: after an `allow` for read-only tools, a `deny` for privileged ones does not reach a tool that is both.
-/// [`overruled`](Self::overruled) finds such tools.
+/// The first rule that applies to a call decides. A call without such a rule is [denied](Self::otherwise).
+/// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
+/// no effect on a tool that is both. [`overruled`](Self::overruled) finds such tools.
 ///
-/// The [handler](Self::with_handler) decides about approvals, within its [time limit](Self::with_patience). The
-/// call holds no permit meanwhile. The error of a denied call tells the model the reason.
+/// If a rule asks for approval, the dispatcher waits for the [handler](Self::with_handler), at most for its
+/// [time limit](Self::with_patience). The call holds no permit while it waits. The error of a denied call
+/// tells the model the reason.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -186,6 +192,7 @@ impl PermissionRule {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct Permissions {
     rules: Vec<PermissionRule>,
     otherwise: Permission,
@@ -207,28 +214,24 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// Creates permissions without rules, which deny every call.
-    #[must_use]
+    /// Creates permissions without rules. They deny every call.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a rule after the others.
-    #[must_use]
+    /// Adds a rule after those added before.
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Sets the decision about calls to which no rule applies.
-    #[must_use]
+    /// Sets the decision for calls to which no rule applies.
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self
     }
 
-    /// Sets the handler of approvals. It may wait for a person; cancelling the call drops it.
-    #[must_use]
+    /// Sets the handler for approvals. It may wait for a person. Cancelling the call drops its future.
     pub fn with_handler<Fut>(
         mut self,
         handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
@@ -240,25 +243,24 @@ impl Permissions {
         self
     }
 
-    /// Sets the time limit of the handler, and the answer after it.
-    #[must_use]
+    /// Sets the time limit of the handler, and the approval that is used after the limit.
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
         self
     }
 
-    /// Returns the decision about a call, without asking for approval.
+    /// Returns the decision for a call, without asking for approval.
     #[must_use]
     pub fn decide(&self, definition: &ToolDefinition, arguments: &Value) -> &Permission {
         let rule = self.rules.iter().find(|rule| rule.applies(definition, arguments));
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the tools for which an earlier rule shadows a stricter one: the order may be a mistake.
+    /// Returns the tools for which an earlier rule takes precedence over a stricter one.
     ///
-    /// Check it in a test. Rules for one named tool or for some arguments count as deliberate, and so do trailing
-    /// rules for all calls.
+    /// The order of the rules may then be a mistake; check this in a test. Rules for a single tool or for
+    /// some arguments count as deliberate, and so do final rules for all calls.
     ///
     /// ```
     /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -300,7 +302,7 @@ impl Permissions {
 
 impl Middleware for Permissions {
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
-        // No rule can judge arguments that are not an object; the tool would refuse them, too.
+        // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
         let arguments = request.arguments_value()?;
         let reason = match self.decide(request.definition(), arguments) {
             Permission::Allow => return next.run(request).await,
@@ -309,13 +311,14 @@ impl Middleware for Permissions {
         };
         let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
         if let Some(emitter) = &emitter {
-            emitter.asked(&reason);
+            emitter.emit(ToolEventKind::ApprovalRequested { reason: reason.as_str().into() });
         }
         let approval = self
             .ask(ApprovalRequest { request: request.clone(), arguments: arguments.clone(), reason })
             .await;
         if let Some(emitter) = &emitter {
-            emitter.answered(!matches!(approval, Approval::Refused(_)), asked_at.elapsed());
+            let approved = !matches!(approval, Approval::Refused(_));
+            emitter.emit(ToolEventKind::ApprovalDecided { approved, waited: asked_at.elapsed() });
         }
         match approval {
             Approval::Granted => {}
@@ -330,21 +333,5 @@ fn denied(request: &ToolRequest, reason: &str) -> ToolError {
     ToolError::denied(request.context().known_name(), reason)
 }
 
-impl fmt::Debug for PermissionRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermissionRule")
-            .field("permission", &self.permission)
-            .field("conditions", &(self.of_tool.len() + self.of_call.len()))
-            .finish()
-    }
-}
-
-impl fmt::Debug for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permissions")
-            .field("rules", &self.rules)
-            .field("otherwise", &self.otherwise)
-            .field("patience", &self.patience)
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(PermissionRule, |this| permission: this.permission, conditions: this.of_tool.len() + this.of_call.len());
+impl_debug!(Permissions, |this| rules: this.rules, otherwise: this.otherwise, patience: this.patience);

@@ -1,25 +1,26 @@
 //! Rate limits for calls.
 
-use super::pattern;
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::error::ToolError;
+use crate::error::{BuildError, ToolError};
+use crate::pattern::PerTool;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// The longest time: the clock does not reach farther.
+/// The maximum duration, within the range of the clock.
 const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// Limits the rate of calls, for each tool and for all together.
+/// Limits the rate of calls, per tool and for all tools together.
 ///
-/// A limit of 60 calls a minute allows a burst of 60, and then one each second. An early call reserves its time and
-/// waits in the order of arrival, without holding a permit. If the wait would exceed the
-/// [patience](Self::with_patience), the model reads at once in how many seconds it may call again, and nothing is
-/// reserved. A call cancelled while waiting has used its reservation.
+/// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
+/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If the
+/// wait would be longer than the [patience](Self::with_patience), the call is refused at once without a
+/// reservation, and the model reads when it may call again. A call that is cancelled while waiting has used
+/// its reservation.
 ///
-/// The limits apply to all batches of a dispatcher and its clones. Inside of [`Retry`](super::Retry), each
-/// attempt counts.
+/// The limits apply to all batches of a dispatcher and its clones. If this middleware is inside of
+/// [`Retry`](super::Retry), each attempt counts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,15 +28,15 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// use toolkit::middleware::RateLimit;
 ///
 /// let minute = Duration::from_secs(60);
-/// let limit = RateLimit::new().for_all(600, minute).for_tool("search-*", 30, minute);
+/// let limit = RateLimit::new().for_all(600, minute).for_tool("search-*", 30, minute)?;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct RateLimit {
     all: Option<Rate>,
-    /// By pattern; the first match is the tool's.
-    tools: Vec<(String, Rate)>,
+    tools: PerTool<Rate>,
     patience: Duration,
     schedule: Mutex<Schedule>,
 }
@@ -43,34 +44,38 @@ pub struct RateLimit {
 impl Default for RateLimit {
     fn default() -> Self {
         let patience = Duration::from_secs(30);
-        Self { all: None, tools: Vec::new(), patience, schedule: Mutex::default() }
+        Self { all: None, tools: PerTool::default(), patience, schedule: Mutex::default() }
     }
 }
 
 impl RateLimit {
-    /// Creates a middleware without limits, with a patience of 30 seconds.
-    #[must_use]
+    /// Creates middleware without limits, with a patience of 30 seconds.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Limits all tools together to so many calls in that time, at least one.
-    #[must_use]
+    /// Limits all tools together to `calls` in each period of `time`, at least one call.
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits each tool with a name that matches the pattern, where `*` is any text, to so many calls in that time, at
-    /// least one. The first matching pattern applies.
-    #[must_use]
-    pub fn for_tool(mut self, pattern: impl Into<String>, calls: u32, time: Duration) -> Self {
-        self.tools.push((pattern.into(), Rate::new(calls, time)));
-        self
+    /// Limits each tool whose name matches a pattern to `calls` in each period of `time`, at least one call.
+    /// In the pattern, `*` matches any text and `?` any character. The first matching pattern applies.
+    ///
+    /// # Errors
+    /// [`BuildError`] if no legal name can match the pattern.
+    pub fn for_tool(
+        mut self,
+        pattern: impl Into<String>,
+        calls: u32,
+        time: Duration,
+    ) -> Result<Self, BuildError> {
+        self.tools.add(pattern, Rate::new(calls, time))?;
+        Ok(self)
     }
 
-    /// Sets the longest wait of a call. With zero, an early call is refused at once.
-    #[must_use]
+    /// Sets the maximum wait of a call. If it is zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
@@ -81,8 +86,7 @@ impl RateLimit {
     /// # Errors
     /// The wait, if it exceeds the patience.
     fn reserve(&self, name: &str) -> Result<Instant, Duration> {
-        let of_tool =
-            self.tools.iter().find(|(pattern, _)| pattern::matches(name, pattern)).map(|(_, rate)| *rate);
+        let of_tool = self.tools.get(name).copied();
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         let Schedule { all, tools } = &mut *schedule;
         let limits = [
@@ -114,7 +118,7 @@ impl Middleware for RateLimit {
     }
 }
 
-/// The end of the reservations: of all tools together, and of each.
+/// The end of the reservations, for all tools together and per tool.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
@@ -126,7 +130,7 @@ struct Schedule {
 struct Rate {
     /// The time that one call reserves.
     each: Duration,
-    /// How far reservations may be ahead of the clock when one more call comes.
+    /// How far reservations may be ahead of the clock when another call arrives.
     ahead: Duration,
 }
 
@@ -137,7 +141,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Returns the earliest time of the next call. `used` is the end of the reservations.
+    /// Returns the earliest time for the next call. `used` is the end of the reservations.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

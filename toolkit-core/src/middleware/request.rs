@@ -1,4 +1,4 @@
-//! Requests: a call on its way through the middleware.
+//! Requests: calls on their way through the middleware.
 
 use crate::args::{arguments_value, canonical_arguments};
 use crate::call::{CallId, RawArguments};
@@ -6,19 +6,18 @@ use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::tool::{Tool, ToolDefinition};
 use serde_json::Value;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// A call on its way through the [middleware](super::Middleware): the tool, the arguments, the context.
-///
-/// Clones are cheap and share what was parsed.
+/// A call on its way through the [middleware](super::Middleware), with its tool, arguments and context.
+/// Clones are cheap and share the parsed arguments.
 #[derive(Clone)]
+#[must_use]
 pub struct ToolRequest {
     tool: Arc<dyn Tool>,
     arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// Alive as long as a call of the batch.
+    /// The token of the batch, which exists as long as one of its calls.
     batch: Arc<u64>,
 }
 
@@ -38,7 +37,8 @@ impl CallArguments {
         self.text.as_str()
     }
 
-    /// Returns the lane of a call with these arguments; `None` if the tool has none or cannot read them.
+    /// Returns the value of the lane parameter. `None` if the tool has no lane or the arguments cannot be
+    /// parsed.
     pub(crate) fn lane(&self, definition: &ToolDefinition) -> Option<String> {
         definition.metadata.lane.as_ref()?;
         definition.lane_value(self.value(definition).as_ref().ok()?)
@@ -112,15 +112,15 @@ impl ToolRequest {
         &self.arguments
     }
 
-    /// Returns the arguments as the model wrote them, not validated yet.
+    /// Returns the arguments as the model wrote them, before validation.
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments as an object under the names of the parameters, aliases resolved.
+    /// Returns the arguments as an object with the names of the parameters. Aliases are resolved.
     ///
-    /// The text is parsed by the first call, for all middleware together.
+    /// The arguments are parsed on the first use, once for all middleware.
     ///
     /// # Errors
     /// The arguments are not a JSON object.
@@ -128,33 +128,26 @@ impl ToolRequest {
         self.arguments.value(self.definition()).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved.
+    /// Returns the arguments in canonical form: compact JSON with sorted members and resolved aliases.
+    /// Returns `None` if the arguments are not a JSON object.
     ///
-    /// Equal arguments have equal forms however they are written; numbers stay digit by digit. `None` if the
-    /// arguments are not a JSON object.
+    /// Equal arguments have equal canonical forms, regardless of their formatting. Numbers keep their digits.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         self.arguments.canonical(self.definition())
     }
 
-    /// Replaces the arguments by JSON text, or by a [`Value`]. The tool validates them like the model's.
+    /// Replaces the arguments by a JSON string or a [`Value`]. The tool validates them like arguments from
+    /// the model.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
         self.arguments = CallArguments::new(arguments.to_string().into());
     }
 
-    /// Returns the request with other arguments.
-    #[must_use]
+    /// Returns the request with new arguments.
     pub fn with_arguments(mut self, arguments: impl ToString) -> Self {
         self.set_arguments(arguments);
         self
     }
 }
 
-impl fmt::Debug for ToolRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolRequest")
-            .field("tool", &self.definition().name)
-            .field("arguments", &self.arguments())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!(ToolRequest, |this| tool: this.definition().name, arguments: this.arguments());

@@ -2,21 +2,23 @@
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{ErrorKind, ToolError};
+use crate::event::ToolEventKind;
 use crate::tool::ToolMetadata;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Retries failed calls, as often as the tool's [`retries`](ToolMetadata::retries) allow.
+/// Retries failed calls, up to the number of [`retries`](ToolMetadata::retries) of the tool.
 ///
-/// Errors [marked as retryable](ToolError::with_retryable) are retried for any tool. Failures and timeouts are
-/// retried for tools that are [idempotent](ToolMetadata::idempotent) or [read-only](ToolMetadata::read_only). Other
-/// errors, such as invalid arguments, are not retried.
+/// Errors [marked as retryable](ToolError::with_retryable) are retried for every tool. Failures and timeouts
+/// are retried for tools marked as [idempotent](ToolMetadata::idempotent) or
+/// [read-only](ToolMetadata::read_only). Other errors, such as invalid arguments, are not retried.
 ///
-/// The pause is random, from zero to a bound that doubles with each attempt, so that calls that failed together do
-/// not return together. Every attempt has the whole time limit and takes its own permits. The error of the last
-/// attempt is that of the call and [lists](ToolError::earlier_attempts) the others.
+/// The pause before an attempt is random, between zero and a bound that doubles with each attempt, so that
+/// calls that failed together are not retried together. Each attempt has the full time limit and takes its
+/// own permits. The error of the last attempt is the error of the call, and
+/// [lists](ToolError::earlier_attempts) the earlier errors.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -26,6 +28,7 @@ use tokio::time::sleep;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Retry {
     first: Duration,
     longest: Duration,
@@ -38,19 +41,18 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Creates the middleware with pauses of up to 200 ms before the second attempt, and up to 20 s before later ones.
-    #[must_use]
+    /// Creates the middleware, with pauses of up to 200 ms before the second attempt and up to 20 s before
+    /// later ones.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the longest first pause, and the longest of all.
-    #[must_use]
+    /// Sets the maximum of the first pause and the maximum of all pauses.
     pub fn with_pauses(self, first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// Returns the pause after this many attempts.
+    /// Returns the pause after this number of attempts.
     fn pause(&self, attempts: u32) -> Duration {
         let doubled = 1_u32.checked_shl(attempts - 1).unwrap_or(u32::MAX);
         let bound = self.first.saturating_mul(doubled).min(self.longest);
@@ -70,7 +72,7 @@ impl Middleware for Retry {
             };
             let pause = self.pause(attempts);
             if let Some(emitter) = request.context().emitter() {
-                emitter.retried(attempts, &error, pause);
+                emitter.emit(ToolEventKind::Retried { attempt: attempts, error: error.clone(), pause });
             }
             earlier.push(error);
             sleep(pause).await;

@@ -14,9 +14,10 @@ use tower_service::Service;
 
 /// A `tower` layer as [`Middleware`].
 ///
-/// The layer creates one service, and each call goes through a clone of it. State that the clones share, such as
-/// the permits of `ConcurrencyLimitLayer`, applies to all calls. A service that cannot be cloned needs
-/// `tower::buffer`. A [`ToolError`] of a layer is kept; of other errors, the model reads the text.
+/// The layer creates one service, and each call goes through a clone of this service. State that clones share
+/// applies to all calls, such as the permits of `ConcurrencyLimitLayer`. A service without `Clone` needs
+/// `tower::buffer`. If the layer returns a [`ToolError`], the model reads its message; for other errors, the
+/// model reads their text.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,11 +29,11 @@ use tower_service::Service;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(patience);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[must_use]
 pub struct TowerMiddleware<S>(Mutex<S>);
 
 impl<S> TowerMiddleware<S> {
     /// Creates the middleware from a layer.
-    #[must_use]
     pub fn new(layer: impl Layer<NextService, Service = S>) -> Self {
         Self(Mutex::new(layer.layer(NextService(()))))
     }
@@ -64,12 +65,12 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
     }
 }
 
-/// The request of the layers: a call, and the rest of its path to the tool.
+/// The request of the layers: a call and the middleware after it.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
     /// The call.
     pub request: ToolRequest,
-    /// The rest of the path.
+    /// The remaining middleware and the tool.
     pub next: Next,
 }
 

@@ -1,11 +1,12 @@
-//! Normalisation of function and namespace names, by toolregistry's rules.
+//! Normalisation of function names and namespaces to snake case, by the rules of the Python library
+//! toolregistry.
 
-/// Returns a name in snake case, by toolregistry's rules.
+/// Returns a name in snake case, by the rules of the Python library toolregistry.
 ///
-/// `.`, `-`, `@` and white space become `_`, camel-case words are separated by `_`, letters become lower case, and runs
-/// of `_` shrink to one. A repeated first word, as OpenAPI generators write it, appears once: `users_users_list` becomes
-/// `users_list`. Other characters stay, so the result may be [illegal](crate::name::check_name). The function is
-/// idempotent.
+/// `.`, `-`, `@` and white space become `_`. Words in camel case are separated by `_`, letters become
+/// lowercase, and runs of `_` shrink to one. In a name of three words, a repeated first word is dropped:
+/// OpenAPI generators write `users_users_list` for `users_list`. Other characters stay, so the result may be
+/// [illegal](crate::name::check_name). The function is idempotent.
 ///
 /// ```
 /// use toolkit::name::normalize;
@@ -26,27 +27,16 @@ pub fn normalize(name: &str) -> String {
     }
 }
 
-/// Applies toolregistry's rules once. A repetition is only found in the input, so `add-add-get` takes two passes.
+/// Applies the rules once.
+///
+/// A repeated first word is only found in the input of a pass, so `add-add-get` takes two passes.
 fn once(name: &str) -> String {
     without_repeated_word(name).unwrap_or_else(|| {
-        let words = separate_camel_case(&underscore_blanks(&underscore_punctuation(name)));
-        shrink_underscores(&words.to_lowercase())
+        let words = separate_camel_case(&underscore_blanks(&name.replace(['.', '-', '@'], "_")));
+        let mut letters: Vec<char> = words.to_lowercase().chars().collect();
+        letters.dedup_by(|a, b| *a == '_' && *b == '_');
+        letters.into_iter().collect()
     })
-}
-
-fn underscore_punctuation(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut in_run = false;
-    for c in name.chars() {
-        let punctuation = matches!(c, '.' | '-' | '@');
-        if !punctuation {
-            out.push(c);
-        } else if !in_run {
-            out.push('_');
-        }
-        in_run = punctuation;
-    }
-    out
 }
 
 fn underscore_blanks(name: &str) -> String {
@@ -66,16 +56,6 @@ fn separate_camel_case(name: &str) -> String {
             out.push('_');
         }
         out.push(c);
-    }
-    out
-}
-
-fn shrink_underscores(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c != '_' || !out.ends_with('_') {
-            out.push(c);
-        }
     }
     out
 }

@@ -1,9 +1,9 @@
-//! Spellings of tool names for providers with stricter rules.
+//! Spellings of tool names for providers with stricter naming rules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A provider's rule for names.
+/// A provider's rule for tool names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameRule {
     /// The maximum length, in characters.
@@ -24,7 +24,9 @@ impl NameRule {
     /// Up to 128 characters of `A-Z a-z 0-9 _ . : -`, beginning with a letter or `_`.
     pub const DOTS: Self = Self { max_length: 128, punctuation: "_.:-", letter_first: true };
 
-    /// The rules of widely used APIs. A registry finds a tool under its spelling by any of them.
+    /// The rules of widely used provider APIs.
+    ///
+    /// A registry finds a tool by its name and by the spelling of the name under any of these rules.
     pub const COMMON: [Self; 3] = [Self::DASHES, Self::LONG_DASHES, Self::DOTS];
 
     /// Returns whether the provider accepts a name.
@@ -43,15 +45,18 @@ impl NameRule {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// Replaces each refused character by `_`, and prepends `_` if the first is refused. The result may be too long or
-    /// empty.
+    /// Replaces each refused character with `_`, and prepends `_` if the first character is refused at the
+    /// start.
+    ///
+    /// The result may be too long or empty.
     #[must_use]
     pub fn plain(&self, name: &str) -> String {
         let plain = replace_illegal(name, |c| self.accepts_char(c));
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// Returns an accepted name with a digest of the full name at its end.
+    /// Returns an accepted spelling of `name`, ending in a digest of the full name. Each `salt` gives another
+    /// digest.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
@@ -62,10 +67,11 @@ impl NameRule {
     }
 }
 
-/// A reversible mapping of names to spellings accepted by a provider.
+/// A reversible mapping from tool names to spellings accepted by a provider.
 ///
-/// Accepted names keep their spelling. In others each refused character becomes `_`; if the result is too long or
-/// collides, a digest of the full name is appended. The mapping depends only on the set of names, not on their order.
+/// Accepted names stay as they are. In other names, each refused character becomes `_`. If the result is too
+/// long or collides with another name, a digest of the full name is appended. The mapping depends only on the
+/// set of names, not on their order.
 ///
 /// ```
 /// use toolkit::name::{NameRule, WireNames};
@@ -116,24 +122,24 @@ impl WireNames {
         Self(Arc::new(names))
     }
 
-    /// Returns the provider's spelling of a name. Names outside of the set are unchanged.
+    /// Returns the provider's spelling of `name`. A name outside of the set is returned unchanged.
     #[must_use]
     pub fn spell<'a>(&'a self, name: &'a str) -> &'a str {
         self.0.spelled.get(name).map_or(name, |spelled| spelled)
     }
 
-    /// Returns the name of a changed spelling.
+    /// Returns the tool name for a changed spelling, or `None` if no name has this changed spelling.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
         self.0.originals.get(spelling).cloned()
     }
 
-    /// Returns the name of a provider's spelling. Unknown spellings are unchanged.
+    /// Returns the tool name for a provider's spelling. An unknown spelling is returned unchanged.
     #[must_use]
     pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
         self.0.originals.get(spelling).map_or(spelling, |original| original)
     }
 
-    /// Returns changed spellings as pairs of name and spelling, in no particular order.
+    /// Returns all names with a changed spelling, as pairs of name and spelling in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
     }
@@ -156,7 +162,8 @@ pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> Strin
     name.chars().map(|c| if legal(c) { c } else { '_' }).collect()
 }
 
-/// Computes the FNV-1a hash, equal in every process and on every machine.
+/// Computes the FNV-1a hash of `text`, varied by `salt`. The hash is equal in every process and on every
+/// machine.
 #[must_use]
 pub fn fnv1a(text: &str, salt: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ salt;

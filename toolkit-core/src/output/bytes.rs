@@ -1,13 +1,13 @@
-//! Bytes in JSON: Base64 text.
+//! Bytes in JSON, written as Base64 strings.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Bytes written as a standard Base64 string.
+/// Bytes, serialized as a standard Base64 string.
 ///
-/// Serde writes a plain `Vec<u8>` as a list of numbers. For bytes that the model should see, use
-/// [`Media`](crate::Media).
+/// Serde writes a plain `Vec<u8>` as a list of numbers. To show an image, audio or a file to the model, use
+/// [`Media`](crate::Media) instead.
 ///
 /// ```
 /// use toolkit::output::Base64;

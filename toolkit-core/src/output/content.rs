@@ -23,7 +23,14 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns the content as text. Media and resources are named, not included.
+    /// Creates plain text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Returns the content as text. Media items and resources are only named, as in `[image image/png
+    /// chart.png]`.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
@@ -36,7 +43,7 @@ impl Content {
         }
     }
 
-    /// Returns the size in bytes.
+    /// Returns the size of the content in bytes. A media item counts in its sent form: Base64 or URL.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -50,7 +57,7 @@ impl Content {
     }
 }
 
-/// Well-formed JSON text, written from a value.
+/// Well-formed JSON text, serialized from a value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonText(pub(super) String);
 
@@ -58,24 +65,24 @@ impl JsonText {
     /// Writes a value as compact JSON. Characters beyond ASCII are not escaped.
     ///
     /// # Errors
-    /// The value has no JSON.
+    /// The value has no JSON form.
     pub fn new<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::to_string(value).map(Self)
     }
 
-    /// Returns the text.
+    /// Returns the JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the text without copying it.
+    /// Returns the JSON text without copying it.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// Parses the text.
+    /// Parses the JSON text into a value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
@@ -88,9 +95,9 @@ impl fmt::Debug for JsonText {
     }
 }
 
-/// An image, audio or a file, by its media type.
+/// A media item: an image, audio or a file, depending on the media type.
 ///
-/// A tool returns it alone or as a [`Content`] among others.
+/// A tool returns a `Media` alone, or as a [`Content`] among others.
 ///
 /// ```
 /// use toolkit::{Content, Media};
@@ -102,23 +109,23 @@ impl fmt::Debug for JsonText {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
-    /// The media type, as in `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// The bytes, or their address.
+    /// The bytes, or the URL of the bytes.
     pub data: MediaData,
     /// The file name.
     pub name: Option<String>,
 }
 
 impl Media {
-    /// Creates media of bytes, with a media type such as `image/png`.
+    /// Creates a media item from bytes, with a media type such as `image/png`.
     #[must_use]
     pub fn new(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let data = MediaData::Base64(super::bytes::base64(bytes.as_ref()));
         Self { media_type: media_type.into(), data, name: None }
     }
 
-    /// Creates media at an address, to be fetched by the provider.
+    /// Creates a media item from a URL. The provider fetches the bytes.
     #[must_use]
     pub fn from_url(media_type: impl Into<String>, url: impl Into<String>) -> Self {
         Self { media_type: media_type.into(), data: MediaData::Url(url.into()), name: None }
@@ -132,7 +139,25 @@ impl Media {
     }
 }
 
-/// `image/…` becomes an image, `audio/…` audio, any other type a file.
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<JsonText> for Content {
+    fn from(json: JsonText) -> Self {
+        Self::Json(json)
+    }
+}
+
+/// Converts by media type: `image/…` becomes an image, `audio/…` becomes audio, any other type a file.
 impl From<Media> for Content {
     fn from(media: Media) -> Self {
         let kind = media.media_type.split('/').next().unwrap_or_default().trim();
@@ -146,12 +171,12 @@ impl From<Media> for Content {
     }
 }
 
-/// The bytes of a [`Media`], or their address.
+/// The bytes of a [`Media`], or the URL of the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaData {
     /// The bytes in standard Base64.
     Base64(String),
-    /// The address of the bytes.
+    /// The URL of the bytes.
     Url(String),
 }
 
@@ -171,7 +196,7 @@ impl fmt::Display for Media {
 /// A link to a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// The address.
+    /// The URI of the resource.
     pub uri: String,
     /// The display name.
     pub name: String,

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A return value of a tool.
+/// A type usable as the return value of a tool.
 ///
-/// Texts, numbers, lists, maps, media and [`Json`] of any `Serialize` type implement it, and so do `Option` and
-/// `Result` of these. An `Err` becomes a [`ToolError`].
+/// Strings, numbers, lists, maps, media items and [`Json`] of any `Serialize` type implement this trait. So
+/// do `Option` and `Result` of these types. An `Err` becomes a [`ToolError`].
 ///
-/// Functions marked `#[tool]` may also return any `Serialize` type as it is. Closures cannot: a generic function
-/// cannot tell a `Result`, which is `Serialize` too, from other types.
+/// Functions marked `#[tool]` may also return any `Serialize` type directly. Closures cannot: `Result` is
+/// `Serialize` too, and generic code cannot tell a `Result` from other types.
 ///
 /// ```
 /// use toolkit::{IntoToolOutput, ToolError, ToolOutput};
@@ -39,18 +39,18 @@ use std::sync::Arc;
     note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
 )]
 pub trait IntoToolOutput {
-    /// Whether the output is the value's JSON, and the type's schema describes it.
+    /// Whether the output is the value's JSON form, as described by the schema of the type.
     #[doc(hidden)]
     const IS_JSON: bool = false;
 
     /// Converts the value into output.
     ///
     /// # Errors
-    /// The error for the model in place of an output.
+    /// The error to report to the model instead of an output.
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// Implements the conversion for types with an infallible expression.
+/// Implements `IntoToolOutput` for types with an infallible conversion.
 macro_rules! convert {
     ($($ty:ty: $value:ident => $output:expr;)*) => {
         $(impl IntoToolOutput for $ty {
@@ -67,8 +67,8 @@ convert! {
     Content: content => content.into();
     Media: media => media.into();
     Vec<Content>: contents => ToolOutput::new(contents);
-    JsonText: json => Content::Json(json).into();
-    String: text => Content::Text(text).into();
+    JsonText: json => json.into();
+    String: text => text.into();
     &str: text => ToolOutput::text(text);
     &String: text => ToolOutput::text(text);
     Box<str>: text => ToolOutput::text(text);
@@ -91,7 +91,7 @@ impl IntoToolOutput for PathBuf {
     }
 }
 
-/// `None` becomes `null`.
+/// Converts `None` to the JSON value `null`.
 impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
     const IS_JSON: bool = T::IS_JSON;
 
@@ -108,7 +108,10 @@ impl<T: IntoToolOutput, E: Display + 'static> IntoToolOutput for Result<T, E> {
     }
 }
 
-/// Converts an error: a [`ToolError`] stays as it is, of others the model reads the text. Causes become details.
+/// Converts an error returned by a tool.
+///
+/// A [`ToolError`] stays as it is. For any other error, the model reads the error's text, and causes become
+/// details.
 fn into_error<E: Display + 'static>(error: E) -> ToolError {
     let mut error = Some(error);
     let any: &mut dyn Any = &mut error;
@@ -124,17 +127,18 @@ fn into_error<E: Display + 'static>(error: E) -> ToolError {
     error.map_or_else(|| ToolError::failed("the reason is not known"), ToolError::failed)
 }
 
-/// The longest reported chain of causes.
+/// The maximum number of causes in the details of an error.
 const MAX_CAUSES: usize = 8;
 
-/// Converts an error: its text is for the model, the texts of its causes are details.
+/// Converts an error: the error's own text is for the model, and the texts of its causes become details.
 ///
-/// The tool's author chose the error's own text. Causes come from deeper layers and may hold addresses or secrets.
+/// The tool's author chose the error's own text. Causes come from deeper layers and may contain addresses or
+/// secrets, so only the program sees the details.
 pub(crate) fn failed(error: &dyn Error) -> ToolError {
     ToolError::failed_with(&error.to_string(), with_causes(error))
 }
 
-/// Returns the texts of an error and its causes, without repetitions.
+/// Returns the text of an error followed by the texts of its causes, without repetitions.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -150,7 +154,9 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// A value written as JSON: the return type of closures with a `Serialize` type.
+/// A wrapper to return any `Serialize` value as JSON.
+///
+/// Closures need this wrapper; functions marked `#[tool]` may return the value directly.
 ///
 /// ```
 /// use toolkit::{IntoToolOutput, Json};

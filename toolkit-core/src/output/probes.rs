@@ -1,12 +1,14 @@
-//! Conversion of a function's return value, chosen by its type in generated code.
+//! Selection of the conversion and the schema for a function's return type, in generated code.
 //!
-//! Generated code wraps the value in [`Output`] and calls `split` and `convert`. Method resolution picks the
-//! implementation by the concrete type, through any alias: inherent methods before those of traits, `self` before
-//! `&self`.
+//! Generated code wraps the return value in [`Output`] and calls `split` and `convert`. For the schema,
+//! generated code calls `Returned::<T>::TYPE.of_success().output_schema()`. Method resolution picks the
+//! implementation by the concrete type, even behind a type alias. Inherent methods take precedence over trait
+//! methods, and methods with `self` over methods with `&self`.
 
 use super::ToolOutput;
-use super::into::{IntoToolOutput, as_json, failed};
+use super::into::{IntoToolOutput, Json, as_json, failed};
 use crate::error::ToolError;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use std::convert::Infallible as Never;
 use std::error::Error;
@@ -14,12 +16,12 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// The return value of a function.
+/// The return value of a function, wrapped to select a conversion.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
 impl<T, E> Output<Result<T, E>> {
-    /// Separates the value from the error.
+    /// Separates the success value from the error.
     #[inline]
     pub fn split(self) -> Result<Output<T>, Failure<E>> {
         self.0.map(Output).map_err(Failure)
@@ -27,16 +29,16 @@ impl<T, E> Output<Result<T, E>> {
 }
 
 impl<T, E> Output<Option<Result<T, E>>> {
-    /// Separates the optional value from the error.
+    /// Separates the optional success value from the error.
     #[inline]
     pub fn split(self) -> Result<Output<Option<T>>, Failure<E>> {
         self.0.transpose().map(Output).map_err(Failure)
     }
 }
 
-/// `split` for types other than `Result` and `Option<Result>`.
+/// The implementation of `split` for return types other than `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
-    /// Returns the value; there is no error.
+    /// Returns the value unchanged. There is no error.
     fn split(self) -> Result<Self, Failure<Never>>;
 }
 
@@ -47,7 +49,7 @@ impl<T> Infallible for Output<T> {
     }
 }
 
-/// First choice: the type's own conversion.
+/// The first choice of `convert`: the type implements [`IntoToolOutput`].
 pub trait ByConversion {
     /// Converts the value into output.
     fn convert(self) -> Result<ToolOutput, ToolError>;
@@ -60,7 +62,7 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// Second choice: JSON.
+/// The second choice of `convert`: the type is `Serialize` and is written as JSON.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn convert(&self) -> Result<ToolOutput, ToolError>;
@@ -73,12 +75,12 @@ impl<T: Serialize> BySerialize for Output<T> {
     }
 }
 
-/// The end of method resolution for a type without conversion.
+/// The last choice of `convert`: the type has no conversion, and the compiler reports an error.
 #[derive(Debug)]
 pub struct Unconvertible<T>(PhantomData<T>);
 
 impl<T> Unconvertible<T> {
-    /// Carries the compiler's message about the missing conversion; never called.
+    /// Makes the compiler report the missing [`IntoToolOutput`] implementation; never called.
     pub fn convert(&self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
@@ -95,44 +97,38 @@ impl<T> Deref for Output<T> {
     }
 }
 
-/// The error returned by a function.
+/// The error returned by a function, wrapped to select a conversion.
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
-impl Failure<ToolError> {
-    /// Returns the error as it is.
-    pub fn into_error(self) -> ToolError {
-        self.0
-    }
+/// Implements `into_error` as inherent methods, because these take precedence over trait methods.
+macro_rules! into_error {
+    ($($(#[$doc:meta])* $ty:ty: $error:ident => $converted:expr;)*) => {
+        $(impl Failure<$ty> {
+            $(#[$doc])*
+            #[must_use]
+            pub fn into_error(self) -> ToolError {
+                let $error = self.0;
+                $converted
+            }
+        })*
+    };
 }
 
-impl Failure<Never> {
-    /// Compiles to nothing: the type has no values.
-    #[must_use]
-    pub fn into_error(self) -> ToolError {
-        match self.0 {}
-    }
+into_error! {
+    /// Returns the error unchanged.
+    ToolError: error => error;
+    /// Compiles to nothing, because the type has no values.
+    Never: never => match never {};
+    /// Converts the error. The texts of its causes become details for the program.
+    Box<dyn Error + Send + Sync>: error => failed(&*error);
+    /// Converts the error. The texts of its causes become details for the program.
+    Box<dyn Error>: error => failed(&*error);
 }
 
-impl Failure<Box<dyn Error + Send + Sync>> {
-    /// Converts the error; its causes become details.
-    #[must_use]
-    pub fn into_error(self) -> ToolError {
-        failed(&*self.0)
-    }
-}
-
-impl Failure<Box<dyn Error>> {
-    /// Converts the error; its causes become details.
-    #[must_use]
-    pub fn into_error(self) -> ToolError {
-        failed(&*self.0)
-    }
-}
-
-/// First choice: an error with causes.
+/// The first choice of `into_error`: the type implements [`Error`].
 pub trait ByError {
-    /// Converts the error; its causes become details.
+    /// Converts the error. The texts of its causes become details for the program.
     fn into_error(self) -> ToolError;
 }
 
@@ -142,7 +138,7 @@ impl<E: Error> ByError for Failure<E> {
     }
 }
 
-/// The bound on a function's error type, with its own compiler message.
+/// The bound on a function's error type: `Display` with a compiler message of its own.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "the model has to read this error, but it does not implement `Display`",
@@ -153,10 +149,13 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// Second choice: any other `Display` error. It takes a reference, so that the others come first.
+/// The second choice of `into_error`: the type implements only `Display`.
+///
+/// The method takes `&self`, so that methods with `self` take precedence.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
-    /// Converts the error's text; the rest of its `{:#}` form becomes details.
+    /// Converts the error. The error's text is for the model; the alternate form `{:#}`, if different,
+    /// becomes the details.
     fn into_error(&self) -> ToolError
     where
         E: ErrorText;
@@ -168,5 +167,112 @@ impl<E> ByDisplay<E> for Failure<E> {
         E: ErrorText,
     {
         ToolError::failed(&self.0)
+    }
+}
+
+/// A function to generate the schema of a type.
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+
+/// The return type of a function, as a value to call methods on.
+#[derive(Debug)]
+pub struct Returned<T>(PhantomData<T>);
+
+impl<T> Returned<T> {
+    /// The only value of this type.
+    pub const TYPE: Self = Self(PhantomData);
+}
+
+impl<T, E> Returned<Result<T, E>> {
+    /// Returns the success type `T` of `Result<T, E>`.
+    #[inline]
+    pub fn of_success(self) -> Returned<T> {
+        Returned::TYPE
+    }
+}
+
+impl<T, E> Returned<Option<Result<T, E>>> {
+    /// Returns the success type `Option<T>` of `Option<Result<T, E>>`.
+    #[inline]
+    pub fn of_success(self) -> Returned<Option<T>> {
+        Returned::TYPE
+    }
+}
+
+/// The implementation of `of_success` for types other than `Result` and `Option<Result>`.
+pub trait AlwaysSuccess: Sized {
+    /// Returns the type unchanged.
+    #[inline]
+    fn of_success(self) -> Self {
+        self
+    }
+}
+
+impl<T> AlwaysSuccess for Returned<T> {}
+
+/// Implements `output_schema` as inherent methods, because these take precedence over trait methods.
+macro_rules! output_schema {
+    ($($(#[$doc:meta])* $ty:ty $(where $param:ident)?: $schema:expr;)*) => {
+        $(impl$(<$param: JsonSchema>)? Returned<$ty> {
+            $(#[$doc])*
+            #[inline]
+            pub fn output_schema(self) -> Option<SchemaFn> {
+                $schema
+            }
+        })*
+    };
+}
+
+output_schema! {
+    /// Returns the schema of the wrapped type.
+    Json<T> where T: Some(T::json_schema);
+    /// Returns the schema of the wrapped type or `null`.
+    Option<Json<T>> where T: Some(Option::<T>::json_schema);
+    /// Returns `None`, because `()` needs no schema.
+    (): None;
+}
+
+/// The first choice of `output_schema`: the type has its own conversion, possibly to content other than JSON.
+pub trait SchemaByConversion: Sized {
+    /// Returns the schema of the type if its conversion writes JSON.
+    fn output_schema(self) -> Option<SchemaFn>;
+}
+
+impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned<T> {
+    #[inline]
+    fn output_schema(self) -> Option<SchemaFn> {
+        if T::IS_JSON { Some(T::json_schema) } else { None }
+    }
+}
+
+/// The second choice of `output_schema`: the type is `Serialize` and is written as JSON.
+pub trait SchemaByType {
+    /// Returns the schema of the type.
+    fn output_schema(&self) -> Option<SchemaFn>;
+}
+
+impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
+    #[inline]
+    fn output_schema(&self) -> Option<SchemaFn> {
+        Some(T::json_schema)
+    }
+}
+
+/// The last choice of `output_schema`: the type has no schema.
+#[derive(Debug)]
+pub struct Undescribed;
+
+impl Undescribed {
+    /// Returns `None`, because the type has no schema.
+    #[inline]
+    pub fn output_schema(&self) -> Option<SchemaFn> {
+        None
+    }
+}
+
+impl<T> Deref for Returned<T> {
+    type Target = Undescribed;
+
+    fn deref(&self) -> &Undescribed {
+        &Undescribed
     }
 }

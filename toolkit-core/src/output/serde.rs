@@ -1,7 +1,7 @@
-//! Serde forms of contents and outputs, for `#[serde(with = "…")]`.
+//! Serialized forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits: a type that does is converted to output as JSON,
-//! and these are output already.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool's return value of any `Serialize`
+//! type is converted to JSON output, but these two types already are output.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use ::serde::{Deserialize, Deserializer, Serialize};
@@ -14,13 +14,13 @@ enum ContentForm {
     Text {
         text: String,
     },
-    /// The very text, so that no digit of a number is lost.
+    /// The JSON text as a string, to keep every digit of a number.
     Json {
         json: String,
     },
-    Image(MediaForm),
-    Audio(MediaForm),
-    File(MediaForm),
+    Image(#[serde(with = "MediaForm")] Media),
+    Audio(#[serde(with = "MediaForm")] Media),
+    File(#[serde(with = "MediaForm")] Media),
     Resource {
         uri: String,
         name: String,
@@ -30,16 +30,17 @@ enum ContentForm {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Media")]
 struct MediaForm {
     media_type: String,
-    #[serde(flatten)]
-    data: DataForm,
+    #[serde(flatten, with = "DataForm")]
+    data: MediaData,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "MediaData", rename_all = "snake_case")]
 enum DataForm {
     Base64(String),
     Url(String),
@@ -56,7 +57,7 @@ struct OutputForm {
     brief: String,
 }
 
-/// A `null` is a value, not an absence.
+/// Deserializes a present `null` as the value `null` instead of `None`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -65,14 +66,14 @@ impl From<ContentForm> for Content {
     fn from(form: ContentForm) -> Self {
         match form {
             ContentForm::Text { text } => Self::Text(text),
-            // A document edited by hand may hold invalid JSON, which is kept as text.
+            // A document edited by hand may contain invalid JSON. Such text becomes plain text.
             ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
                 Ok(_) => Self::Json(JsonText(json)),
                 Err(_) => Self::Text(json),
             },
-            ContentForm::Image(media) => Self::Image(Box::new(media.into())),
-            ContentForm::Audio(media) => Self::Audio(Box::new(media.into())),
-            ContentForm::File(media) => Self::File(Box::new(media.into())),
+            ContentForm::Image(media) => Self::Image(Box::new(media)),
+            ContentForm::Audio(media) => Self::Audio(Box::new(media)),
+            ContentForm::File(media) => Self::File(Box::new(media)),
             ContentForm::Resource { uri, name, media_type } => {
                 Self::Resource(Box::new(Resource { uri, name, media_type }))
             }
@@ -85,9 +86,9 @@ impl From<&Content> for ContentForm {
         match content {
             Content::Text(text) => Self::Text { text: text.clone() },
             Content::Json(json) => Self::Json { json: json.as_str().to_owned() },
-            Content::Image(media) => Self::Image((&**media).into()),
-            Content::Audio(media) => Self::Audio((&**media).into()),
-            Content::File(media) => Self::File((&**media).into()),
+            Content::Image(media) => Self::Image((**media).clone()),
+            Content::Audio(media) => Self::Audio((**media).clone()),
+            Content::File(media) => Self::File((**media).clone()),
             Content::Resource(resource) => {
                 let Resource { uri, name, media_type } = (**resource).clone();
                 Self::Resource { uri, name, media_type }
@@ -96,28 +97,8 @@ impl From<&Content> for ContentForm {
     }
 }
 
-impl From<MediaForm> for Media {
-    fn from(MediaForm { media_type, data, name }: MediaForm) -> Self {
-        let data = match data {
-            DataForm::Base64(bytes) => MediaData::Base64(bytes),
-            DataForm::Url(url) => MediaData::Url(url),
-        };
-        Self { media_type, data, name }
-    }
-}
-
-impl From<&Media> for MediaForm {
-    fn from(media: &Media) -> Self {
-        let Media { media_type, data, name } = media.clone();
-        let data = match data {
-            MediaData::Base64(bytes) => DataForm::Base64(bytes),
-            MediaData::Url(url) => DataForm::Url(url),
-        };
-        Self { media_type, data, name }
-    }
-}
-
-/// The form of a list of [`Content`]: objects tagged by `type`, as in `{"type": "text", "text": "hi"}`.
+/// The serialized form of a [`Content`] list: objects tagged by `type`, as in `{"type": "text", "text":
+/// "hi"}`.
 pub mod contents {
     use super::{Content, ContentForm};
     use ::serde::{Deserialize, Deserializer, Serializer};
@@ -125,22 +106,23 @@ pub mod contents {
     /// Serializes the contents.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Any error of the serializer.
     pub fn serialize<S: Serializer>(contents: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(contents.iter().map(ContentForm::from))
     }
 
-    /// Deserializes contents.
+    /// Deserializes the contents.
     ///
     /// # Errors
-    /// Those of the deserializer.
+    /// Any error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
         let forms = Vec::<ContentForm>::deserialize(deserializer)?;
         Ok(forms.into_iter().map(Content::from).collect())
     }
 }
 
-/// The form of a [`ToolOutput`]: `content`, and `structured`, `message` and `brief` where they are set.
+/// The serialized form of a [`ToolOutput`]: an object with `content`, and `structured`, `message` and `brief`
+/// if set.
 pub mod tool_output {
     use super::{Content, ContentForm, OutputForm, ToolOutput};
     use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -148,7 +130,7 @@ pub mod tool_output {
     /// Serializes the output.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Any error of the serializer.
     pub fn serialize<S: Serializer>(output: &ToolOutput, serializer: S) -> Result<S::Ok, S::Error> {
         let form = OutputForm {
             content: output.content().iter().map(ContentForm::from).collect(),
@@ -162,7 +144,7 @@ pub mod tool_output {
     /// Deserializes an output.
     ///
     /// # Errors
-    /// Those of the deserializer.
+    /// Any error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolOutput, D::Error> {
         let OutputForm { mut content, structured, message, brief } = OutputForm::deserialize(deserializer)?;
         let mut output = match content.pop() {

@@ -1,4 +1,4 @@
-//! Sinks: where the full texts of truncated results go.
+//! Sinks: storage for the full texts of truncated results.
 
 use crate::call::CallId;
 use std::error::Error;
@@ -10,15 +10,16 @@ use std::pin::Pin;
 pub struct FullOutput {
     /// The name of the tool.
     pub tool: String,
-    /// The provider's id of the call; `None` for a call that the program made itself.
+    /// The provider's id of the call. `None` for a call made by the program itself.
     pub call_id: Option<CallId>,
-    /// The text. Line breaks separate several contents.
+    /// The full text. Line breaks separate the texts of several `Content` values.
     pub text: String,
     /// Whether the text is JSON.
     pub is_json: bool,
 }
 
-/// Stores the full texts of truncated results. Closures that return a future are sinks, too.
+/// A store for the full texts of truncated results. Closures from [`FullOutput`] to a future implement this
+/// trait.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -39,13 +40,14 @@ pub struct FullOutput {
 /// # });
 /// ```
 pub trait OutputSink: Send + Sync + 'static {
-    /// Stores the text and returns its place, in words that help the model: a path, an address, a number that
-    /// another tool takes.
+    /// Stores the text and returns its location, in words for the model.
     ///
-    /// Cancelling the call drops the future.
+    /// The location may be a path, a URL, or a number to pass to another tool. If the call is cancelled, the
+    /// future is dropped.
     ///
     /// # Errors
-    /// Why the text could not be stored. The call does not fail; its result says that the rest is lost.
+    /// The reason why the text could not be stored. The call does not fail; the truncated result tells the
+    /// model about the missing full output.
     fn store(
         &self,
         full: FullOutput,
@@ -65,11 +67,11 @@ where
     }
 }
 
-/// The boxed future of a text's place.
+/// The boxed future of [`OutputSink::store`], with the location of the stored text.
 pub(super) type PlaceFuture<'a> =
     Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
-/// A sink of any type.
+/// An object-safe form of [`OutputSink`].
 pub(super) trait DynSink: Send + Sync {
     fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_>;
 }

@@ -6,15 +6,12 @@ use super::sink::{DynSink, FullOutput, OutputSink};
 use super::{Content, ToolOutput};
 use crate::call::CallId;
 use crate::error::ToolError;
+use crate::guard::guarded_future;
 use cut::Plan;
 use std::borrow::Cow;
-use std::fmt;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
 
-/// The part of a long text that is kept.
+/// The part of a long text to keep.
 ///
 /// ```
 /// use toolkit::output::TruncationStrategy;
@@ -36,8 +33,9 @@ pub enum TruncationStrategy {
 }
 
 impl TruncationStrategy {
-    /// Returns at most `limit` characters of the text, including a note about the number of missing ones. Where the
-    /// note has no room, `…` takes its place.
+    /// Returns at most `limit` characters of `text`, including a note with the number of missing characters.
+    ///
+    /// If there is no room for the note, `…` replaces the note.
     #[must_use]
     pub fn cut(self, text: &str, limit: usize) -> Cow<'_, str> {
         let total = text.chars().count();
@@ -49,12 +47,12 @@ impl TruncationStrategy {
     }
 }
 
-/// The truncation of long results.
+/// Settings for the truncation of long results.
 ///
-/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) precedes the limit set here. Limits count
-/// characters (Unicode scalar values), over all texts of a result together, including the note about the missing
-/// part. Media and links are kept and do not count. Truncated JSON becomes text. The
-/// [structured](ToolOutput::structured) value, which is for the program, stays whole.
+/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit set
+/// here. Limits count characters (Unicode scalar values), over all texts of a result together, including the
+/// note about the missing part. Media items and links are kept and do not count. Truncated JSON becomes plain
+/// text. The [structured](ToolOutput::structured) value for the program is never truncated.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -66,6 +64,7 @@ impl TruncationStrategy {
 /// # });
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Truncation {
     limit: Option<usize>,
     strategy: TruncationStrategy,
@@ -73,33 +72,19 @@ pub struct Truncation {
 }
 
 impl Truncation {
-    /// Creates a truncation of all results to `limit` characters. [`Truncation::default`] truncates only results of
-    /// tools with a limit of their own.
-    #[must_use]
+    /// Creates settings to truncate all results to `limit` characters.
+    ///
+    /// [`Truncation::default`] truncates only results of tools with a limit of their own.
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
 
-    /// Sets the part of a text that is kept.
-    #[must_use]
-    pub fn with_strategy(mut self, strategy: TruncationStrategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
-
-    /// Sets the sink of the full texts. The model reads their places.
-    #[must_use]
-    pub fn with_sink(mut self, sink: impl OutputSink) -> Self {
-        self.sink = Some(Arc::new(sink));
-        self
-    }
-
-    /// Returns the limit of a tool: its own, else the general one.
+    /// Returns the limit for a tool: `own` if set, otherwise the general limit.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }
 
-    /// Truncates the output of a call.
+    /// Truncates the output of a call to the general limit.
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
@@ -117,7 +102,7 @@ impl Truncation {
         mut output: ToolOutput,
     ) -> ToolOutput {
         let lengths: Vec<usize> = output.content().iter().filter_map(text_of).map(str::len).collect();
-        // A text has at least as many bytes as characters, and bytes need no counting.
+        // A text has at least as many bytes as characters, and the number of bytes is known without counting.
         if lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1) <= limit {
             return output;
         }
@@ -153,19 +138,13 @@ impl Truncation {
         call_id: Option<&CallId>,
         error: ToolError,
     ) -> ToolError {
-        let total = error.message().chars().count();
-        if total <= limit {
-            return error;
-        }
-        let note = self.note(tool, call_id, || error.message().to_owned(), false).await;
-        let cut = Plan::new(total, limit, self.strategy, &note).cut(error.message(), 0, total, total);
-        match cut {
-            Some(message) => error.with_message(message),
-            None => error,
-        }
+        let text = ToolOutput::text(error.message());
+        let message = self.shorten(limit, tool, call_id, text).await.to_text().into_owned();
+        error.with_message(message)
     }
 
-    /// Stores the full text and returns the note about its place.
+    /// Stores the full text in the sink and returns the note about its location. Without a sink, the note is
+    /// empty.
     async fn note(
         &self,
         tool: &str,
@@ -175,26 +154,21 @@ impl Truncation {
     ) -> String {
         let Some(sink) = &self.sink else { return String::new() };
         let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text: text(), is_json };
-        // A sink is the program's code; its panic must not cost the call its result.
-        let stored = match catch_unwind(AssertUnwindSafe(|| sink.store_boxed(full))) {
-            Ok(mut future) => {
-                poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                    Ok(Poll::Ready(stored)) => Poll::Ready(stored.ok()),
-                    Ok(Poll::Pending) => Poll::Pending,
-                    Err(_) => Poll::Ready(None),
-                })
-                .await
-            }
-            Err(_) => None,
-        };
-        match stored {
-            Some(place) => format!(", full output: {place}"),
-            None => ", the full output could not be kept".to_owned(),
+        match guarded_future(async { sink.store_boxed(full).await }).await {
+            Ok(Ok(place)) => format!(", full output: {place}"),
+            Ok(Err(_)) | Err(_) => ", the full output could not be kept".to_owned(),
         }
     }
 }
 
-/// Returns the text of a content, which counts.
+setters! { Truncation {
+    /// Sets the part of a long text to keep.
+    with_strategy(strategy: TruncationStrategy) = strategy;
+    /// Sets the sink for the full texts. The truncated result tells the model where the full text is stored.
+    with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
+} }
+
+/// Returns the text of `content`, or `None` if this kind of content does not count towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),
@@ -203,15 +177,7 @@ fn text_of(content: &Content) -> Option<&str> {
     }
 }
 
-impl fmt::Debug for Truncation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Truncation")
-            .field("limit", &self.limit)
-            .field("strategy", &self.strategy)
-            .field("sink", &self.sink.is_some())
-            .finish()
-    }
-}
+impl_debug!(Truncation, |this| limit: this.limit, strategy: this.strategy, sink: this.sink.is_some());
 
 #[cfg(test)]
 mod tests;

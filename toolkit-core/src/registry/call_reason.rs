@@ -1,19 +1,20 @@
-//! The reason of a call: asked of the model, split off the arguments.
+//! Call reasons: asking the model for the reason of each call, and removing the reason from the arguments.
 
 use super::ToolRegistry;
-use crate::call::RawArguments;
-use crate::error::BuildProblem;
+use crate::error::{BuildProblem, ToolFault};
 use crate::tool::{
-    CALL_REASON, Tool, ToolDefinition, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, SplitArguments, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
+    split_call_reason,
 };
-use std::borrow::Cow;
 
 impl ToolRegistry {
-    /// Asks the model for the reason of each call, in an extra argument `call_reason`.
+    /// Sets whether the model is asked for the reason of each call, in an extra argument `call_reason`.
     ///
-    /// The argument is published with every tool that does not [opt out](crate::ToolMetadata::call_reason), and removed
-    /// before the tool sees its arguments; [`ToolResult::call_reason`](crate::ToolResult::call_reason) holds it. Models choose
-    /// tools better when asked ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
+    /// Every tool is published with the extra argument, unless the tool [opts
+    /// out](crate::ToolMetadata::call_reason). The argument is removed before the tool reads the arguments,
+    /// and the dispatcher stores the reason in [`ToolResult::call_reason`](crate::ToolResult::call_reason).
+    /// Models choose tools better when asked for a reason ([arXiv
+    /// 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -36,43 +37,25 @@ impl ToolRegistry {
         self
     }
 
-    /// Splits the reason off the arguments.
+    /// Separates the call reason from the other arguments. Returns `None` if there is no call reason, or if
+    /// the model is not asked for the reason of calls of this tool.
     #[inline]
-    pub(crate) fn split_call_reason<'a>(
+    pub(crate) fn split_call_reason(
         &self,
         definition: &ToolDefinition,
-        arguments: &'a str,
-    ) -> (Cow<'a, str>, Option<String>) {
-        if asks_for_call_reason(definition, self.call_reason)
-            && let Some(split) = split_call_reason(arguments)
-        {
-            return (Cow::Owned(split.arguments), split.call_reason);
-        }
-        (Cow::Borrowed(arguments), None)
+        arguments: &str,
+    ) -> Option<SplitArguments> {
+        let asks = asks_for_call_reason(definition, self.call_reason);
+        if asks { split_call_reason(arguments) } else { None }
     }
 
-    /// Splits the reason off owned arguments.
-    #[inline]
-    pub(crate) fn split_call_reason_owned(
-        &self,
-        definition: &ToolDefinition,
-        arguments: RawArguments,
-    ) -> (RawArguments, Option<String>) {
-        match self.split_call_reason(definition, arguments.as_str()) {
-            (Cow::Owned(rest), reason) => (rest.into(), reason),
-            (Cow::Borrowed(_), _) => (arguments, None),
-        }
-    }
-
-    /// Returns a problem for each tool with a parameter of the reason's name.
+    /// Returns a problem for each tool with a declared parameter `call_reason`, if the model is asked for the
+    /// reason of calls of this tool.
     pub(super) fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
         let is_taken = |definition: &&ToolDefinition| {
             asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
         };
-        self.iter().map(Tool::definition).filter(is_taken).map(|definition| BuildProblem::ReservedParameter {
-            tool: definition.name.to_string(),
-            parameter: CALL_REASON,
-            defined_at: definition.metadata.defined_at,
-        })
+        let taken = self.iter_definitions().filter(is_taken);
+        taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 }

@@ -1,28 +1,29 @@
 //! Removing, replacing and overriding tools.
 
-use super::ToolRegistry;
 use super::filter::ToolFilter;
+use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
-use crate::tool::{AdaptedTool, Tool};
-use std::collections::BTreeSet;
+use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::sync::Arc;
 
 /// # Changing tools
 impl ToolRegistry {
-    /// Removes a tool, with the one it [overrides](Self::override_tool).
+    /// Removes a tool and returns the removed tool. If the tool [overrides](Self::override_tool) another
+    /// tool, the original is removed as well.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn unregister(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let tool = self.require_tool(name)?.clone();
-        self.remove(name);
+        self.tools.remove(name);
+        self.cache = self.cache.renewed();
         Ok(tool)
     }
 
-    /// Replaces the tool of the same name and returns the earlier one.
+    /// Registers `tool` in place of the tool of the same name, and returns the replaced tool.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn replace(&mut self, tool: impl Tool + 'static) -> Result<Arc<dyn Tool>, BuildError> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
         let earlier = self.require_tool(tool.definition().name.as_str())?.clone();
@@ -30,18 +31,17 @@ impl ToolRegistry {
         Ok(earlier)
     }
 
-    /// Overrides a tool until it is [restored](Self::restore).
+    /// Overrides a tool with another tool until the original is [restored](Self::restore).
     ///
-    /// The new tool takes the name. A second override keeps the first original.
+    /// The new tool is called under the original's name. After several overrides of one name, `restore`
+    /// brings back the first original.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let now = ClosureTool::new("now", "The year.", |_: Nothing| 2026)?;
-    /// let fixed = ClosureTool::new("for_tests", "The year.", |_: Nothing| 1999)?;
+    /// let now = ClosureTool::without_arguments("now", "The year.", || 2026)?;
+    /// let fixed = ClosureTool::without_arguments("for_tests", "The year.", || 1999)?;
     /// let mut registry = ToolRegistry::from_tools([now])?;
     /// registry.override_tool("now", fixed)?;
     /// assert_eq!(registry.call("now", "{}").await?.to_text(), "1999");
@@ -52,7 +52,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn override_tool(&mut self, name: &str, tool: impl Tool + 'static) -> Result<(), BuildError> {
         let earlier = self.require_tool(name)?.clone();
         let own_name = &earlier.definition().name;
@@ -61,18 +61,17 @@ impl ToolRegistry {
         } else {
             Arc::new(AdaptedTool::new(tool).with_name(own_name.clone()))
         };
-        self.insert(tool);
-        self.overridden.entry(name.into()).or_insert(earlier);
+        self.insert(tool).original.get_or_insert(earlier);
         Ok(())
     }
 
-    /// Restores an [overridden](Self::override_tool) tool and returns its replacement.
+    /// Restores the original of an [overridden](Self::override_tool) tool, and returns the overriding tool.
     ///
     /// # Errors
-    /// [`BuildError`] if there is no such tool, or it is not overridden.
+    /// Returns a [`BuildError`] if no tool has this name, or if the tool is not overridden.
     pub fn restore(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let replaced = self.require_tool(name)?.clone();
-        let Some(original) = self.overridden.remove(name) else {
+        let Some(original) = self.tools.get_mut(name).and_then(|entry| entry.original.take()) else {
             return Err(BuildProblem::NotOverridden { tool: name.to_owned() }.into());
         };
         self.insert(original);
@@ -81,59 +80,51 @@ impl ToolRegistry {
 
     /// Returns the sorted names of [overridden](Self::override_tool) tools.
     pub fn overridden(&self) -> impl Iterator<Item = &str> {
-        self.overridden.keys().map(|name| &**name)
+        let overridden = self.entries().into_iter().filter(|entry| entry.original.is_some());
+        overridden.map(|entry| entry.name().as_str())
     }
 
-    /// Returns a registry with only the tools passing a filter. The others are neither listed nor callable, and no
-    /// error names them.
+    /// Returns a registry with only the tools passing the filter. The other tools are neither listed nor
+    /// callable, and errors do not mention the other tools.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
-    /// let tools = ["read", "remove"].map(|name| ClosureTool::new(name, "", |_: Nothing| 1));
+    /// let tools = ["read", "remove"].map(|name| ClosureTool::without_arguments(name, "", || 1));
     /// let [read, remove] = tools;
     /// let registry = ToolRegistry::from_tools([read?, remove?])?;
-    /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"]));
+    /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"])?);
     /// assert_eq!(harmless.names().collect::<Vec<_>>(), ["read"]);
     /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {
-        self.subset(&self.names_where(|tool| filter.matches(tool.definition())))
+        self.subset(|definition| filter.matches(definition))
     }
 
-    pub(super) fn is_overridden(&self, name: &str) -> bool {
-        self.overridden.contains_key(name)
-    }
-
-    pub(super) fn names_where(&self, wanted: impl Fn(&dyn Tool) -> bool) -> BTreeSet<&str> {
-        let wanted = self.all_tools().filter(|tool| wanted(&***tool));
-        wanted.map(|tool| tool.definition().name.as_str()).collect()
-    }
-
-    /// Returns a registry with only the tools of these names.
-    pub(super) fn subset(&self, names: &BTreeSet<&str>) -> Self {
+    /// Returns a registry with only the tools accepted by `keep`. Rules for other tools are dropped, and
+    /// rules for namespaces and tags stay.
+    pub(super) fn subset(&self, keep: impl Fn(&ToolDefinition) -> bool) -> Self {
         let mut subset = self.clone();
-        subset.tools.retain(|name, _| names.contains(&**name));
-        subset.disabled.retain(|name, _| names.contains(&**name));
-        subset.overridden.retain(|name, _| names.contains(&**name));
-        subset.switches = self.switches.for_tools(|name| names.contains(name));
+        subset.tools.retain(|_, entry| keep(entry.tool.definition()));
+        subset.switches.tools.retain(|name, _| subset.tools.contains_key(&**name));
         subset.cache = self.cache.renewed();
         subset
     }
 
-    /// Inserts a tool, in place of the one of its name.
-    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) {
-        self.place(tool);
+    /// Inserts a tool, replacing the tool of the same name. If that tool overrides an original, the original
+    /// is kept for `restore`.
+    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut Entry {
+        let definition = tool.definition();
+        let disabled = self.switches.reason(definition).cloned();
+        let name = definition.name.as_str().into();
         self.cache = self.cache.renewed();
-    }
-
-    pub(super) fn remove(&mut self, name: &str) {
-        self.tools.remove(name);
-        self.disabled.remove(name);
-        self.overridden.remove(name);
-        self.cache = self.cache.renewed();
+        let entry = self.tools.entry(name).or_insert_with(|| Entry {
+            tool: tool.clone(),
+            disabled: None,
+            original: None,
+        });
+        (entry.tool, entry.disabled) = (tool, disabled);
+        entry
     }
 }

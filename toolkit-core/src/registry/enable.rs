@@ -1,24 +1,23 @@
 //! Disabling and enabling tools.
 
-use super::ToolRegistry;
 use super::filter::TagMatch;
+use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
-use crate::name::normalize;
+use crate::name::{ToolName, normalize};
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// # Enabling and disabling
 ///
-/// A disabled tool is not listed, and a call of it fails with the reason. A rule for the tool itself goes before one
-/// for its namespace, and that before one for its tags. Rules also apply to tools registered or replaced later.
+/// A disabled tool is not listed, and a call of the tool fails with the reason. Tools are disabled by rules.
+/// A rule for a tool takes precedence over a rule for the tool's namespace, and a namespace rule over a rule
+/// for tags. Rules also apply to tools registered or replaced later.
 ///
 /// ```
 /// use toolkit::{ClosureTool, ToolRegistry};
-/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// # struct Nothing {}
 ///
-/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// let mut registry = ToolRegistry::from_tools([add])?;
 /// registry.disable("add", "under maintenance")?;
 /// assert_eq!(registry.len(), 0);
@@ -32,57 +31,62 @@ use std::sync::Arc;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 impl ToolRegistry {
-    /// Disables a tool; the model reads the reason, unless it is empty.
+    /// Disables a tool. The error of a call tells the model the reason, unless `reason` is empty.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool.
+    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
     pub fn disable(&mut self, name: &str, reason: &str) -> Result<(), BuildError> {
         self.require_tool(name)?;
-        self.switches.disable(name, reason);
+        self.switches.tools.insert(name.into(), Some(reason.into()));
         self.apply_switches();
         Ok(())
     }
 
-    /// Enables a tool, also against rules for its namespace or tags.
+    /// Enables a tool, even if a rule disables the tool's namespace or tags.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such tool and no rule for the name.
+    /// Returns a [`BuildError`] with the nearest names if there is no such tool and no rule for the name.
     pub fn enable(&mut self, name: &str) -> Result<(), BuildError> {
-        if !self.switches.knows_tool(name) {
+        if self.switches.tools.remove(name).is_none() {
             self.require_tool(name)?;
         }
-        let tool = self.get_any(name).cloned();
-        self.switches.enable(name, tool.as_ref().map(Tool::definition));
+        let tool = self.get_any(name).map(Tool::definition);
+        if tool.is_some_and(|tool| self.switches.broad_reason(tool).is_some()) {
+            self.switches.tools.insert(name.into(), None);
+        }
         self.apply_switches();
         Ok(())
     }
 
-    /// Disables all tools of a namespace; the model reads the reason, unless it is empty.
+    /// Disables all tools of a namespace. The error of a call tells the model the reason, unless `reason` is
+    /// empty.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such namespace.
+    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
     pub fn disable_namespace(&mut self, namespace: &str, reason: &str) -> Result<(), BuildError> {
         let namespace = self.require_namespace(namespace)?;
-        self.switches.disable_namespace(&namespace, reason);
+        self.switches.namespaces.insert(namespace.into(), reason.into());
         self.apply_switches();
         Ok(())
     }
 
-    /// Removes the rule of [`disable_namespace`](Self::disable_namespace). Tools disabled by name stay disabled.
+    /// Removes the rule added by [`disable_namespace`](Self::disable_namespace). Tools disabled by other
+    /// rules stay disabled.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if there is no such namespace.
+    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
     pub fn enable_namespace(&mut self, namespace: &str) -> Result<(), BuildError> {
         let namespace = self.require_namespace(namespace)?;
-        self.switches.enable_namespace(&namespace);
+        self.switches.namespaces.remove(namespace.as_str());
         self.apply_switches();
         Ok(())
     }
 
-    /// Disables all tools with these tags; the model reads the reason, unless it is empty.
+    /// Disables all tools with these tags. The error of a call tells the model the reason, unless `reason` is
+    /// empty.
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names for every custom tag that no tool has.
+    /// Returns a [`BuildError`] with the nearest names for every custom tag not found on any tool.
     pub fn disable_tags(&mut self, tags: TagMatch, reason: &str) -> Result<(), BuildError> {
         let known: BTreeSet<&str> = self
             .all_definitions()
@@ -92,105 +96,85 @@ impl ToolRegistry {
         let unknown = tags.tags().filter(|tag| tag.is_custom() && !known.contains(tag.as_str()));
         let problem = |name: &str| BuildProblem::unknown("tag", name, known.iter().copied());
         BuildError::unless_empty(unknown.map(|tag| problem(tag.as_str())).collect())?;
-        self.switches.disable_tags(tags, reason);
+        self.switches.tags.retain(|(known, _)| *known != tags);
+        self.switches.tags.push((tags, reason.into()));
         self.apply_switches();
         Ok(())
     }
 
-    /// Removes the rule of [`disable_tags`](Self::disable_tags) with the same tags. Returns whether there was one.
+    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns whether
+    /// there was such a rule.
     pub fn enable_tags(&mut self, tags: &TagMatch) -> bool {
-        let was_there = self.switches.enable_tags(tags);
+        let before = self.switches.tags.len();
+        self.switches.tags.retain(|(known, _)| known != tags);
         self.apply_switches();
-        was_there
+        self.switches.tags.len() < before
     }
 
-    /// Returns the reason of a disabled tool, possibly empty; `None` if there is no disabled tool of this name.
+    /// Returns the reason for disabling a tool, possibly empty. Returns `None` if no disabled tool has this
+    /// name.
     #[must_use]
     pub fn disabled_reason(&self, name: &str) -> Option<&str> {
-        self.disabled.get(name).map(|disabled| &*disabled.reason)
+        self.tools.get(name)?.disabled.as_deref()
     }
 
     /// Returns the disabled tools with the reasons, sorted by name.
     pub fn disabled(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &str)> {
-        self.disabled.values().map(|disabled| (&disabled.tool, &*disabled.reason))
+        self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
     }
 
-    /// Returns the tool of this name, disabled or not.
+    /// Returns the tool called `name`, disabled or not.
     #[must_use]
     pub fn get_any(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name).or_else(|| self.disabled.get(name).map(|disabled| &disabled.tool))
+        self.tools.get(name).map(|entry| &entry.tool)
     }
 
-    /// Returns all tools, disabled ones too, in no particular order.
-    pub(super) fn all_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.tools.values().chain(self.disabled.values().map(|disabled| &disabled.tool))
+    pub(super) fn has(&self, name: &ToolName) -> bool {
+        self.tools.contains_key(name.as_str())
     }
 
-    pub(super) fn all_tools_sorted(&self) -> Vec<&Arc<dyn Tool>> {
-        let mut tools: Vec<&Arc<dyn Tool>> = self.all_tools().collect();
-        tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
-        tools
+    /// Returns all tools, including disabled tools, sorted by name.
+    pub(super) fn entries(&self) -> Vec<&Entry> {
+        let mut entries: Vec<&Entry> = self.tools.values().collect();
+        entries.sort_by(|a, b| a.name().cmp(b.name()));
+        entries
     }
 
+    /// Returns the definitions of all tools, including disabled tools, in no particular order.
     pub(crate) fn all_definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
-        self.all_tools().map(Tool::definition)
+        self.tools.values().map(|entry| entry.tool.definition())
     }
 
-    /// Returns the tool of this name, disabled or not, or an error with the nearest names.
+    /// Returns the tool called `name`, disabled or not, or an error with the nearest names.
     pub(super) fn require_tool(&self, name: &str) -> Result<&Arc<dyn Tool>, BuildProblem> {
         self.get_any(name).ok_or_else(|| {
-            let tools = self.all_definitions().map(|definition| definition.name.as_str());
-            let known: BTreeSet<&str> = tools.chain(self.switches.tools()).collect();
+            let tools = self.tools.keys().map(|name| &**name);
+            let known: BTreeSet<&str> = tools.chain(self.switches.tools.keys().map(|name| &**name)).collect();
             BuildProblem::unknown("tool", name, known)
         })
     }
 
-    /// Returns the normalised namespace, or an error with the nearest names.
+    /// Returns the normalised namespace, or an error with the nearest names if neither a tool nor a rule has
+    /// this namespace.
     pub(super) fn require_namespace(&self, namespace: &str) -> Result<String, BuildProblem> {
         let wanted = normalize(namespace);
         let of_tools = self.all_definitions().filter_map(|definition| definition.name.namespace());
-        let known: BTreeSet<&str> = of_tools.chain(self.switches.namespaces()).collect();
+        let known: BTreeSet<&str> =
+            of_tools.chain(self.switches.namespaces.keys().map(|name| &**name)).collect();
         if known.contains(wanted.as_str()) {
             return Ok(wanted);
         }
         Err(BuildProblem::unknown("namespace", namespace, known))
     }
 
-    /// Moves tools between callable and disabled after a change of the rules.
+    /// Disables and enables tools according to the current rules.
     pub(super) fn apply_switches(&mut self) {
-        let should_be_disabled = |tool: &Arc<dyn Tool>| self.switches.reason(tool.definition()).is_some();
-        let leaving = self.tools.values().filter(|tool| should_be_disabled(tool));
-        let coming =
-            self.disabled.values().map(|disabled| &disabled.tool).filter(|tool| !should_be_disabled(tool));
-        let moving: Vec<Arc<dyn Tool>> = leaving.chain(coming).cloned().collect();
-        if !moving.is_empty() {
-            self.cache = self.cache.renewed();
-        }
-        moving.into_iter().for_each(|tool| self.place(tool));
-        for disabled in self.disabled.values_mut() {
-            if let Some(reason) = self.switches.reason(disabled.tool.definition()) {
-                disabled.reason = reason.clone();
+        for entry in self.tools.values_mut() {
+            let reason = self.switches.reason(entry.tool.definition());
+            if reason.is_some() != entry.disabled.is_some() {
+                self.cache = self.cache.renewed();
             }
+            entry.disabled = reason.cloned();
         }
     }
-
-    /// Places a tool among the callable or the disabled ones, in place of any other of its name.
-    pub(super) fn place(&mut self, tool: Arc<dyn Tool>) {
-        let definition = tool.definition();
-        let name: Arc<str> = definition.name.as_str().into();
-        if let Some(reason) = self.switches.reason(definition).cloned() {
-            self.tools.remove(&name);
-            self.disabled.insert(name, Disabled { tool, reason });
-        } else {
-            self.disabled.remove(&name);
-            self.tools.insert(name, tool);
-        }
-    }
-}
-
-/// A disabled tool with the reason.
-#[derive(Clone)]
-pub(super) struct Disabled {
-    pub(super) tool: Arc<dyn Tool>,
-    pub(super) reason: Arc<str>,
 }

@@ -12,48 +12,47 @@ use crate::error::BuildError;
 use crate::tool::ToolDefinition;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
-use events::{EVENTS_KEPT, changes};
+use events::{EVENTS_KEPT, ViewChanges, changes};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// A shared registry with atomic changes, or a [view](Self::viewed) of one. Clones share the registry.
+/// A shared registry with atomic changes, or a [view](Self::viewed) of such a registry. Clones share the
+/// registry.
 ///
-/// Readers take a [snapshot](Self::snapshot) and never wait. A change edits a copy, which is checked and published
-/// as a whole or not at all; snapshots in use, such as that of a running batch, stay as they are. Changes wait for
-/// each other; several at once are cheaper in one [`change`](Self::change).
+/// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy of the
+/// registry. The copy is then checked and published, or discarded after an error. Snapshots in use, such as
+/// the snapshot of a running batch, are not affected. Changes run one after another. Several edits in a
+/// single `change` are cheaper than several changes.
 ///
 /// ```
 /// use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
 /// use toolkit::registry::RegistryChange;
-/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// # struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let live = LiveRegistry::new(ToolRegistry::new())?;
 /// let mut events = live.subscribe();
 /// let before = live.snapshot();
 ///
-/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// live.change(|registry| registry.register(add))?;
 /// assert!(live.snapshot().contains("add"));
 /// assert!(before.is_empty());
 /// let event = events.next().await.unwrap()?;
-/// assert!(matches!(event.change, RegistryChange::Registered { tool } if tool.as_str() == "add"));
+/// assert_eq!((event.tool.as_str(), event.change), ("add", RegistryChange::Registered));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct LiveRegistry(Arc<Inner>);
-
-enum Inner {
-    Root(Root),
-    View(View),
+pub struct LiveRegistry {
+    root: Arc<Root>,
+    view: Option<Arc<View>>,
 }
 
 struct Root {
     published: ArcSwap<Published>,
-    /// Locked during a change.
+    /// The checks of new tools. The lock is held during a change, so changes run one after another.
     checks: Mutex<Vec<Arc<Check>>>,
     events: broadcast::Sender<RegistryEvent>,
 }
@@ -71,120 +70,113 @@ struct View {
     latest: ArcSwap<Latest>,
 }
 
-/// The registry last seen, and its projection.
+/// The registry last seen by the view, and the result of applying the view.
 struct Latest {
     of: Arc<ToolRegistry>,
     projection: Projection,
 }
 
-impl View {
-    fn published(&self) -> Published {
-        let Published { registry, version } = self.of.published();
-        let known = self.latest.load();
-        if Arc::ptr_eq(&known.of, &registry) {
-            return Published { registry: known.projection.registry.clone(), version };
-        }
-        let projection = self.view.project(&registry, Some(&known.projection));
-        let shown = projection.registry.clone();
-        self.latest.store(Arc::new(Latest { of: registry, projection }));
-        Published { registry: shown, version }
-    }
-}
-
 impl LiveRegistry {
-    /// Creates a live registry with these tools.
+    /// Creates a live registry from a complete registry.
     ///
     /// # Errors
-    /// [`BuildError`] with every [collision](ToolRegistry::check) and every missing
-    /// [state](ToolRegistry::with_state).
+    /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing
+    /// [state](ToolRegistry::with_state), and every reserved name.
     pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let registry = registry.into();
         registry.check_complete()?;
         let published = ArcSwap::from_pointee(Published { registry, version: 0 });
         let (events, _) = broadcast::channel(EVENTS_KEPT);
-        Ok(Self(Arc::new(Inner::Root(Root { published, checks: Mutex::default(), events }))))
+        Ok(Self { root: Arc::new(Root { published, checks: Mutex::default(), events }), view: None })
     }
 
-    /// Returns a view of this registry; it follows each change.
+    /// Returns a view of this registry. The view follows later changes of the registry.
     ///
-    /// A tool that a later change makes impossible to show, for instance because its name is taken, is left out until
-    /// that changes; [`check`](Self::check) reports it.
+    /// A later change can make a tool impossible to show, for instance because another tool takes the new
+    /// name. The view then leaves the tool out, and [`check`](Self::check) reports the tool.
     ///
     /// # Errors
-    /// [`BuildError`] as of [`ToolRegistry::viewed`].
+    /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
     pub fn viewed(&self, view: RegistryView) -> Result<Self, BuildError> {
         let of = self.snapshot();
         let projection = view.project(&of, None);
         projection.registry.check()?;
         let latest = ArcSwap::from_pointee(Latest { of, projection });
-        Ok(Self(Arc::new(Inner::View(View { of: self.clone(), view, latest }))))
+        let view = View { of: self.clone(), view, latest };
+        Ok(Self { root: self.root.clone(), view: Some(Arc::new(view)) })
     }
 
     fn published(&self) -> Published {
-        match &*self.0 {
-            Inner::Root(root) => Published::clone(&root.published.load()),
-            Inner::View(view) => view.published(),
+        let Some(View { of, view, latest }) = self.view.as_deref() else {
+            return Published::clone(&self.root.published.load());
+        };
+        let Published { registry, version } = of.published();
+        let known = latest.load();
+        if Arc::ptr_eq(&known.of, &registry) {
+            return Published { registry: known.projection.registry.clone(), version };
         }
+        let projection = view.project(&registry, Some(&known.projection));
+        let shown = projection.registry.clone();
+        latest.store(Arc::new(Latest { of: registry, projection }));
+        Published { registry: shown, version }
     }
 
-    fn root(&self) -> &Root {
-        match &*self.0 {
-            Inner::Root(root) => root,
-            Inner::View(view) => view.of.root(),
-        }
-    }
-
-    /// Returns the registry as it is now. Later changes do not reach it.
+    /// Returns the current registry. Later changes do not affect the returned registry.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
         self.published().registry
     }
 
-    /// Returns the number of changes so far; equal numbers mean equal tools.
+    /// Returns the version of the registry, a number increased by each change of the tools. Equal versions
+    /// mean equal tools.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.root().published.load().version
+        self.root.published.load().version
     }
 
     /// Checks for tools left out of a view.
     ///
     /// # Errors
-    /// [`BuildError`] with every tool left out, and why.
+    /// Returns a [`BuildError`] listing every tool left out, with the reason.
     pub fn check(&self) -> Result<(), BuildError> {
         self.snapshot().check()
     }
 
-    /// Changes the registry: `edit` gets a copy, published if nothing fails. Returns the value of `edit`.
+    /// Changes the registry with the function `edit` and returns the value of `edit`.
     ///
-    /// If `edit` fails or panics, nothing has changed. Through a view, `edit` gets the registry behind it. A nested
-    /// change inside of `edit` or of a [check](Self::add_check) deadlocks.
+    /// `edit` gets a copy of the registry. The copy is published if `edit` and all checks succeed.
+    ///
+    /// If `edit` or a check fails or panics, the registry stays unchanged. On a view, `edit` gets the
+    /// registry behind the view. Calling `change` inside of `edit` or of a [check](Self::add_check)
+    /// deadlocks.
     ///
     /// # Errors
-    /// [`BuildError`] of `edit`, of a check that refuses a tool, or about missing state.
+    /// Returns a [`BuildError`] if `edit` fails, if a check refuses a tool, or if the changed registry has
+    /// recorded problems, missing state or reserved names.
     pub fn change<T>(
         &self,
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
-        let root = self.root();
+        let root = &self.root;
         let checks = root.lock();
         let before = root.published.load_full();
         let mut after = (*before.registry).clone();
         let value = edit(&mut after)?;
         run_checks(&checks, &before.registry, &mut after)?;
         after.check_complete()?;
-        let changes = changes(&before.registry, &after);
+        let changes = changes(before.version + 1, &before.registry, &after);
         let version = before.version + u64::from(!changes.is_empty());
         root.published.store(Arc::new(Published { registry: Arc::new(after), version }));
-        for change in changes {
+        for event in changes {
             // An error means that there are no listeners.
-            let _ = root.events.send(RegistryEvent { version, change });
+            let _ = root.events.send(event);
         }
         Ok(value)
     }
 
-    /// Adds a check of every tool registered, merged or replaced from now on.
+    /// Adds a check for every tool registered, merged or replaced from now on.
     ///
-    /// The check gets the definition, and the registry with the tool in it.
+    /// The check receives the definition of the tool and the changed registry, including the tool.
     ///
     /// ```
     /// use toolkit::{LiveRegistry, ToolRegistry};
@@ -201,35 +193,38 @@ impl LiveRegistry {
         &self,
         check: impl Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync + 'static,
     ) {
-        self.root().lock().push(Arc::new(check));
+        self.root.lock().push(Arc::new(check));
     }
 
-    /// Subscribes to the changes from now on.
+    /// Returns a stream of the changes from now on. See [`watch`](Self::watch) for a stream together with a
+    /// matching snapshot.
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
-        let receiver = self.root().events.subscribe();
-        match &*self.0 {
-            Inner::Root(_) => RegistryEvents::new(receiver),
-            Inner::View(_) => {
-                let view = Arc::downgrade(&self.0);
-                RegistryEvents::of_view(receiver, self.snapshot(), move || {
-                    let Published { registry, version } = Self(view.upgrade()?).published();
-                    Some((registry, version))
-                })
-            }
-        }
+        let receiver = self.root.events.subscribe();
+        let Some(view) = &self.view else { return RegistryEvents::new(receiver, None) };
+        let view = Arc::downgrade(view);
+        let now = move || {
+            let view = view.upgrade()?;
+            let live = Self { root: view.of.root.clone(), view: Some(view) };
+            let Published { registry, version } = live.published();
+            Some((registry, version))
+        };
+        let view = ViewChanges { now: Box::new(now), last: self.snapshot(), queue: VecDeque::new() };
+        RegistryEvents::new(receiver, Some(view))
     }
 
-    /// Returns the registry as it is now with the changes from there on: none missing, none repeated.
+    /// Returns a snapshot of the registry together with a stream of all later changes. No change is missing,
+    /// and none is repeated.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
-        let _no_change_meanwhile = self.root().lock();
+        let _no_change_meanwhile = self.root.lock();
         (self.snapshot(), self.subscribe())
     }
 }
 
 impl Root {
-    /// Locks out other changes. A panic cannot leave a registry half changed, so poisoning is ignored.
+    /// Locks the registry against other changes. A panic cannot leave a registry half changed, so poisoning
+    /// is ignored.
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Check>>> {
         self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! Merging registries.
 
-use super::ToolRegistry;
+use super::{Entry, ToolRegistry};
 use crate::context::State;
 use crate::error::{BuildError, BuildProblem};
 use crate::name::check_name;
@@ -8,35 +8,37 @@ use crate::tool::{Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// The rule for tools of the same name in a merge.
+/// The handling of two tools with the same name in a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {
     /// The merge fails.
     #[default]
     Refuse,
-    /// The earlier tool stays.
+    /// The registry keeps the tool registered first.
     Keep,
-    /// The new tool replaces it.
+    /// The new tool replaces the tool registered first.
     Replace,
 }
 
 impl ToolRegistry {
-    /// Merges another registry: its tools and their rules.
+    /// Adds the tools of another registry and the rules for disabling tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that both have; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
+    /// unchanged.
     pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
         self.merge_with(other, Collision::Refuse)
     }
 
-    /// Merges another registry with a rule for collisions.
+    /// Adds the tools of another registry, with a setting for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled. Where both registries have a rule, a state or a time limit,
-    /// this one's is kept.
+    /// Disabled tools, namespaces and tags stay disabled. If both registries have a rule for the same thing,
+    /// state of the same type or a time limit, the setting of `self` is kept.
     ///
     /// # Errors
-    /// [`BuildError`] with every name that both have, under [`Collision::Refuse`]; the registry is then unchanged.
+    /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
+    /// The registry is then unchanged.
     pub fn merge_with(&mut self, other: Self, collision: Collision) -> Result<(), BuildError> {
         let mut merged = self.clone();
         merged.absorb(other, collision);
@@ -45,22 +47,22 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Merges another registry and records refused tools.
+    /// Adds everything from another registry and records a problem for each refused tool.
     fn absorb(&mut self, other: Self, collision: Collision) {
-        let tools: Vec<Arc<dyn Tool>> = other.all_tools_sorted().into_iter().cloned().collect();
+        let mut entries: Vec<Entry> = other.tools.into_values().collect();
+        entries.sort_by(|a, b| a.name().cmp(b.name()));
         self.problems.extend(other.problems);
         self.switches.extend(other.switches);
         self.apply_switches();
-        for tool in tools {
+        for Entry { tool, original, .. } in entries {
             let name = tool.definition().name.clone();
-            let is_taken = self.get_any(name.as_str()).is_some();
-            match collision {
-                Collision::Keep if is_taken => continue,
-                Collision::Replace if is_taken => self.insert(tool),
-                _ => self.insert_or_record(tool),
-            }
-            if let (false, Some(original)) = (is_taken, other.overridden.get(name.as_str())) {
-                self.overridden.insert(name.as_str().into(), original.clone());
+            match (collision, self.tools.contains_key(name.as_str())) {
+                (Collision::Keep, true) => {}
+                (Collision::Replace, true) => drop(self.insert(tool)),
+                _ => match self.try_insert(tool) {
+                    Ok(entry) => entry.original = original,
+                    Err(problem) => self.problems.push(problem),
+                },
             }
         }
         self.timeout = self.timeout.or(other.timeout);
@@ -73,12 +75,10 @@ impl ToolRegistry {
         };
     }
 
-    /// Inserts a tool with a legal, free name.
-    pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {
+    /// Inserts a tool with a legal name not yet taken.
+    pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
-        if let Err(error) = check_name(name.as_str()) {
-            return Err(BuildProblem::IllegalName { error, defined_at: metadata.defined_at });
-        }
+        check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
         if let Some(first) = self.get_any(name.as_str()) {
             return Err(BuildProblem::DuplicateName {
                 name: name.to_string(),
@@ -86,11 +86,10 @@ impl ToolRegistry {
                 second: metadata.defined_at,
             });
         }
-        self.insert(tool);
-        Ok(())
+        Ok(self.insert(tool))
     }
 
-    /// Inserts a tool, or records the problem.
+    /// Inserts a tool, or records the problem for [`check`](Self::check).
     pub(super) fn insert_or_record(&mut self, tool: Arc<dyn Tool>) {
         if let Err(problem) = self.try_insert(tool) {
             self.problems.push(problem);
@@ -98,15 +97,15 @@ impl ToolRegistry {
     }
 }
 
-/// Merges another registry. Collisions are recorded: [`ToolRegistry::check`] returns them, and
-/// [`Dispatcher::new`](crate::Dispatcher::new) refuses the registry.
+/// Adds the tools of another registry. Name collisions are recorded: [`ToolRegistry::check`] returns the
+/// recorded problems, and [`Dispatcher::new`](crate::Dispatcher::new) refuses the registry.
 impl AddAssign for ToolRegistry {
     fn add_assign(&mut self, other: Self) {
         self.absorb(other, Collision::Refuse);
     }
 }
 
-/// Adds one tool; a collision is recorded as for registries.
+/// Adds one tool. A name collision is recorded for [`ToolRegistry::check`].
 impl<T: Tool + 'static> AddAssign<T> for ToolRegistry {
     fn add_assign(&mut self, tool: T) {
         self.insert_or_record(Arc::new(tool));

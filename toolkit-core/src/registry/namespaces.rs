@@ -1,22 +1,22 @@
-//! Namespaces of a registry: moving, replacing and splitting them off.
+//! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
 
-use super::{Collision, ToolRegistry};
-use crate::error::{BuildError, BuildProblem};
+use super::{Collision, Entry, ToolRegistry};
+use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
-use crate::tool::{AdaptedTool, Tool};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::tool::{AdaptedTool, Tool, ToolDefinition};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// # Namespaces
 ///
 /// Renamed tools stay disabled or overridden as before.
 impl ToolRegistry {
-    /// Moves every tool into a namespace; tools already in one only with `force`.
+    /// Moves every tool into a namespace. A tool already in a namespace is moved only if `force` is `true`.
     ///
     /// See [`ToolName::update_namespace`].
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
     pub fn update_namespace(
         &mut self,
         namespace: &str,
@@ -26,10 +26,10 @@ impl ToolRegistry {
         self.rename_all(|name| name.update_namespace(namespace, force, separator))
     }
 
-    /// Changes the separator in all names with a namespace.
+    /// Changes the separator between the namespace and the method name in all tool names.
     ///
     /// # Errors
-    /// [`BuildError`] with every duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
         self.rename_all(|name| match name.namespace() {
             Some(namespace) => name.requalify(Some(namespace), separator),
@@ -37,17 +37,16 @@ impl ToolRegistry {
         })
     }
 
-    /// Splits the tools of a namespace off into a new registry with the same state and time limit.
+    /// Moves the tools of a namespace into a new registry with the same state and time limit.
     ///
-    /// Names stay as they are; [`reduce_namespaces`](Self::reduce_namespaces) shortens them.
+    /// The tools keep the names with the namespace. Call [`reduce_namespaces`](Self::reduce_namespaces) on
+    /// the new registry to remove the namespace.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
     /// use toolkit::name::Separator;
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
-    /// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+    /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
     /// let mut registry = ToolRegistry::from_tools([add])?;
     /// registry.update_namespace("math", false, Separator::Dash)?;
     /// assert_eq!(registry.names().collect::<Vec<_>>(), ["math-add"]);
@@ -60,32 +59,29 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with the nearest names if no tool is in the namespace.
+    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
     pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
         let namespace = self.require_namespace(namespace)?;
-        let inside = |tool: &dyn Tool| tool.definition().name.namespace() == Some(&namespace);
-        let names = self.names_where(inside);
-        let mut part = self.subset(&names);
+        let inside = |definition: &ToolDefinition| definition.name.namespace() == Some(&namespace);
+        let mut part = self.subset(inside);
         part.problems = Vec::new();
-        let mut rest = self.subset(&self.names_where(|tool| !inside(tool)));
-        rest.switches = self.switches.for_tools(|name| !names.contains(name));
-        rest.problems = std::mem::take(&mut self.problems);
-        *self = rest;
+        self.tools.retain(|_, entry| !inside(entry.tool.definition()));
+        self.switches.tools.retain(|name, _| !part.tools.contains_key(&**name));
+        self.cache = self.cache.renewed();
         Ok(part)
     }
 
     /// Replaces the tools of a namespace, for instance when a server announces changed tools.
     ///
-    /// Missing tools are removed, known ones replaced (behind an [override](Self::override_tool), if there is one), and
-    /// new ones added. Rules for tools, the namespace or tags stay.
+    /// Tools missing from `tools` are removed, tools of the same name are replaced, and new tools are added.
+    /// If a tool is [overridden](Self::override_tool), only the original is replaced, and the override stays.
+    /// Rules for disabling tools, namespaces and tags stay as well.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
     /// use toolkit::name::Separator;
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
-    /// let tool = |name| ClosureTool::new(name, "", |_: Nothing| 1);
+    /// let tool = |name| ClosureTool::without_arguments(name, "", || 1);
     /// let mut registry = ToolRegistry::new();
     /// registry.replace_namespace("shop", [tool("buy")?, tool("sell")?], Separator::Dash)?;
     /// registry.replace_namespace("shop", [tool("buy")?, tool("rent")?], Separator::Dash)?;
@@ -94,7 +90,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with every illegal or duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
     pub fn replace_namespace<T: Tool + 'static>(
         &mut self,
         namespace: &str,
@@ -105,17 +101,15 @@ impl ToolRegistry {
         coming.rename_all(|name| inside(name, namespace, separator))?;
         let namespace = normalize(namespace);
         let mut changed = self.clone();
-        let earlier = changed.names_where(|tool| tool.definition().name.namespace() == Some(&namespace));
-        let earlier: Vec<String> = earlier.into_iter().map(str::to_owned).collect();
-        for name in earlier.iter().filter(|name| coming.get_any(name).is_none()) {
-            changed.remove(name);
-        }
-        let overridden: Vec<String> = changed.overridden().map(str::to_owned).collect();
-        for name in overridden {
-            // The override stays; `restore` brings the new tool.
-            if let Some(tool) = coming.get_any(&name).cloned() {
-                coming.remove(&name);
-                changed.overridden.insert(name.into(), tool);
+        changed.tools.retain(|name, entry| {
+            entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)
+        });
+        for (name, entry) in &mut changed.tools {
+            // The override stays and only the original changes. `restore` will bring back the new original.
+            if let Some(original) = &mut entry.original
+                && let Some(new) = coming.tools.remove(name)
+            {
+                *original = new.tool;
             }
         }
         changed.merge_with(coming, Collision::Replace)?;
@@ -123,10 +117,11 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the namespace from all names if there is only one. Returns whether it did.
+    /// Removes the namespace from all names if all namespaced tools share one namespace. Returns whether the
+    /// names were changed.
     ///
     /// # Errors
-    /// [`BuildError`] with every duplicate new name; the registry is then unchanged.
+    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
         let namespaces: BTreeSet<&str> =
             self.all_definitions().filter_map(|definition| definition.name.namespace()).collect();
@@ -145,32 +140,21 @@ impl ToolRegistry {
         &mut self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError>,
     ) -> Result<(), BuildError> {
-        let mut renamed = self.subset(&BTreeSet::new());
-        let mut takers: BTreeMap<ToolName, &Arc<dyn Tool>> = BTreeMap::new();
+        let mut renamed = self.subset(|_| false);
         let mut problems = Vec::new();
-        for tool in self.all_tools_sorted() {
+        for Entry { tool, original, .. } in self.entries() {
             let definition = tool.definition();
-            let defined_at = definition.metadata.defined_at;
             let name = match rename(&definition.name) {
                 Ok(name) => name,
                 Err(error) => {
-                    problems.push(BuildProblem::IllegalName { error, defined_at });
+                    problems.push(definition.illegal_name(error));
                     continue;
                 }
             };
-            if let Some(first) = takers.insert(name.clone(), tool) {
-                let first = first.definition().metadata.defined_at;
-                problems.push(BuildProblem::DuplicateName {
-                    name: name.to_string(),
-                    first,
-                    second: defined_at,
-                });
-                continue;
-            }
             renamed.switches.rename(&self.switches, definition, &name);
-            renamed.place(under(tool, &name));
-            if let Some(original) = self.overridden.get(definition.name.as_str()) {
-                renamed.overridden.insert(name.as_str().into(), under(original, &name));
+            match renamed.try_insert(under(tool, &name)) {
+                Ok(entry) => entry.original = original.as_ref().map(|original| under(original, &name)),
+                Err(problem) => problems.push(problem),
             }
         }
         BuildError::unless_empty(problems)?;
@@ -179,13 +163,13 @@ impl ToolRegistry {
     }
 }
 
-/// Returns the tool's name in a namespace; separators in its method name stay.
+/// Returns `name` moved into `namespace`. Separators in the method name stay.
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns the tool under a name, possibly its own.
+/// Returns the tool renamed to `name`, or the tool itself if the tool already has this name.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

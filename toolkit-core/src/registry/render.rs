@@ -11,36 +11,50 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Values computed from the tools of a registry on first use. A changed registry gets a [renewed](Self::renewed) cache.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
-    names: [OnceLock<WireNames>; NameRule::COMMON.len()],
-    /// Spellings under rules outside of [`NameRule::COMMON`].
-    other_names: Mutex<Vec<(NameRule, WireNames)>>,
-    rendered: Mutex<Renderings>,
-    /// The renderings of the registry before it changed.
+    names: Locked<Vec<(NameRule, WireNames)>>,
+    rendered: Locked<Renderings>,
+    /// The renderings from before the last change of the registry.
     earlier: Renderings,
     index: OnceLock<Arc<Index>>,
-    /// The index of the registry before it changed.
+    /// The search index from before the last change of the registry.
     earlier_index: Option<Arc<Index>>,
     catalog: OnceLock<Arc<Catalog>>,
     search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
-/// Rendered definitions of one format: the list, and the tools with their fragments, sorted by name.
+/// A value behind a lock. No work is done while the lock is held, so poisoning is ignored.
+#[derive(Default)]
+struct Locked<T>(Mutex<T>);
+
+impl<T> Locked<T> {
+    fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Clone> Clone for Locked<T> {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.lock().clone()))
+    }
+}
+
+/// The rendered definitions in one format: the list, and the tools with the fragments, sorted by name.
 struct Rendering<F: ToolFormat> {
     key: Key<F>,
     list: F::Rendered,
     tools: Vec<Arc<dyn Tool>>,
-    /// In the order of `tools`.
+    /// The fragments of `tools`, in the same order.
     fragments: Vec<Arc<F::Fragment>>,
 }
 
-/// A format, and whether the registry asks for the reason of each call.
+/// The key of a rendering: a format, and whether the registry asks for the reason of each call.
 type Key<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
-    /// Returns the fragment of this very tool.
+    /// Returns the fragment of `tool` if the rendering contains the same `Arc`.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
         let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;
@@ -49,7 +63,7 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A rendering of any format.
+/// A rendering with the type of the format erased.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }
@@ -60,7 +74,7 @@ impl<F: ToolFormat> AnyRendering for Rendering<F> {
     }
 }
 
-/// A few renderings of different keys, compared one by one.
+/// Renderings with different keys. There are only a few, so a look-up compares the keys one by one.
 #[derive(Clone, Default)]
 struct Renderings(Vec<Arc<dyn AnyRendering>>);
 
@@ -78,57 +92,54 @@ impl Renderings {
 }
 
 impl RenderCache {
-    /// Returns the cache for the registry after a change; unchanged tools keep their fragments.
+    /// Returns a new cache for the changed registry. Unchanged tools keep the rendered fragments.
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
-        self.rendered().0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
+        self.rendered.lock().0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
         let earlier_index = self.index.get().or(self.earlier_index.as_ref()).cloned();
         Self { earlier, earlier_index, ..Self::default() }
     }
 
     pub(super) fn sorted(&self, registry: &ToolRegistry) -> &[Arc<dyn Tool>] {
         self.sorted.get_or_init(|| {
-            let mut tools: Vec<Arc<dyn Tool>> = registry.tools.values().cloned().collect();
-            tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
-            tools
+            let callable = registry.entries().into_iter().filter(|entry| entry.is_callable());
+            callable.map(|entry| entry.tool.clone()).collect()
         })
     }
 
-    /// Returns the tool name behind a spelling of any known rule.
+    /// Returns the tool name behind `spelling`, a spelling by any known naming rule.
     pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
-        let common = NameRule::COMMON.into_iter().map(|rule| self.names(registry, rule));
-        let others = self.other_names.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut all = common.chain(others.into_iter().map(|(_, names)| names));
-        all.find_map(|names| names.original(spelling))
+        for rule in NameRule::COMMON {
+            self.names(registry, rule);
+        }
+        self.names.lock().iter().find_map(|(_, names)| names.original(spelling))
     }
 
     pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> WireNames {
-        // Disabled tools too: disabling a tool must not change the spelling of another.
-        let spell = || {
-            let names = registry.all_definitions().map(|definition| definition.name.as_str());
-            WireNames::new(rule, names.chain(registry.search_names().iter().copied()))
-        };
-        if let Some(index) = NameRule::COMMON.iter().position(|common| *common == rule) {
-            return self.names[index].get_or_init(spell).clone();
+        let known = self.names.lock().iter().find(|(known, _)| *known == rule).cloned();
+        if let Some((_, names)) = known {
+            return names;
         }
-        let mut others = self.other_names.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, names)) = others.iter().find(|(known, _)| *known == rule) {
-            return names.clone();
-        }
-        let names = spell();
-        others.push((rule, names.clone()));
+        // Disabled tools are included: disabling a tool must not change the spelling of another tool.
+        let names = registry.all_definitions().map(|definition| definition.name.as_str());
+        let names = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
+        self.names.lock().push((rule, names.clone()));
         names
     }
 
-    /// Returns the search index. Only tools new since the last change are indexed.
+    /// Returns the search index. Only tools added or changed since the earlier index are indexed again.
     pub(super) fn index(&self, registry: &ToolRegistry) -> &Arc<Index> {
         self.index.get_or_init(|| Arc::new(Index::new(self.sorted(registry), self.earlier_index.as_deref())))
     }
 
     pub(super) fn catalog(&self, registry: &ToolRegistry, options: &SearchOptions) -> &Arc<Catalog> {
         self.catalog.get_or_init(|| {
-            let names = self.names(registry, NameRule::DASHES);
-            Arc::new(Catalog::new(self.index(registry).clone(), names, options.clone(), registry.call_reason))
+            Arc::new(Catalog {
+                index: self.index(registry).clone(),
+                names: self.names(registry, NameRule::DASHES),
+                options: options.clone(),
+                call_reason: registry.call_reason,
+            })
         })
     }
 
@@ -137,7 +148,8 @@ impl RenderCache {
         self.search_tools.get_or_init(|| search_tools(self.catalog(registry, options)))
     }
 
-    /// Returns the tools published to the model, sorted by name.
+    /// Returns the tools published to the model, sorted by name. Deferred tools are left out with tool search
+    /// on, unless `list_deferred` is `true`.
     fn published(&self, registry: &ToolRegistry, list_deferred: bool) -> Cow<'_, [Arc<dyn Tool>]> {
         let tools = self.sorted(registry);
         if list_deferred || registry.search.is_none() {
@@ -151,12 +163,12 @@ impl RenderCache {
 
     pub(super) fn definitions<F: ToolFormat>(&self, registry: &ToolRegistry, format: F) -> F::Rendered {
         let key = (format, registry.call_reason);
-        if let Some(known) = self.rendered().get(&key) {
+        if let Some(known) = self.rendered.lock().get(&key) {
             return known.list.clone();
         }
         let rendering = self.render(registry, key);
         let list = rendering.list.clone();
-        self.rendered().insert(Arc::new(rendering));
+        self.rendered.lock().insert(Arc::new(rendering));
         list
     }
 
@@ -174,27 +186,5 @@ impl RenderCache {
                 earlier?.fragment(tools.get(index)?).cloned()
             });
         Rendering { list, tools: tools.into_owned(), fragments, key }
-    }
-
-    /// Locks the renderings. Rendering happens outside of the lock, so poisoning is ignored.
-    fn rendered(&self) -> MutexGuard<'_, Renderings> {
-        self.rendered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Clone for RenderCache {
-    fn clone(&self) -> Self {
-        let others = self.other_names.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Self {
-            sorted: self.sorted.clone(),
-            names: self.names.clone(),
-            other_names: Mutex::new(others),
-            rendered: Mutex::new(self.rendered().clone()),
-            earlier: self.earlier.clone(),
-            index: self.index.clone(),
-            earlier_index: self.earlier_index.clone(),
-            catalog: self.catalog.clone(),
-            search_tools: self.search_tools.clone(),
-        }
     }
 }

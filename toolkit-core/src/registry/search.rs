@@ -1,7 +1,7 @@
-//! Tool search over a registry: for programs, and for models with deferred tools.
+//! Tool search over the tools of a registry, by programs and by models.
 
 use super::ToolRegistry;
-use crate::error::{BuildProblem, ToolError};
+use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, ToolMatch};
 use crate::tool::Tool;
 use std::borrow::Cow;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// # Tool search
 ///
 /// Hundreds of tools in a request cost tokens and lead to worse choices. With tool search on, tools marked
-/// [`defer`](crate::ToolMetadata::defer) are left out of the definitions; the model finds them with `discover_tools`
-/// and calls them with `call_deferred`, or by name.
+/// [`defer`](crate::ToolMetadata::defer) are left out of the definitions. The model finds these tools with
+/// `discover_tools` and calls them with `call_deferred`, or by name.
 ///
-/// A call of `call_deferred` is a call of its target: time limits, permissions, middleware and order are the target's.
-/// Only the name of the result is `call_deferred`.
+/// A call of `call_deferred` counts as a call of the target tool: the target's time limit, permissions,
+/// middleware and ordering apply. Only the result has the name `call_deferred`.
 ///
 /// ```
 /// use toolkit::{ApiFormat, ClosureTool, Dispatcher, ToolCall, ToolRegistry};
@@ -43,18 +43,19 @@ use std::sync::Arc;
 /// # }).unwrap();
 /// ```
 impl ToolRegistry {
-    /// Adds the tools `discover_tools` and `call_deferred`, and leaves deferred tools out of
-    /// [definitions](Self::definitions).
+    /// Turns tool search on: adds the tools `discover_tools` and `call_deferred`, and leaves deferred tools
+    /// out of [definitions](Self::definitions).
     ///
-    /// Both are built on first use from the tools callable then, so the registry neither lists nor counts them.
-    /// Their names are reserved.
+    /// Both search tools are built on first use, from the tools callable at that time. The registry's own
+    /// list and number of tools do not include the search tools. No other tool may have the name of a search
+    /// tool.
     #[must_use]
     pub fn with_tool_search(mut self) -> Self {
         self.enable_tool_search(SearchOptions::default());
         self
     }
 
-    /// Turns tool search on with the given options, see [`with_tool_search`](Self::with_tool_search).
+    /// Turns tool search on with the given options. See [`with_tool_search`](Self::with_tool_search).
     pub fn enable_tool_search(&mut self, options: SearchOptions) {
         self.search = Some(Arc::new(options));
         self.cache = self.cache.renewed();
@@ -66,18 +67,17 @@ impl ToolRegistry {
         self.cache = self.cache.renewed();
     }
 
-    /// Returns the `top_k` best matches for a query, best first, deferred or not.
+    /// Searches all callable tools, deferred or not, and returns the `top_k` best matches, best first.
     ///
-    /// A query that is a tool's name, in any letter case and with any separators, finds that tool alone. Other words
-    /// are looked up in names, descriptions, tags, parameters and search hints (BM25F). Tool search need not be on.
+    /// If the query is the name of a tool, in any letter case and with any separators, only this tool is
+    /// found. Otherwise, the words of the query are looked up in names, descriptions, tags, parameters and
+    /// search hints (BM25F). This method works without tool search turned on.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// # struct Nothing {}
     ///
     /// let tools = [("send_mail", "Sends a message."), ("read_file", "Reads a file from disk.")];
-    /// let [mail, file] = tools.map(|(name, about)| ClosureTool::new(name, about, |_: Nothing| ""));
+    /// let [mail, file] = tools.map(|(name, about)| ClosureTool::without_arguments(name, about, || ""));
     /// let registry = ToolRegistry::from_tools([mail?, file?])?;
     /// let found = registry.search("what is in this file?", 5);
     /// assert_eq!(found[0].tool.definition().name.as_str(), "read_file");
@@ -90,7 +90,7 @@ impl ToolRegistry {
         self.cache.index(self).find(query, top_k, self.search.as_deref().unwrap_or(&default))
     }
 
-    /// Returns the search tool of this name.
+    /// Returns the search tool called `name`; `None` if tool search is off.
     #[cold]
     pub(super) fn search_tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         if !SEARCH_TOOLS.contains(&name) {
@@ -107,16 +107,18 @@ impl ToolRegistry {
         }
     }
 
-    /// Returns the names of the search tools without building the tools.
+    /// Returns the names of the search tools without building the tools; none if tool search is off.
     pub(super) fn search_names(&self) -> &'static [&'static str] {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// Returns the tool and the arguments of a call without an exact match of its name. For `call_deferred` these are
-    /// the target and its arguments.
+    /// Resolves a call if no callable tool is named exactly `name`. Returns the tool and the arguments for
+    /// the tool.
+    ///
+    /// For `call_deferred`, these are the target tool and the arguments of the target.
     ///
     /// # Errors
-    /// There is no such tool.
+    /// Returns an error if there is no such tool, or if the arguments of `call_deferred` are invalid.
     #[cold]
     pub(super) fn resolve_otherwise<'s, 'a>(
         &'s self,
@@ -141,9 +143,6 @@ impl ToolRegistry {
     /// Returns a problem for each tool with the name of a search tool.
     pub(super) fn reserved_names(&self) -> impl Iterator<Item = BuildProblem> {
         let taken = self.search_names().iter().filter_map(|name| self.get_any(name)).map(Tool::definition);
-        taken.map(|definition| BuildProblem::ReservedName {
-            tool: definition.name.to_string(),
-            defined_at: definition.metadata.defined_at,
-        })
+        taken.map(|definition| definition.problem(ToolFault::ReservedName))
     }
 }

@@ -5,45 +5,45 @@ use std::sync::Arc;
 
 /// The source of a [`Dispatcher`](crate::Dispatcher)'s tools: a fixed registry or a [live](LiveRegistry) one.
 #[derive(Debug, Clone)]
-pub struct RegistrySource(Source);
-
-#[derive(Debug, Clone)]
-enum Source {
+#[non_exhaustive]
+pub enum RegistrySource {
+    /// A fixed registry.
     Fixed(Arc<ToolRegistry>),
+    /// A live registry.
     Live(LiveRegistry),
 }
 
 impl RegistrySource {
-    /// Returns the tools as they are now.
+    /// Returns the current tools: the fixed registry, or a snapshot of the live registry.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
-        match &self.0 {
-            Source::Fixed(registry) => registry.clone(),
-            Source::Live(live) => live.snapshot(),
+        match self {
+            Self::Fixed(registry) => registry.clone(),
+            Self::Live(live) => live.snapshot(),
         }
     }
 }
 
 impl From<ToolRegistry> for RegistrySource {
     fn from(registry: ToolRegistry) -> Self {
-        Arc::new(registry).into()
+        Self::Fixed(registry.into())
     }
 }
 
 impl From<Arc<ToolRegistry>> for RegistrySource {
     fn from(registry: Arc<ToolRegistry>) -> Self {
-        Self(Source::Fixed(registry))
+        Self::Fixed(registry)
     }
 }
 
 impl From<LiveRegistry> for RegistrySource {
     fn from(live: LiveRegistry) -> Self {
-        Self(Source::Live(live))
+        Self::Live(live)
     }
 }
 
 impl From<&LiveRegistry> for RegistrySource {
     fn from(live: &LiveRegistry) -> Self {
-        live.clone().into()
+        Self::Live(live.clone())
     }
 }

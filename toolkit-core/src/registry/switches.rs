@@ -1,4 +1,4 @@
-//! Rules to disable tools, with their reasons.
+//! Rules for disabling tools, with the reasons.
 
 use super::filter::TagMatch;
 use crate::name::ToolName;
@@ -6,33 +6,29 @@ use crate::tool::ToolDefinition;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The rules for tools, namespaces and tags.
+/// The rules for disabling tools, namespaces and tags, each with the reason.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
-    tools: BTreeMap<Box<str>, Switch>,
-    namespaces: BTreeMap<Box<str>, Arc<str>>,
-    tags: Vec<(TagMatch, Arc<str>)>,
-}
-
-/// The rule for one tool.
-#[derive(Debug, Clone)]
-enum Switch {
-    On,
-    Off(Arc<str>),
+    /// The rules by tool name. `None` keeps a tool enabled, even if a rule disables the tool's namespace or
+    /// tags.
+    pub(super) tools: BTreeMap<Box<str>, Option<Arc<str>>>,
+    pub(super) namespaces: BTreeMap<Box<str>, Arc<str>>,
+    pub(super) tags: Vec<(TagMatch, Arc<str>)>,
 }
 
 impl Switches {
-    /// Returns why a tool is disabled. The rule for the tool goes before one for its namespace, and that before one for
-    /// its tags.
+    /// Returns the reason for disabling a tool; `None` if the tool is enabled. A rule for the tool takes
+    /// precedence over a rule for the tool's namespace, and a namespace rule over a rule for tags.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
-            Some(Switch::On) => None,
-            Some(Switch::Off(reason)) => Some(reason),
+            Some(rule) => rule.as_ref(),
             None => self.broad_reason(definition),
         }
     }
 
-    fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
+    /// Returns the reason for disabling the tool's namespace or tags, if any. A rule for the tool itself is
+    /// ignored.
+    pub(super) fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         let by_namespace = definition.name.namespace().and_then(|namespace| self.namespaces.get(namespace));
         by_namespace.or_else(|| {
             let rule = self.tags.iter().find(|(tags, _)| tags.matches(&definition.metadata.tags));
@@ -40,73 +36,21 @@ impl Switches {
         })
     }
 
-    pub(super) fn knows_tool(&self, name: &str) -> bool {
-        self.tools.contains_key(name)
-    }
-
-    pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
-        self.tools.keys().map(|name| &**name)
-    }
-
-    pub(super) fn disable(&mut self, name: &str, reason: &str) {
-        self.tools.insert(name.into(), Switch::Off(reason.into()));
-    }
-
-    /// Enables a tool and exempts it from broader rules. `definition` is `None` if there is no such tool now.
-    pub(super) fn enable(&mut self, name: &str, definition: Option<&ToolDefinition>) {
-        self.tools.remove(name);
-        if definition.is_some_and(|definition| self.broad_reason(definition).is_some()) {
-            self.tools.insert(name.into(), Switch::On);
-        }
-    }
-
-    pub(super) fn namespaces(&self) -> impl Iterator<Item = &str> {
-        self.namespaces.keys().map(|name| &**name)
-    }
-
-    pub(super) fn disable_namespace(&mut self, namespace: &str, reason: &str) {
-        self.namespaces.insert(namespace.into(), reason.into());
-    }
-
-    pub(super) fn enable_namespace(&mut self, namespace: &str) {
-        self.namespaces.remove(namespace);
-    }
-
-    pub(super) fn disable_tags(&mut self, tags: TagMatch, reason: &str) {
-        self.enable_tags(&tags);
-        self.tags.push((tags, reason.into()));
-    }
-
-    /// Removes a rule for tags. Returns whether there was one.
-    pub(super) fn enable_tags(&mut self, tags: &TagMatch) -> bool {
-        let before = self.tags.len();
-        self.tags.retain(|(known, _)| known != tags);
-        self.tags.len() < before
-    }
-
-    /// Copies the rules of a renamed tool. A tool that leaves a disabled namespace stays disabled.
+    /// Copies the rule for a renamed tool from `earlier`. A tool moved out of a disabled namespace stays
+    /// disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
-        if let Some(switch) = earlier.tools.get(old.name.as_str()) {
-            self.tools.insert(name.as_str().into(), switch.clone());
-        } else if old.name.namespace() != name.namespace() {
-            let namespace = old.name.namespace().and_then(|namespace| earlier.namespaces.get(namespace));
-            if let Some(reason) = namespace {
-                self.tools.insert(name.as_str().into(), Switch::Off(reason.clone()));
-            }
+        let of_namespace = || earlier.namespaces.get(old.name.namespace()?).cloned().map(Some);
+        let is_moved = old.name.namespace() != name.namespace();
+        let of_tool = earlier.tools.get(old.name.as_str()).cloned();
+        if let Some(rule) = of_tool.or_else(|| of_namespace().filter(|_| is_moved)) {
+            self.tools.insert(name.as_str().into(), rule);
         }
     }
 
-    /// Returns the rules; of those for single tools, only the tools chosen by `keep`.
-    pub(super) fn for_tools(&self, keep: impl Fn(&str) -> bool) -> Self {
-        let mut rules = self.clone();
-        rules.tools.retain(|name, _| keep(name));
-        rules
-    }
-
-    /// Adds the rules of another registry; existing rules stay.
+    /// Adds the rules of another registry. For the same tool, namespace or tags, the existing rule stays.
     pub(super) fn extend(&mut self, other: Self) {
-        for (name, switch) in other.tools {
-            self.tools.entry(name).or_insert(switch);
+        for (name, rule) in other.tools {
+            self.tools.entry(name).or_insert(rule);
         }
         for (namespace, reason) in other.namespaces {
             self.namespaces.entry(namespace).or_insert(reason);

@@ -1,8 +1,8 @@
-//! Views of a registry: a selection of tools, with other names, metadata and arguments.
+//! Views of a registry: selections of tools, with other names, metadata and arguments.
 
 use super::namespaces::inside;
 use super::switches::Switches;
-use super::{ToolFilter, ToolRegistry};
+use super::{Entry, ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
 use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// A view of a registry: a selection of its tools, with other names, metadata and arguments.
+/// A view of a registry: a selection of the tools, with other names, metadata and arguments.
 ///
-/// The steps are applied in order, each to the tools as the steps before left them. Tools are shared, not copied.
+/// Each builder method adds a step. The steps are applied in order, and each step sees the tools as changed
+/// by the steps before. Tools are shared, not copied.
 ///
 /// ```
 /// use toolkit::{ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
@@ -24,7 +25,7 @@ use std::sync::Arc;
 /// let tool = |name| ClosureTool::new(name, "", |page: Page| page.url);
 /// let registry = ToolRegistry::from_tools([tool("get_page")?, tool("delete_page")?])?;
 /// let view = RegistryView::new()
-///     .filter(ToolFilter::new().exclude(["delete_*"]))
+///     .filter(ToolFilter::new().exclude(["delete_*"])?)
 ///     .rename("get_page", "open")
 ///     .adapt("open", |tool| tool.with_arguments([ArgumentTransform::of("depth").fixed(1)]))
 ///     .in_namespace("web", Separator::Dash)
@@ -45,18 +46,22 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    Rename(Arc<Rename>),
-    Adapt(Arc<Adapt>),
-    /// For one tool.
-    RenameOne(String, String),
-    AdaptOne(String, Arc<Adapt>),
+    /// Adapts the tool with this name or, without a name, every tool.
+    Adapt(Option<String>, Arc<Adapt>),
 }
 
-type Rename = dyn Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync;
-type Adapt = dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync;
+/// A function to adapt a tool. The `bool` is whether the tool has changed.
+type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
+
+fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {
+    let definition = tool.definition();
+    let name = name.map_err(|error| definition.illegal_name(error))?;
+    let is_new = name != definition.name;
+    Ok((tool.with_name(name), is_new))
+}
 
 impl RegistryView {
-    /// Creates a view of all tools as they are.
+    /// Creates a view without steps: all tools, unchanged.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -73,29 +78,34 @@ impl RegistryView {
         self.step(Step::Filter(filter))
     }
 
-    /// Moves every tool into a [normalised](crate::name::normalize) namespace.
+    /// Moves every tool into a namespace. The namespace is [normalised](crate::name::normalize) first.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>, separator: Separator) -> Self {
         let namespace = namespace.into();
         self.rename_all(move |name| inside(name, &namespace, separator))
     }
 
-    /// Renames one tool. A missing tool is an error.
+    /// Renames the tool `name` to `to`. Applying the view fails if there is no such tool.
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
-        self.step(Step::RenameOne(name.into(), to.into()))
+        let to = to.into();
+        self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| renamed(tool, ToolName::new(&to)))))
     }
 
-    /// Renames every tool with a function of its name.
+    /// Renames every tool. `rename` returns the new name for a name.
     #[must_use]
     pub fn rename_all(
         self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Rename(Arc::new(rename)))
+        let change = move |tool: AdaptedTool| {
+            let name = rename(&tool.definition().name);
+            renamed(tool, name)
+        };
+        self.step(Step::Adapt(None, Arc::new(change)))
     }
 
-    /// Changes the metadata of every tool.
+    /// Changes the metadata of every tool with the function `change`.
     #[must_use]
     pub fn map_metadata(
         self,
@@ -107,27 +117,28 @@ impl RegistryView {
         })
     }
 
-    /// Changes one tool, for instance its description or [arguments](AdaptedTool::with_arguments). A missing tool is an
-    /// error.
+    /// Changes the tool `name`, for instance the description or the [arguments](AdaptedTool::with_arguments).
+    /// Applying the view fails if there is no such tool.
     #[must_use]
     pub fn adapt(
         self,
         name: impl Into<String>,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::AdaptOne(name.into(), Arc::new(change)))
+        self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
-    /// Changes every tool.
+    /// Changes every tool with the function `change`.
     #[must_use]
     pub fn adapt_all(
         self,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Adapt(Arc::new(change)))
+        self.step(Step::Adapt(None, Arc::new(move |tool| Ok((change(tool)?, true)))))
     }
 
-    /// Returns the tool after all steps; `None` if it is filtered out. `visit` gets its name before each step.
+    /// Returns `tool` after all steps; `None` if a filter drops the tool. Before each step, `visit` is called
+    /// with the step's index and the tool's current name.
     fn of_tool(
         &self,
         tool: &Arc<dyn Tool>,
@@ -137,50 +148,35 @@ impl RegistryView {
         let mut changed = false;
         for (index, step) in self.steps.iter().enumerate() {
             let definition = adapted.definition();
-            let own_name = &definition.name;
-            visit(index, own_name);
-            let illegal = |error| {
-                BuildError::from(BuildProblem::IllegalName {
-                    error,
-                    defined_at: definition.metadata.defined_at,
-                })
-            };
-            let name = match step {
-                Step::Filter(filter) if filter.matches(definition) => continue,
+            visit(index, &definition.name);
+            match step {
+                Step::Filter(filter) if filter.matches(definition) => {}
                 Step::Filter(_) => return Ok(None),
-                Step::Rename(rename) => rename(own_name).map_err(illegal)?,
-                Step::RenameOne(name, to) if name == own_name.as_str() => {
-                    ToolName::new(to).map_err(illegal)?
+                Step::Adapt(Some(only), _) if only != definition.name.as_str() => {}
+                Step::Adapt(_, change) => {
+                    let (after, is_new) = change(adapted)?;
+                    adapted = after;
+                    changed |= is_new;
                 }
-                Step::AdaptOne(name, change) if name == own_name.as_str() => {
-                    (adapted, changed) = (change(adapted)?, true);
-                    continue;
-                }
-                Step::RenameOne(..) | Step::AdaptOne(..) => continue,
-                Step::Adapt(change) => {
-                    (adapted, changed) = (change(adapted)?, true);
-                    continue;
-                }
-            };
-            if name != *own_name {
-                (adapted, changed) = (adapted.with_name(name), true);
             }
         }
         Ok(Some(if changed { Arc::new(adapted) } else { tool.clone() }))
     }
 
-    /// Returns the registry after all steps. Tools that cannot be shown are left out and recorded as problems.
+    /// Returns the registry after all steps. A tool is left out if a step fails or the new name is taken, and
+    /// the problem is recorded.
     pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
-        let mut shown = registry.subset(&BTreeSet::new());
-        // Rules for namespaces and tags refer to the original names; their effect is copied for each tool.
+        let mut shown = registry.subset(|_| false);
+        // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for
+        // the new name.
         shown.switches = Switches::default();
         if let Some(earlier) = earlier {
-            // Unchanged tools keep their rendered definitions.
+            // Unchanged tools keep the rendered definitions of the earlier registry.
             shown.cache = earlier.registry.cache.renewed();
         }
         let mut tools = BTreeMap::new();
         let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.steps.len()];
-        for tool in registry.all_tools_sorted() {
+        for Entry { tool, disabled, .. } in registry.entries() {
             let own_name = &tool.definition().name;
             let projected = self.of_tool(tool, |step, name| {
                 if let Some(names) = names.get_mut(step) {
@@ -189,7 +185,7 @@ impl RegistryView {
             });
             let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
             let projected = match (projected, known) {
-                (Ok(Some(_)), Some(known)) if Arc::ptr_eq(&known.original, tool) => known.shown.clone(),
+                (Ok(Some(_)), Some([original, shown])) if Arc::ptr_eq(original, tool) => shown.clone(),
                 (Ok(Some(projected)), _) => projected,
                 (Ok(None), _) => continue,
                 (Err(error), _) => {
@@ -197,18 +193,15 @@ impl RegistryView {
                     continue;
                 }
             };
-            let pair = Projected { original: tool.clone(), shown: projected.clone() };
-            tools.insert(own_name.clone(), pair);
+            tools.insert(own_name.clone(), [tool.clone(), projected.clone()]);
             let name = projected.definition().name.clone();
-            if shown.get_any(name.as_str()).is_none()
-                && let Some(reason) = registry.disabled_reason(own_name.as_str())
-            {
-                shown.switches.disable(name.as_str(), reason);
+            if let (None, Some(reason)) = (shown.get_any(name.as_str()), disabled) {
+                shown.switches.tools.insert(name.as_str().into(), Some(reason.clone()));
             }
             shown.insert_or_record(projected);
         }
         for (step, names) in self.steps.iter().zip(&names) {
-            if let Step::RenameOne(name, _) | Step::AdaptOne(name, _) = step
+            if let Step::Adapt(Some(name), _) = step
                 && !names.contains(name)
             {
                 let names = names.iter().map(String::as_str);
@@ -219,24 +212,20 @@ impl RegistryView {
     }
 }
 
-/// A registry as a view shows it.
+/// The result of applying a view to a registry.
 pub(super) struct Projection {
     pub(super) registry: Arc<ToolRegistry>,
-    /// By original name.
-    tools: BTreeMap<ToolName, Projected>,
-}
-
-/// A tool with its projection.
-struct Projected {
-    original: Arc<dyn Tool>,
-    shown: Arc<dyn Tool>,
+    /// The original tool and the adapted tool, by original name.
+    tools: BTreeMap<ToolName, [Arc<dyn Tool>; 2]>,
 }
 
 impl ToolRegistry {
-    /// Returns the registry through a [view](RegistryView), with the same state, time limit and disabled tools.
+    /// Applies a [view](RegistryView) and returns the new registry, with the same state, time limit and
+    /// disabled tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every missing tool, every illegal or duplicate new name, and every error of a step.
+    /// Returns a [`BuildError`] listing every missing tool, every illegal or duplicate new name, and every
+    /// error of a step.
     pub fn viewed(&self, view: &RegistryView) -> Result<Self, BuildError> {
         let shown = Arc::unwrap_or_clone(view.project(self, None).registry);
         shown.check().map(|()| shown)

@@ -1,4 +1,4 @@
-//! The tools of one registry snapshot, as the search tools see them.
+//! The catalog of searchable tools.
 
 use super::index::Index;
 use super::options::SearchOptions;
@@ -10,28 +10,19 @@ use std::sync::Arc;
 
 /// The tools of one registry snapshot, shared by both search tools.
 pub(crate) struct Catalog {
-    pub(super) index: Arc<Index>,
-    /// Spellings accepted by every provider.
-    pub(super) names: WireNames,
-    pub(super) options: SearchOptions,
+    pub(crate) index: Arc<Index>,
+    /// The spellings of the tool names accepted by every provider.
+    pub(crate) names: WireNames,
+    pub(crate) options: SearchOptions,
     /// Whether the registry asks for the reason of each call.
-    pub(super) call_reason: bool,
+    pub(crate) call_reason: bool,
 }
 
 impl Catalog {
-    pub(crate) fn new(
-        index: Arc<Index>,
-        names: WireNames,
-        options: SearchOptions,
-        call_reason: bool,
-    ) -> Self {
-        Self { index, names, options, call_reason }
-    }
-
-    /// Returns the deferred tool of this name.
+    /// Returns the deferred tool named `target`.
     ///
     /// # Errors
-    /// No tool has the name, or the tool is not deferred.
+    /// Returns an error if no tool has this name, or if the tool is not deferred.
     pub(crate) fn deferred(&self, target: &str) -> Result<&Arc<dyn Tool>, ToolError> {
         match self.index.named(self.names.unspell(target)).as_slice() {
             [tool] if tool.definition().metadata.defer => Ok(tool),
@@ -51,7 +42,8 @@ impl Catalog {
         ToolError::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Returns one line for each deferred tool: its name and its search hint or first sentence.
+    /// Returns one line for each deferred tool, up to `max_listed` tools. A line has the name and the search
+    /// hint or, without a hint, the first sentence of the description.
     pub(super) fn list(&self) -> String {
         let deferred = || self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
         let mut list = String::new();
@@ -73,11 +65,12 @@ fn not_deferred(target: &str) -> ToolError {
     ToolError::new(ErrorKind::InvalidArguments, message)
 }
 
-/// Returns the text up to the end of its first sentence or line.
+/// Returns `text` up to the end of the first sentence or the first line.
 fn first_sentence(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
     let ends = line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, mark)| at + mark.len());
-    // A dot within a word, as in `example.com`, ends no sentence; in Chinese no blank follows.
+    // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
+    // after it.
     let is_end = |end: &usize| {
         let (before, after) = line.split_at(*end);
         !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace)

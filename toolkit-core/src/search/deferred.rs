@@ -1,33 +1,33 @@
-//! A call of `call_deferred`, read as the call of its target.
+//! Conversion of a `call_deferred` call into a call of the target tool.
 
-use crate::args::with_members;
+use crate::args::{self, with_members};
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::tool::{CALL_REASON, Tool, asks_for_call_reason};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-/// The argument with the name of the target.
+/// The argument of `call_deferred` for the name of the target tool.
 pub(super) const TARGET: &str = "_target_tool";
 
-/// The member for nested arguments, as many models write them after other protocols.
+/// The member for nested arguments. Many models nest the target's arguments in this member, as other
+/// protocols do.
 const NESTED: &str = "arguments";
 
-/// The call behind a call of `call_deferred`.
+/// The call of a target tool, parsed from the arguments of `call_deferred`.
 pub(crate) struct DeferredCall {
-    /// The tool's name as the model spells it.
+    /// The name of the target tool, as the model spells it.
     pub(crate) target: String,
-    /// All other members, as the model wrote them.
+    /// All arguments except `TARGET`, as the model wrote them.
     members: Vec<Member>,
 }
 
-/// A name and the JSON text of its value.
+/// The name of a member and the JSON text of the member's value.
 type Member = (String, String);
 
 impl DeferredCall {
-    /// Reads the arguments of `call_deferred`.
+    /// Parses the arguments of `call_deferred`.
     ///
     /// # Errors
-    /// The arguments are not an object, or name no tool.
+    /// Returns an error if the arguments are not a JSON object or do not name a tool.
     pub(crate) fn read(arguments: &str) -> Result<Self, ToolError> {
         let (targets, members): (Vec<Member>, Vec<Member>) =
             members(arguments)?.into_iter().partition(|(name, _)| name == TARGET);
@@ -41,10 +41,12 @@ impl DeferredCall {
         }
     }
 
-    /// Returns the target's arguments as the model wrote them.
+    /// Returns the JSON text of the target's arguments. The values stay as the model wrote them.
     ///
-    /// A single object `arguments` is unwrapped unless the tool has a parameter of that name. `asked` says whether
-    /// the registry asks for the reason of each call; a tool that does not ask for it does not get it.
+    /// If the only other member is an object called `arguments`, the members of this object become the
+    /// target's arguments, unless the target has a parameter called `arguments`. `asked` is whether the
+    /// registry asks for the reason of each call. The call reason is dropped if the target tool opts out of
+    /// call reasons.
     pub(crate) fn arguments_for(self, tool: &dyn Tool, asked: bool) -> String {
         let definition = tool.definition();
         let has = |name: &str| {
@@ -71,8 +73,8 @@ impl DeferredCall {
     }
 }
 
-/// Returns the members of an object, in the order of the text.
+/// Returns the members of the JSON object in `text`, in the order of the text.
 fn members(text: &str) -> Result<Vec<Member>, ToolError> {
-    let owned = |(name, value): &(String, &RawValue)| (name.clone(), value.get().to_owned());
+    let owned = |(name, value): &args::Member<'_>| (name.to_string(), value.get().to_owned());
     with_members(text, |members| members.iter().map(owned).collect())
 }

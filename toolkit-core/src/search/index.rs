@@ -1,4 +1,4 @@
-//! An index of the words of all tools, and the ranking of tools for a query (BM25F).
+//! The search index: the words of all tools, and the BM25F ranking of tools for a query.
 
 use super::options::{FIELDS, SearchOptions};
 use super::words::{each_word, word_key};
@@ -6,7 +6,6 @@ use crate::schema::subschemas;
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 const NAME: usize = 0;
@@ -15,42 +14,33 @@ const NAME: usize = 0;
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// A word in fewer tools than this is never common.
+/// The minimum number of tools with a word for the word to count as common.
 const COMMON_FROM: usize = 3;
 
-/// The maximum depth of indexed parameters.
+/// The maximum nesting depth of indexed parameter schemas.
 const DEEPEST: usize = 16;
 
 /// A tool found by a [search](crate::ToolRegistry::search).
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolMatch {
     /// The tool.
     pub tool: Arc<dyn Tool>,
-    /// The score, comparable within one search; 1.0 for a tool called by its name.
+    /// The score of the match. Scores are comparable only within one search. A match by name has the score
+    /// 1.0.
     pub score: f64,
     /// Whether the query is the tool's name.
     pub is_exact: bool,
 }
 
-impl fmt::Debug for ToolMatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, score, is_exact } = self;
-        let name = &tool.definition().name;
-        f.debug_struct("ToolMatch")
-            .field("tool", name)
-            .field("score", score)
-            .field("is_exact", is_exact)
-            .finish()
-    }
-}
-
-/// The searchable tools. There are no posting lists: a query scans the sorted words of every tool, so an added or
-/// removed tool changes only its own entry.
+/// An index of the searchable tools.
+///
+/// There are no posting lists. A query scans the sorted words of every tool, so adding or removing a tool
+/// changes only one entry.
 pub(crate) struct Index {
-    /// Sorted by name.
+    /// One entry for each tool, sorted by tool name.
     entries: Vec<Entry>,
-    /// The number of words in each field of all tools.
+    /// For each field, the total number of words in all tools.
     lengths: [f64; FIELDS],
 }
 
@@ -59,10 +49,10 @@ struct Entry {
     words: Arc<Words>,
 }
 
-/// The words of one tool.
+/// The indexed words of one tool.
 struct Words {
     plain_name: String,
-    /// Sorted by word.
+    /// The distinct words with the counts in each field, sorted by word.
     terms: Box<[Term]>,
     lengths: [u32; FIELDS],
 }
@@ -73,7 +63,7 @@ struct Term {
 }
 
 impl Index {
-    /// Indexes tools sorted by name, with the words of unchanged tools taken from an earlier index.
+    /// Builds the index of `tools`, sorted by name. Unchanged tools keep the words of the `earlier` index.
     pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
         let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
         let entry = |tool: &Arc<dyn Tool>| {
@@ -90,7 +80,7 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the words of this very tool.
+    /// Returns the words of `tool` if the index contains the same `Arc`.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
@@ -106,7 +96,8 @@ impl Index {
         self.entries.iter().map(|entry| &entry.tool)
     }
 
-    /// Returns the tool of this name, else all tools with the name up to letter case and separators.
+    /// Returns the tool named exactly `name`. If there is none, returns all tools with the same name in
+    /// another letter case or with other separators.
     pub(super) fn named(&self, name: &str) -> Vec<&Arc<dyn Tool>> {
         if let Some(entry) = self.entry(name) {
             return vec![&entry.tool];
@@ -116,7 +107,8 @@ impl Index {
         same.map(|entry| &entry.tool).collect()
     }
 
-    /// Returns the tools of this name, else the best matches for the query.
+    /// Returns at most `top_k` tools: the tools named `query`, or else the best matches for the words of
+    /// `query`.
     pub(crate) fn find(&self, query: &str, top_k: usize, options: &SearchOptions) -> Vec<ToolMatch> {
         let named = self.named(query);
         let is_exact = !named.is_empty();
@@ -128,9 +120,9 @@ impl Index {
         found.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
     }
 
-    /// Returns the tools with words of the query and their scores, best first.
+    /// Returns the tools containing words of `query`, with the scores, best first.
     ///
-    /// Common words are ignored, unless they are part of a tool's name or there are no others.
+    /// Common words are ignored, unless a tool has the word in the name or the query matches no other word.
     fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
         let mut wanted = Vec::new();
         each_word(query, &mut |word| wanted.push(word_key(word)));
@@ -179,7 +171,8 @@ impl Index {
         self.entries.len() as f64
     }
 
-    /// Returns the frequency of a word in a tool: each field weighted, and normalised by its length.
+    /// Returns the frequency of `term` in a tool. The count in each field is weighted, and normalised by the
+    /// length of the field.
     fn frequency(&self, term: &Term, words: &Words, options: &SearchOptions) -> f64 {
         let weights = options.weights.by_field();
         let field = |field: usize| {
@@ -195,19 +188,19 @@ impl Index {
 #[derive(Default)]
 struct Wanted {
     word: u64,
-    /// The number of tools with the word.
+    /// The number of tools containing the word.
     tools: usize,
-    /// Whether a tool has it in its name.
+    /// Whether the word is part of any tool's name.
     is_name: bool,
     weight: f64,
 }
 
-/// Returns the inverse document frequency of a word.
+/// Returns the inverse document frequency of a word found in `tools` of `all` tools.
 fn rarity(tools: f64, all: f64) -> f64 {
     (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
 }
 
-/// Returns the name without letter case and kinds of separators.
+/// Returns `name` in lowercase and with `_` as the only separator, for comparison.
 fn plain_name(name: &str) -> String {
     name.trim().replace(['/', '-', '.'], "_").to_lowercase()
 }
@@ -230,7 +223,7 @@ impl Words {
     }
 }
 
-/// Counts the words of one tool.
+/// A counter for the words of one tool.
 #[derive(Default)]
 struct Reader {
     counts: BTreeMap<u64, [u8; FIELDS]>,
@@ -246,7 +239,8 @@ impl Reader {
         });
     }
 
-    /// Reads the names, descriptions and allowed texts of parameters, at any depth.
+    /// Counts the words in the names, descriptions and allowed strings of parameters, down to a depth of
+    /// `deepest`.
     fn read_parameters(&mut self, schema: &Value, deepest: usize) {
         let (Value::Object(keywords), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return };
         for keyword in ["enum", "const"] {
@@ -309,7 +303,7 @@ mod tests {
             tool("e", |tool| tool.metadata = metadata.clone().with_search_hint("crab")),
             tool("f", |tool| tool.description = "lobster".to_owned()),
         ];
-        // Only one tool has words in each field, so lengths are alike and the weight decides.
+        // The tools have the word in different fields of similar length, so the weights of the fields decide.
         let order = found(&tools, "crabs");
         assert_eq!(order.len(), 5);
         let place = |name: &str| order.iter().position(|found| found == name).unwrap();

@@ -1,7 +1,8 @@
-//! The two search tools: `discover_tools` finds deferred tools, `call_deferred` calls them.
+//! The two search tools: `discover_tools` for finding deferred tools, and `call_deferred` for calling them.
 
 use super::catalog::Catalog;
 use super::deferred::{DeferredCall, TARGET};
+use super::index::ToolMatch;
 use super::{CALL_DEFERRED, DISCOVER_TOOLS};
 use crate::args::{DecodeOptions, ObjectInfo, decode_struct, struct_args};
 use crate::context::ToolContext;
@@ -12,30 +13,78 @@ use crate::tool::{Tool, ToolDefinition, ToolFuture, ToolMetadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-/// The default of `top_k`.
+/// The default number of matches returned by `discover_tools`.
 const TOP_K: i64 = 10;
+
+/// One of the two search tools.
+struct SearchTool {
+    definition: ToolDefinition,
+    catalog: Arc<Catalog>,
+    run: for<'a> fn(&'a Catalog, &'a str, &'a ToolContext) -> ToolFuture<'a>,
+}
+
+impl Tool for SearchTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        (self.run)(&self.catalog, arguments, context)
+    }
+}
 
 /// Returns both search tools, sorted by name.
 pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
     let list = catalog.list();
+    let definition = |name: &str, about: &str, title: &str, parameters: Value| {
+        let description =
+            if list.is_empty() { about.to_owned() } else { format!("{about}\n\n{title}{list}") };
+        ToolDefinition::new(ToolName::unchecked(None, name, Separator::default()), description, parameters)
+    };
+    let about = format!(
+        "Calls a tool that is not in your list. Find it with {DISCOVER_TOOLS} first; then give its name as \
+         {TARGET} and its own arguments beside that, as in {{\"{TARGET}\": \"search\", \"query\": \"crabs\"}}."
+    );
+    let parameters = json!({
+        "type": "object",
+        "properties": {TARGET: {"type": "string", "description": "The name of the tool"}},
+        "required": [TARGET],
+        "additionalProperties": true,
+    });
+    let call = definition(CALL_DEFERRED, &about, "Tools that can be called so:", parameters);
+    let about = "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
+                 schema; other words are looked for in names, descriptions, tags, parameters and hints.";
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "description": "The name of a tool, or words that say what you need to do",
+                "minLength": 1,
+                "pattern": r"\S",
+            },
+            "top_k": {
+                "type": "integer",
+                "description": "How many tools you want at most",
+                "minimum": 1,
+                "default": TOP_K,
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": false,
+    });
+    let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true).with_open_world(false);
+    let discover = definition(DISCOVER_TOOLS, about, "Tools that are not in your list:", parameters);
     [
-        Arc::new(CallDeferred::new(catalog.clone(), &list)),
-        Arc::new(DiscoverTools::new(catalog.clone(), &list)),
+        Arc::new(SearchTool { definition: call, catalog: catalog.clone(), run: call_deferred }),
+        Arc::new(SearchTool {
+            definition: discover.with_metadata(metadata),
+            catalog: catalog.clone(),
+            run: |catalog, arguments, _| ToolFuture::ready(discover_tools(catalog, arguments)),
+        }),
     ]
-}
-
-fn definition(name: &str, about: &str, title: &str, list: &str, parameters: Value) -> ToolDefinition {
-    let description = if list.is_empty() { about.to_owned() } else { format!("{about}\n\n{title}{list}") };
-    ToolDefinition::new(ToolName::unchecked(None, name, Separator::default()), description, parameters)
-}
-
-/// `discover_tools`: finds tools by name or by purpose.
-struct DiscoverTools {
-    definition: ToolDefinition,
-    info: ObjectInfo,
-    catalog: Arc<Catalog>,
 }
 
 /// The arguments of `discover_tools`.
@@ -50,7 +99,7 @@ fn top_k() -> i64 {
     TOP_K
 }
 
-/// A match as the model reads it.
+/// A match in the JSON output for the model.
 #[derive(Serialize)]
 struct Found<'a> {
     name: &'a str,
@@ -59,131 +108,62 @@ struct Found<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
     deferred: bool,
-    /// Present if the model lacks it, or asked for this tool by name.
+    /// The parameter schema. Present if the tool is deferred, or if the model searched for the exact name of
+    /// the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Value>,
 }
 
-impl DiscoverTools {
-    fn new(catalog: Arc<Catalog>, list: &str) -> Self {
-        let about = "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
-                     schema; other words are looked for in names, descriptions, tags, parameters and hints.";
-        let parameters = json!({
-            "type": "object",
-            "properties": {
-                "query": {
-                    "type": "string",
-                    "description": "The name of a tool, or words that say what you need to do",
-                    "minLength": 1,
-                    "pattern": r"\S",
-                },
-                "top_k": {
-                    "type": "integer",
-                    "description": "How many tools you want at most",
-                    "minimum": 1,
-                    "default": TOP_K,
-                },
-            },
-            "required": ["query"],
-            "additionalProperties": false,
-        });
-        let metadata =
-            ToolMetadata::default().with_read_only(true).with_idempotent(true).with_open_world(false);
-        let title = "Tools that are not in your list:";
-        let definition = definition(DISCOVER_TOOLS, about, title, list, parameters).with_metadata(metadata);
-        let (_, info) = struct_args::<Discover>();
-        Self { definition, info, catalog }
+/// Decodes the query and the number of wanted tools. The constraints are checked by hand, for better
+/// messages.
+fn read_query(arguments: &str) -> Result<(String, usize), ToolError> {
+    static SHAPE: LazyLock<(Value, ObjectInfo)> = LazyLock::new(struct_args::<Discover>);
+    let (schema, info) = &*SHAPE;
+    let Discover { query, top_k } = decode_struct(arguments, info, &DecodeOptions::strict(schema, None))?;
+    let refused = |path: &str, message: String| {
+        Err(ToolError::invalid_arguments(vec![Violation::new(path, ViolationKind::Constraint, message)]))
+    };
+    if query.trim().is_empty() {
+        let message = "must not be empty; give words of what you need, as in `web search`";
+        return refused("query", message.to_owned());
     }
-
-    /// Reads the query and the number of wanted tools. Constraints are checked here, for better messages.
-    fn read(&self, arguments: &str) -> Result<(String, usize), ToolError> {
-        let options = DecodeOptions::strict(&self.definition.parameters, None);
-        let Discover { query, top_k } = decode_struct(arguments, &self.info, &options)?;
-        let refused = |path: &str, message: String| {
-            Err(ToolError::invalid_arguments(vec![Violation::new(path, ViolationKind::Constraint, message)]))
-        };
-        if query.trim().is_empty() {
-            return refused(
-                "query",
-                "must not be empty; give words of what you need, as in `web search`".to_owned(),
-            );
-        }
-        match usize::try_from(top_k) {
-            Ok(wanted @ 1..) => Ok((query, wanted)),
-            _ => refused("top_k", format!("must be at least 1, got {top_k}")),
-        }
-    }
-
-    fn answer(&self, arguments: &str) -> Result<ToolOutput, ToolError> {
-        let (query, top_k) = self.read(arguments)?;
-        let Catalog { index, options, names, call_reason } = &*self.catalog;
-        let found = index.find(names.unspell(&query), top_k, options);
-        let found: Vec<Found<'_>> = found
-            .iter()
-            .map(|found| {
-                let definition = found.tool.definition();
-                let deferred = definition.metadata.defer;
-                let schema = || definition.published(*call_reason).into_owned().parameters;
-                Found {
-                    name: names.spell(definition.name.as_str()),
-                    description: &definition.description,
-                    score: (found.score * 100.0).round() / 100.0,
-                    namespace: definition.name.namespace(),
-                    deferred,
-                    parameters: (deferred || found.is_exact).then(schema),
-                }
-            })
-            .collect();
-        ToolOutput::json(&found).map_err(ToolError::invalid_output)
+    match usize::try_from(top_k) {
+        Ok(wanted @ 1..) => Ok((query, wanted)),
+        _ => refused("top_k", format!("must be at least 1, got {top_k}")),
     }
 }
 
-impl Tool for DiscoverTools {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-
-    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
-        ToolFuture::ready(self.answer(arguments))
-    }
+/// Runs `discover_tools`: finds tools by name or by purpose.
+fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, ToolError> {
+    let (query, top_k) = read_query(arguments)?;
+    let Catalog { index, options, names, call_reason } = catalog;
+    let found = index.find(names.unspell(&query), top_k, options);
+    let as_read = |found: &ToolMatch| {
+        let definition = found.tool.definition();
+        let deferred = definition.metadata.defer;
+        json!(Found {
+            name: names.spell(definition.name.as_str()),
+            description: &definition.description,
+            score: (found.score * 100.0).round() / 100.0,
+            namespace: definition.name.namespace(),
+            deferred,
+            parameters: (deferred || found.is_exact)
+                .then(|| definition.published(*call_reason).into_owned().parameters),
+        })
+    };
+    let found: Vec<Value> = found.iter().map(as_read).collect();
+    ToolOutput::json(&found).map_err(ToolError::invalid_output)
 }
 
-/// `call_deferred`: calls a deferred tool. Registry and dispatcher resolve its target and never run it.
-struct CallDeferred {
-    definition: ToolDefinition,
-    catalog: Arc<Catalog>,
-}
-
-impl CallDeferred {
-    fn new(catalog: Arc<Catalog>, list: &str) -> Self {
-        let about = format!(
-            "Calls a tool that is not in your list. Find it with {DISCOVER_TOOLS} first; then give its name as \
-             {TARGET} and its own arguments beside that, as in {{\"{TARGET}\": \"search\", \"query\": \"crabs\"}}."
-        );
-        let parameters = json!({
-            "type": "object",
-            "properties": {TARGET: {"type": "string", "description": "The name of the tool"}},
-            "required": [TARGET],
-            "additionalProperties": true,
-        });
-        let title = "Tools that can be called so:";
-        Self { definition: definition(CALL_DEFERRED, &about, title, list, parameters), catalog }
-    }
-}
-
-impl Tool for CallDeferred {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-
-    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        let run = async move {
-            let call = DeferredCall::read(arguments)?;
-            let tool = self.catalog.deferred(&call.target)?;
-            // The reason of the call was split off before.
-            let arguments = call.arguments_for(&**tool, false);
-            tool.call(&arguments, context).await
-        };
-        ToolFuture::running(run, |outcome| outcome)
-    }
+/// Runs `call_deferred`: calls a deferred tool. The registry and the dispatcher never run this function: they
+/// resolve the target and call the target directly.
+fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+    let run = async move {
+        let call = DeferredCall::read(arguments)?;
+        let tool = catalog.deferred(&call.target)?;
+        // The call reason has already been removed from the arguments.
+        let arguments = call.arguments_for(&**tool, false);
+        tool.call(&arguments, context).await
+    };
+    ToolFuture::running(run, |outcome| outcome)
 }

@@ -1,12 +1,13 @@
-//! Splits texts into the words of a search.
+//! Word splitting for tool search.
 
 use crate::name::fnv1a;
 use std::mem;
 
-/// Calls `take` with each word of a text, in lower case and singular.
+/// Calls `take` with each word of `text`, in lowercase and in the singular.
 ///
-/// Camel case, punctuation and blanks separate words: `readFile`, `read_file` and "read files" have the same two.
-/// Chinese, Japanese and Korean are written without blanks, so every two adjacent characters are a word.
+/// Punctuation, spaces and camel case separate words: `readFile`, `read_file` and "read files" all have the
+/// words `read` and `file`. Chinese, Japanese and Korean are written without spaces, so every two adjacent
+/// characters count as a word.
 pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
     let mut word = Word::default();
     let mut characters = text.chars().peekable();
@@ -34,13 +35,13 @@ pub(super) fn word_key(word: &str) -> u64 {
     fnv1a(word, 0)
 }
 
-/// The word being read.
+/// The word collected so far.
 #[derive(Default)]
 struct Word {
     text: String,
     ends_small: bool,
     ends_capital: bool,
-    /// Whether the previous character began a pair.
+    /// Whether the previous character formed a pair with the current character.
     in_pairs: bool,
 }
 
@@ -61,7 +62,8 @@ impl Word {
         (self.ends_small, self.ends_capital) = (false, false);
     }
 
-    /// Takes a character of an unspaced script with its successor. A single character is a word by itself.
+    /// Passes `c` and the next character to `take` as one word. Without a next character, passes `c` alone,
+    /// unless `c` is already part of the previous pair.
     fn pair(&mut self, c: char, next: Option<char>, take: &mut dyn FnMut(&str)) {
         let has_been_taken = mem::replace(&mut self.in_pairs, next.is_some());
         if next.is_some() || !has_been_taken {
@@ -71,7 +73,8 @@ impl Word {
     }
 }
 
-/// Cuts an English plural ending. A false plural is cut in texts and queries alike, so it is still found.
+/// Removes an English plural ending. A word that only looks like a plural loses the ending in the index and
+/// in the query alike, so the search still finds the word.
 fn singular(word: &mut String) {
     if word.len() <= 3 || !word.is_ascii() {
         return;
@@ -86,17 +89,17 @@ fn singular(word: &mut String) {
     }
 }
 
-/// Returns whether the character belongs to a script without blanks between words.
+/// Returns whether `c` belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30FF}' // Hiragana, Katakana
-        | '\u{31F0}'..='\u{31FF}' // Katakana, small
+        | '\u{31F0}'..='\u{31FF}' // Katakana phonetic extensions
         | '\u{3400}'..='\u{4DBF}' // Han
         | '\u{4E00}'..='\u{9FFF}'
         | '\u{AC00}'..='\u{D7AF}' // Hangul
-        | '\u{F900}'..='\u{FAFF}' // Han, for compatibility
-        | '\u{FF66}'..='\u{FF9F}' // Katakana, half as wide
-        | '\u{20000}'..='\u{323AF}' // Han, beyond the first plane
+        | '\u{F900}'..='\u{FAFF}' // Han compatibility ideographs
+        | '\u{FF66}'..='\u{FF9F}' // Halfwidth Katakana
+        | '\u{20000}'..='\u{323AF}' // Han in the supplementary planes
     )
 }
 

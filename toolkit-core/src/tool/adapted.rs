@@ -4,19 +4,16 @@ use super::arguments::Arguments;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
 use crate::error::BuildError;
-use crate::name::ToolName;
-use std::fmt;
 use std::sync::Arc;
 
-/// A tool under another name, with another description, other metadata or [other arguments](Self::with_arguments).
-/// The tool itself is shared.
+/// A wrapper around a tool with another name, description, metadata or [arguments](Self::with_arguments).
+///
+/// The wrapped tool is shared, not copied.
 ///
 /// ```
 /// use toolkit::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
-/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// # struct Nothing {}
 ///
-/// let add = ClosureTool::new("add", "Adds.", |_: Nothing| 1)?;
+/// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// let plus = AdaptedTool::new(add).with_name(ToolName::new("plus")?).with_description("Counts on.");
 /// assert_eq!(plus.definition().description, "Counts on.");
 /// assert!(ToolRegistry::from_tools([plus])?.contains("plus"));
@@ -26,7 +23,7 @@ use std::sync::Arc;
 pub struct AdaptedTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
-    arguments: Option<Arguments>,
+    arguments: Option<Arc<Arguments>>,
 }
 
 impl AdaptedTool {
@@ -42,58 +39,56 @@ impl AdaptedTool {
         Self { definition: tool.definition().clone(), tool, arguments: None }
     }
 
-    /// Sets the name.
-    #[must_use]
-    pub fn with_name(mut self, name: ToolName) -> Self {
-        self.definition.name = name;
-        self
+    pub(super) fn definition_mut(&mut self) -> &mut ToolDefinition {
+        &mut self.definition
     }
 
-    /// Sets the description.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.definition.description = description.into();
-        self
-    }
-
-    /// Changes the metadata. The wrapped tool keeps its treatment of unknown arguments and coercion.
+    /// Changes the metadata with the function `change`.
+    ///
+    /// The wrapped tool decodes the arguments, so the wrapped tool's own settings for unknown arguments and
+    /// coercion stay in effect.
     #[must_use]
     pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         self.definition.metadata = change(self.definition.metadata);
         self
     }
 
-    /// Transforms arguments: renamed, hidden, with other descriptions or defaults, see [`ArgumentTransform`].
+    /// Renames or hides arguments, or changes the descriptions and defaults of arguments.
     ///
-    /// The schema changes accordingly, and a call's arguments are rewritten before the tool reads them; the rest stays as
-    /// the model wrote it. Messages use the names that the model knows and omit values that it does not give. A model
-    /// cannot give a hidden argument.
+    /// See [`ArgumentTransform`] for the possible changes.
     ///
-    /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model wrote them. The
-    /// [lane](ToolMetadata::lane) is that of the wrapped tool: calls of the tool and of its adaptations wait for each
-    /// other.
+    /// The published schema shows the transformed arguments. Before the wrapped tool reads the arguments of a
+    /// call, the arguments are renamed back to the tool's names, and the values supplied by the program are
+    /// added. Everything else stays as the model wrote it. Error messages use the names known to the model
+    /// and do not show supplied values. The model cannot set a hidden argument.
+    ///
+    /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model
+    /// wrote them. The [lane](ToolMetadata::lane) of the wrapped tool still applies: calls with the same lane
+    /// value run one after another, including calls of the wrapped tool and of other adaptations.
     ///
     /// # Errors
-    /// [`BuildError`] with every unknown argument and the nearest names, every name that is taken, every value that the
-    /// schema refuses, and every hidden argument that the tool requires.
+    /// Returns a [`BuildError`] listing every unknown argument with the nearest names, every name already
+    /// taken, every value refused by the schema, and every required argument hidden without a value.
     pub fn with_arguments(
         self,
         changes: impl IntoIterator<Item = ArgumentTransform>,
     ) -> Result<Self, BuildError> {
         let changes = changes.into_iter().collect();
-        // Transforming twice: the second transform uses the names of the first.
+        // If this method was called before, the new transforms refer to the argument names of the earlier
+        // call.
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         view.definition.parameters = schema;
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         arguments.adapt_aliases(&mut view.definition.aliases);
         if arguments.differ() {
-            // A custom tool's free text is its argument `input`.
+            // A custom tool takes the free text from the argument `input`. If this argument is renamed or
+            // hidden, the tool must be a function.
             view.definition.kind = ToolKind::Function;
         }
         let examples = &mut view.definition.metadata.input_examples;
         *examples = std::mem::take(examples).into_iter().map(|example| arguments.as_shown(example)).collect();
-        view.arguments = Some(arguments);
+        view.arguments = Some(Arc::new(arguments));
         Ok(view)
     }
 }
@@ -108,12 +103,5 @@ impl Tool for AdaptedTool {
             Some(changed) => changed.call(&*self.tool, arguments, context),
             None => self.tool.call(arguments, context),
         }
-    }
-}
-
-impl fmt::Debug for AdaptedTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let own = &self.tool.definition().name;
-        f.debug_struct("AdaptedTool").field("name", &self.definition.name).field("tool", own).finish()
     }
 }

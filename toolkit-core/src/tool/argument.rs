@@ -1,4 +1,4 @@
-//! Transforms of one argument.
+//! The transform of one tool argument.
 
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -6,13 +6,15 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// Computes a value for a call.
+/// A function to compute the value of an argument for one call.
 pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync;
 
-/// A transform of one argument for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments): its name,
-/// description and visibility for the model, and the source of its value.
+/// A transform of one argument, for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments).
 ///
-/// Unset parts stay as the tool has them.
+/// A transform can change the name and the description of the argument, hide the argument from the model, and
+/// supply a value. Settings left out stay as the tool declares them.
+///
+/// In the example, the model sees the arguments `query` and `limit` only:
 ///
 /// ```
 /// use serde_json::json;
@@ -41,9 +43,12 @@ pub struct ArgumentTransform {
     pub(super) supply: Option<Supply>,
     pub(super) required: bool,
     pub(super) hidden: bool,
+    /// Whether the tool accepts `null` for the argument. `with_arguments` sets this field when the tool is
+    /// known.
+    pub(super) takes_null: bool,
 }
 
-/// The source of a value that the model does not give.
+/// The source of an argument's value when the model omits the argument.
 #[derive(Clone)]
 pub(super) enum Supply {
     Fixed(Value),
@@ -51,7 +56,7 @@ pub(super) enum Supply {
 }
 
 impl ArgumentTransform {
-    /// Creates a transform of the named argument, without changes.
+    /// Creates a transform of the tool's argument `argument`, without changes.
     #[must_use]
     pub fn of(argument: impl Into<String>) -> Self {
         Self {
@@ -61,37 +66,24 @@ impl ArgumentTransform {
             supply: None,
             required: false,
             hidden: false,
+            takes_null: false,
         }
     }
 
-    /// Sets the name for the model.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets the description.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets the default for an absent argument, which the schema publishes.
-    #[must_use]
-    pub fn with_default(mut self, value: impl Into<Value>) -> Self {
-        self.supply = Some(Supply::Fixed(value.into()));
-        self
-    }
-
-    /// Sets a function that computes the default for an absent argument.
+    /// Sets a function for computing the value of an argument omitted by the model.
     #[must_use]
     pub fn with_computed_default(
         mut self,
         compute: impl Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync + 'static,
     ) -> Self {
         self.supply = Some(Supply::Computed(Arc::new(compute)));
+        self
+    }
+
+    /// Sets the value of an argument omitted by the model. The schema shows this value as the `default`.
+    #[must_use]
+    pub fn with_default(mut self, value: impl Into<Value>) -> Self {
+        self.supply = Some(Supply::Fixed(value.into()));
         self
     }
 
@@ -102,23 +94,24 @@ impl ArgumentTransform {
         self
     }
 
-    /// Hides the argument from the model; the tool runs without it.
+    /// Hides the argument from the model. The tool is called without the argument, unless a default is set.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Hides the argument from the model and fixes its value.
+    /// Hides the argument from the model and always passes `value` to the tool.
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()
     }
 
-    /// Hides the argument from the model and computes its value for each call, for instance from the
-    /// [state](ToolContext::state) or the [session](ToolContext::session).
+    /// Hides the argument from the model and computes the value for each call.
     ///
-    /// An error of the function is the result of the call. Middleware, such as a cache, does not see the value.
+    /// `compute` can read the [state](ToolContext::state) or the [session](ToolContext::session) of the call.
+    /// An error returned by `compute` becomes the result of the call. Middleware, such as a cache, does not
+    /// see the value.
     ///
     /// ```
     /// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
@@ -150,9 +143,18 @@ impl ArgumentTransform {
     }
 }
 
+setters! {
+    ArgumentTransform {
+        /// Sets the name of the argument for the model.
+        with_name(name: impl Into<String>) = Some(name.into());
+        /// Sets the description of the argument for the model.
+        with_description(description: impl Into<String>) = Some(description.into());
+    }
+}
+
 impl fmt::Debug for ArgumentTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The program's values may be secrets.
+        // The values supplied by the program are left out, because they may be secrets.
         f.debug_struct("ArgumentTransform")
             .field("argument", &self.argument)
             .field("name", &self.name)

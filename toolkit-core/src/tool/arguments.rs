@@ -1,4 +1,4 @@
-//! Transformed arguments: between the names of the model and those of the tool.
+//! Transformed arguments: translation between the argument names known to the model and the tool's own names.
 
 mod definitions;
 mod errors;
@@ -9,78 +9,78 @@ mod text;
 use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
-use crate::error::{BuildError, BuildProblem, nearest, one_of};
+use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::{SchemaRef, describe};
 use parts::{accepts, argument_names, demands, is_required};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-/// The transforms of a tool's arguments.
-#[derive(Clone)]
-pub(super) struct Arguments(Arc<Inner>);
-
-struct Inner {
-    changes: Vec<Change>,
-    /// All arguments, by the tool's names.
+/// The checked transforms of a tool's arguments.
+pub(super) struct Arguments {
+    changes: Changes,
+    /// The names of all arguments, as the tool declares them.
     names: BTreeSet<String>,
     unknown: Unknown,
 }
 
-/// The treatment of an argument under a name that the tool has and the model does not see.
+/// A list of transforms, at most one for each argument.
+struct Changes(Vec<ArgumentTransform>);
+
+impl Changes {
+    /// Returns the transform of the tool's argument `argument`.
+    fn of(&self, argument: &str) -> Option<&ArgumentTransform> {
+        self.0.iter().find(|change| change.argument == argument)
+    }
+
+    /// Returns the transform of the argument known to the model as `name`.
+    fn shown(&self, name: &str) -> Option<&ArgumentTransform> {
+        self.0.iter().find(|change| change.shown_as() == Some(name))
+    }
+
+    /// Returns the model's name for the tool's argument `argument`; `None` if the argument is hidden.
+    fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
+        self.of(argument).map_or(Some(argument), ArgumentTransform::shown_as)
+    }
+}
+
+/// The treatment of a renamed or hidden argument when the model uses the tool's own name for the argument.
 #[derive(Clone, Copy)]
 enum Unknown {
-    /// The tool refuses unknown names: it gets one, so that all violations are reported together.
+    /// The tool refuses unknown names, so the argument is passed on under an unknown name. The tool's error
+    /// then lists all violations together.
     LeftToTool,
     Refused,
     Ignored,
 }
 
-/// The transform of one argument.
-struct Change {
-    /// The tool's name of the argument.
-    argument: String,
-    /// The model's name of the argument; `None` if it is hidden.
-    shown_as: Option<String>,
-    description: Option<String>,
-    /// The source of a value that the model does not give.
-    supply: Option<Supply>,
-    required: bool,
-    takes_null: bool,
-}
-
-/// The meaning of a name that the model uses.
+/// The meaning of an argument name used by the model.
 enum Meaning<'a> {
-    /// A transformed argument under its name for the model.
-    Changed(&'a Change),
-    /// An unchanged argument of the tool.
+    /// A transformed argument, given under the name shown to the model.
+    Changed(&'a ArgumentTransform),
+    /// An argument of the tool without a transform.
     Own,
-    /// An argument of the tool that the model does not see under this name.
+    /// An argument of the tool, given under a name hidden from the model.
     NotShown,
-    /// No argument.
+    /// Not an argument of the tool.
     Nothing,
 }
 
 impl Arguments {
-    /// Checks the transforms and applies them to the schema.
+    /// Checks the transforms, and applies the transforms to the schema of the tool.
     ///
     /// # Errors
-    /// [`BuildError`] with every impossible transform.
+    /// Returns a [`BuildError`] listing every impossible transform.
     pub(super) fn new(
         definition: &ToolDefinition,
-        transforms: Vec<ArgumentTransform>,
+        mut transforms: Vec<ArgumentTransform>,
     ) -> Result<(Self, Value), BuildError> {
-        let ToolDefinition { name: tool, parameters: root, metadata, .. } = definition;
+        let ToolDefinition { parameters: root, metadata, .. } = definition;
         let names = argument_names(root);
         let mut problems = Vec::new();
-        let mut problem = |argument: &str, message: String| {
-            problems.push(BuildProblem::InvalidTransform {
-                tool: tool.to_string(),
-                argument: argument.to_owned(),
-                message,
-                defined_at: metadata.defined_at,
-            });
+        let fault = |argument: &str, message| {
+            definition.problem(ToolFault::InvalidTransform { argument: argument.to_owned(), message })
         };
+        let mut problem = |argument: &str, message: String| problems.push(fault(argument, message));
         let mut changed = BTreeSet::new();
         for transform in &transforms {
             let argument = transform.argument.as_str();
@@ -91,15 +91,14 @@ impl Arguments {
                 problem(argument, "it is changed twice; say all in one place".to_owned());
             }
         }
-        let shown_as = |name: &str| match transforms.iter().find(|transform| transform.argument == name) {
-            Some(ArgumentTransform { hidden: true, .. }) => None,
-            Some(ArgumentTransform { name: Some(shown), .. }) => Some(shown.clone()),
-            _ => Some(name.to_owned()),
-        };
+        for transform in &mut transforms {
+            transform.takes_null = takes(root, &transform.argument, &Value::Null);
+        }
+        let changes = Changes(transforms);
         let mut takers = BTreeMap::new();
         for name in &names {
-            if let Some(shown) = shown_as(name)
-                && let Some(other) = takers.insert(shown.clone(), *name)
+            if let Some(shown) = changes.shown_as(name)
+                && let Some(other) = takers.insert(shown, *name)
             {
                 let (moved, there) = if *name == shown { (other, *name) } else { (*name, other) };
                 problem(
@@ -109,47 +108,33 @@ impl Arguments {
             }
         }
         BuildError::unless_empty(problems)?;
-        let change = |transform: ArgumentTransform| Change {
-            shown_as: shown_as(&transform.argument),
-            takes_null: takes(root, &transform.argument, &Value::Null),
-            argument: transform.argument,
-            description: transform.description,
-            supply: transform.supply,
-            required: transform.required,
-        };
-        let changes: Vec<Change> = transforms.iter().cloned().map(change).collect();
-        let schema = schema::transformed(root, &changes).map_err(|(argument, message)| {
-            let (tool, defined_at) = (tool.to_string(), metadata.defined_at);
-            BuildProblem::InvalidTransform { tool, argument, message, defined_at }
-        })?;
+        let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
         let unknown = match (root.get("additionalProperties"), metadata.unknown) {
             (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
             (_, UnknownArguments::Ignore) => Unknown::Ignored,
             (_, UnknownArguments::Refuse) => Unknown::Refused,
         };
         let names = names.into_iter().map(str::to_owned).collect();
-        Ok((Self(Arc::new(Inner { changes, names, unknown })), schema))
+        Ok((Self { changes, names, unknown }, schema))
     }
 
-    /// Returns whether the model sees other names than the tool has.
+    /// Returns whether any argument is renamed or hidden.
     pub(super) fn differ(&self) -> bool {
-        self.0.changes.iter().any(Change::is_renamed)
+        self.changes.0.iter().any(ArgumentTransform::is_renamed)
     }
 
-    /// Renames the members of arguments for the model and drops the hidden ones.
+    /// Converts `arguments` from the tool's names to the names for the model and drops hidden arguments.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
-        let shown = members.into_iter().filter_map(|(name, value)| match self.0.change(&name) {
-            Some(change) => Some((change.shown_as.clone()?, value)),
-            None => Some((name, value)),
-        });
+        let shown = members.into_iter();
+        let shown = shown.filter_map(|(name, value)| Some((self.changes.shown_as(&name)?.to_owned(), value)));
         Value::Object(shown.collect())
     }
 
-    /// Returns the lane argument as the model gives it. `definition` is the one before the changes.
+    /// Returns the lane argument after the transforms. `definition` is the definition before the transforms.
     pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
         let argument = definition.lane_argument()?;
-        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.0.change(name)) else {
+        let Some(change) = argument.shown_as.as_deref().and_then(|name| self.changes.of(name)) else {
             return Some(argument);
         };
         let default = match &change.supply {
@@ -157,50 +142,41 @@ impl Arguments {
             _ => argument.default,
         };
         let takes_null = change.takes_null && argument.takes_null;
-        Some(LaneArgument { shown_as: change.shown_as.clone(), default, takes_null, ..argument })
+        Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, takes_null, ..argument })
     }
 
-    /// Keeps the aliases that the model may still use.
+    /// Removes the aliases of renamed or hidden arguments, and the aliases now used as names of other
+    /// arguments.
     pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
-        let is_shown =
-            |alias: &str| self.0.changes.iter().any(|change| change.shown_as.as_deref() == Some(alias));
         aliases.retain(|alias, argument| {
-            !self.0.names.contains(alias)
-                && !is_shown(alias)
-                && self.0.change(argument).is_none_or(|change| !change.is_renamed())
+            !self.names.contains(alias)
+                && self.changes.shown(alias).is_none()
+                && self.changes.of(argument).is_none_or(|change| !change.is_renamed())
         });
-    }
-}
-
-impl Inner {
-    fn change(&self, argument: &str) -> Option<&Change> {
-        self.changes.iter().find(|change| change.argument == argument)
     }
 
     fn meaning(&self, tool: &dyn Tool, name: &str) -> Meaning<'_> {
-        if let Some(change) = self.changes.iter().find(|change| change.shown_as.as_deref() == Some(name)) {
+        if let Some(change) = self.changes.shown(name) {
             return Meaning::Changed(change);
         }
         let own =
             self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
-        match own.map(|own| self.change(own)) {
+        match own.map(|own| self.changes.of(own)) {
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
-            // An alias of the tool.
+            // `name` is an alias declared by the tool.
             Some(Some(change)) if !change.is_renamed() => Meaning::Changed(change),
             Some(Some(_)) => Meaning::NotShown,
         }
     }
 
-    /// Returns the names that the model may use.
+    /// Returns the argument names known to the model.
     fn shown(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().filter_map(|name| match self.change(name) {
-            Some(change) => change.shown_as.as_deref(),
-            None => Some(name),
-        })
+        self.names.iter().filter_map(|name| self.changes.shown_as(name))
     }
 
-    /// Returns a name unknown to the tool, in the place of one that the model does not see.
+    /// Returns a name derived from `name` and unknown to the tool. The tool then refuses the argument as
+    /// unknown.
     fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
         let mut other = format!("{name}_");
         while self.names.contains(&other) || tool.definition().parameter_named(&other).is_some() {
@@ -210,21 +186,27 @@ impl Inner {
     }
 }
 
-impl Change {
-    /// Returns whether the model knows the argument by another name, or not at all.
-    fn is_renamed(&self) -> bool {
-        self.shown_as.as_ref() != Some(&self.argument)
+impl ArgumentTransform {
+    /// Returns the model's name for the argument; `None` if the argument is hidden.
+    fn shown_as(&self) -> Option<&str> {
+        let shown = self.name.as_ref().unwrap_or(&self.argument);
+        (!self.hidden).then_some(shown)
     }
 
-    /// Returns the value of a fixed argument.
+    /// Returns whether the argument is renamed or hidden.
+    fn is_renamed(&self) -> bool {
+        self.shown_as() != Some(self.argument.as_str())
+    }
+
+    /// Returns the fixed value of a hidden argument.
     fn only_value(&self) -> Option<&Value> {
-        match (&self.shown_as, &self.supply) {
-            (None, Some(Supply::Fixed(value))) => Some(value),
+        match (self.hidden, &self.supply) {
+            (true, Some(Supply::Fixed(value))) => Some(value),
             _ => None,
         }
     }
 
-    /// Returns the schema of the argument for the model.
+    /// Converts `property`, the tool's schema of the argument, to the schema for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,
@@ -248,10 +230,10 @@ fn takes(root: &Value, argument: &str, value: &Value) -> bool {
     demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
 }
 
-/// Returns the faults of one transform.
+/// Returns one message for each fault of `transform`.
 fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
     let ToolDefinition { parameters: root, metadata, .. } = definition;
-    let ArgumentTransform { argument, name, description, supply, required, hidden } = transform;
+    let ArgumentTransform { argument, name, description, supply, required, hidden, .. } = transform;
     if !names.contains(argument.as_str()) {
         let close = nearest(argument, names.iter().copied());
         return vec![match (close.as_slice(), names.is_empty()) {
@@ -281,7 +263,7 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
     if let Some(Supply::Fixed(value)) = supply
         && !takes(root, argument, value)
     {
-        // The value may be a secret.
+        // The message must not show the value: values supplied by the program may be secrets.
         let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
         let expected = expected.and_then(|schema| describe(SchemaRef::new(root, schema)));
         let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));

@@ -1,25 +1,26 @@
-//! The call reason: the model's rationale, as an argument that no tool sees.
+//! The call reason: the model's rationale for a call, in an extra argument removed before the tool runs.
 
+use super::rewriting::Rewriting;
 use super::{ToolDefinition, ToolKind};
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::args::with_object;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::fmt;
 
-/// The name of the argument.
+/// The name of the extra argument.
 pub(crate) const CALL_REASON: &str = "call_reason";
 
-/// Returns whether the model is asked for the call reason: by the tool's setting, else `by_default`.
+/// Returns whether the model is asked for the call reason. The tool's own setting decides, or else
+/// `by_default`.
 ///
-/// Arguments that are not an object have no place for it.
+/// The call reason is a member of the arguments object. The model cannot be asked if the arguments are not an
+/// object.
 pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
     definition.metadata.call_reason.unwrap_or(by_default)
         && definition.kind == ToolKind::Function
         && (properties(definition).is_some() || definition.parameters.get("type") == Some(&"object".into()))
 }
 
-/// Returns whether the tool has a parameter of its own under the name.
+/// Returns whether the tool itself declares a parameter called `call_reason`.
 pub(crate) fn has_call_reason_parameter(definition: &ToolDefinition) -> bool {
     properties(definition).is_some_and(|properties| properties.contains_key(CALL_REASON))
 }
@@ -29,8 +30,8 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition as the model sees it: with the argument `call_reason` if the tool asks for it, or
-    /// `by_default` where the tool says nothing.
+    /// Returns the definition for the model, with the argument `call_reason` if the model is asked for the
+    /// call reason. The tool's own setting decides, or else `by_default`.
     #[must_use]
     pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
         if !asks_for_call_reason(self, by_default) || has_call_reason_parameter(self) {
@@ -53,56 +54,37 @@ impl ToolDefinition {
     }
 }
 
-/// Arguments split from the call reason.
+/// The arguments of a call and the call reason, separated.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SplitArguments {
     pub(crate) arguments: String,
-    /// `None` for `null`. A reason that is not a string stays as JSON text.
+    /// The call reason; `None` if the model wrote `null`. A value of another type than string is kept as JSON
+    /// text.
     pub(crate) call_reason: Option<String>,
 }
 
-/// Splits the call reason off; the other arguments stay as the model wrote them. `None` if there is no call reason,
-/// or the text is not an object.
+/// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
+///
+/// Returns `None` if there is no call reason, or if `text` is not a JSON object.
 pub(crate) fn split_call_reason(text: &str) -> Option<SplitArguments> {
-    // The text is parsed only if it holds the name, or an escape that may spell it.
+    // Parse the text only if the text contains the name, or an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
-    if text.trim_start().starts_with('"') {
-        // Some models write the object into a string.
-        let inner: String = serde_json::from_str(text).ok()?;
-        return split_members(&inner);
-    }
-    split_members(text)
-}
-
-fn split_members(text: &str) -> Option<SplitArguments> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let members = deserializer.deserialize_map(Members).ok()?;
-    deserializer.end().ok()?;
-    if !members.iter().any(|(name, _)| name == CALL_REASON) {
-        return None;
-    }
-    let mut reason = None;
-    let mut end = text.find('{')? + 1;
-    let mut arguments = text.get(..end)?.to_owned();
-    let mut is_first = true;
-    for (name, value) in members {
-        // The value borrows from the text, so its place is known.
-        let value_end = value.as_ptr().addr() - text.as_ptr().addr() + value.len();
-        let member = text.get(end..value_end)?;
-        end = value_end;
-        if name == CALL_REASON {
-            reason = read_reason(value);
-        } else if is_first {
-            arguments.push_str(member.trim_start().trim_start_matches(','));
-            is_first = false;
-        } else {
-            arguments.push_str(member);
+    let split = with_object(text, |object, members| {
+        let mut rewriting = Rewriting::new(object);
+        let mut reason = None;
+        for (name, value) in members {
+            if name == CALL_REASON {
+                rewriting.skip(value.get());
+                reason = Some(read_reason(value.get()));
+            } else {
+                rewriting.keep(value.get(), None);
+            }
         }
-    }
-    arguments.push_str(text.get(end..)?);
-    Some(SplitArguments { arguments, call_reason: reason })
+        reason.map(|call_reason| SplitArguments { arguments: rewriting.finish(), call_reason })
+    });
+    split.ok().flatten()
 }
 
 fn read_reason(value: &str) -> Option<String> {
@@ -110,25 +92,6 @@ fn read_reason(value: &str) -> Option<String> {
         Ok(Value::Null) => None,
         Ok(Value::String(reason)) => Some(reason),
         _ => Some(value.to_owned()),
-    }
-}
-
-/// The names and the unparsed values, in their order.
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(String, &'de str)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-            members.push((name, value.get()));
-        }
-        Ok(members)
     }
 }
 
@@ -186,9 +149,9 @@ mod tests {
             members.insert(at.min(plain.len()), format!("{blank}\"{CALL_REASON}\" : \"because, {{\""));
             let split = split_call_reason(&format!("{{{}}}", members.join(","))).unwrap();
             prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
-            let read = |text: &str| serde_json::Deserializer::from_str(text).deserialize_map(Members).map(
-                |members| members.into_iter().map(|(name, value)| (name, value.to_owned())).collect::<Vec<_>>(),
-            ).unwrap();
+            let read = |text: &str| with_object(text, |_, members| {
+                members.iter().map(|(name, value)| (name.to_string(), value.get().to_owned())).collect::<Vec<_>>()
+            }).unwrap();
             prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }
     }

@@ -1,30 +1,27 @@
-//! Closures as tools, with arguments of one type.
+//! Closures as tools, with a struct of arguments as the closure's parameter.
 
-use super::closure_return::ClosureReturn;
 use super::definition::OutputSchema;
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
-use crate::args::{DecodeOptions, ObjectInfo, ToolParams, decode_struct};
+use super::inner::ToolInner;
+use super::{Tool, ToolDefinition, ToolFuture};
+use crate::args::{ObjectInfo, ToolParams};
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem, Location};
+use crate::error::{BuildError, BuildProblem, Location, ToolFault};
 use crate::name::ToolName;
-use crate::schema::__private::strip_aliases;
+use crate::output::IntoToolOutput;
 use schemars::JsonSchema;
-use serde_json::Value;
-use std::fmt;
-use std::mem;
-use std::panic;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// Decodes the arguments and calls the closure.
-type Call = dyn Fn(&str, &ToolContext, &Made) -> ToolFuture<'static> + Send + Sync;
+/// A function to decode the arguments and call the closure.
+type Call = dyn Fn(&str, &ToolContext, &ToolInner) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {
-    /// Creates a tool from a closure with one parameter: the fields of its struct are the tool's parameters.
+    /// Creates a tool from a closure with one struct parameter. The fields of the struct become the tool's
+    /// parameters.
     ///
-    /// The closure returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it. As with
-    /// `#[tool]`, all violations are reported at once, near misses are coerced, and unknown names are refused
-    /// unless the struct takes them (with `#[serde(flatten)]` into a map).
+    /// The closure returns a value of a type with [`IntoToolOutput`](crate::IntoToolOutput), or a future of
+    /// such a value. As with `#[tool]`, an error lists all violations of the arguments, and near misses such
+    /// as `"5"` for 5 are coerced. Unknown arguments are refused, unless the struct collects them in a map
+    /// with `#[serde(flatten)]`.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -33,7 +30,7 @@ impl ClosureTool {
     /// struct Add { a: i64, b: i64 }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let offset = 100; // closures may hold what they need
+    /// let offset = 100; // closures may capture values
     /// let add = ClosureTool::new("add", "Adds.", move |Add { a, b }: Add| async move { a + b + offset })?;
     /// let output = ToolRegistry::from_tools([add])?.call("add", r#"{"a": 1, "b": "2"}"#).await?;
     /// assert_eq!(output.to_text(), "103");
@@ -42,7 +39,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or `Args` is not serialized as an object.
+    /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
     #[track_caller]
     pub fn new<Args, F, Return, Kind>(
         name: &str,
@@ -58,7 +55,35 @@ impl ClosureTool {
         Self::make(name, description.into(), Return::IS_ASYNC, call)
     }
 
-    /// Creates a tool from a closure that also takes the [`ToolContext`].
+    /// Creates a tool from a closure without parameters.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Tool};
+    ///
+    /// let now = ClosureTool::without_arguments("year", "Returns the year.", || 2026)?;
+    /// assert!(now.definition().parameters["properties"].as_object().is_some_and(|all| all.is_empty()));
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns a [`BuildError`] if the name is illegal.
+    #[track_caller]
+    pub fn without_arguments<F, Return, Kind>(
+        name: &str,
+        description: impl Into<String>,
+        closure: F,
+    ) -> Result<Self, BuildError>
+    where
+        F: Fn() -> Return + Send + Sync + 'static,
+        Return: ClosureReturn<Kind>,
+    {
+        #[derive(serde::Deserialize, JsonSchema)]
+        struct NoArguments {}
+
+        Self::new(name, description, move |NoArguments {}| closure())
+    }
+
+    /// Creates a tool from a closure with two parameters: the arguments struct and the [`ToolContext`].
     ///
     /// ```
     /// use toolkit::{ClosureTool, Tool, ToolContext};
@@ -74,7 +99,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name is not legal, or `Args` is not serialized as an object.
+    /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
     #[track_caller]
     pub fn with_context<Args, F, Return, Kind>(
         name: &str,
@@ -94,34 +119,8 @@ impl ClosureTool {
 /// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
 #[derive(Clone)]
 pub struct ClosureTool {
-    made: Arc<Made>,
+    pub(super) inner: Arc<ToolInner>,
     call: Arc<Call>,
-}
-
-#[derive(Debug, Clone)]
-struct Made {
-    definition: ToolDefinition,
-    /// The schema for checks, if it says more than the published one.
-    checked: Option<Value>,
-    shape: ObjectInfo,
-}
-
-impl Made {
-    fn rules<'a>(&'a self, context: &'a ToolContext) -> DecodeOptions<'a> {
-        let ToolDefinition { parameters, metadata, .. } = &self.definition;
-        DecodeOptions {
-            schema: self.checked.as_ref().unwrap_or(parameters),
-            has_constraints: &[],
-            refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
-            coerce: metadata.coerce,
-            context: Some(context),
-        }
-    }
-
-    fn close(&mut self, closed: bool) {
-        let schemas = std::iter::once(&mut self.definition.parameters).chain(&mut self.checked);
-        schemas.for_each(|schema| self.shape.close(schema, closed));
-    }
 }
 
 impl ClosureTool {
@@ -132,48 +131,29 @@ impl ClosureTool {
         is_async: bool,
         closure: impl Fn(Args, &ToolContext) -> ToolFuture<'static> + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
-        let defined_at = caller();
+        let defined_at = Some(Location::caller());
         let name = legal_name(name, defined_at)?;
-        let (mut schema, shape) = ObjectInfo::of::<Args>().ok_or_else(|| BuildProblem::InvalidSchema {
-            tool: name.to_string(),
-            path: "#".to_owned(),
-            message: "the arguments of a closure must be written as an object; put them into a struct"
-                .to_owned(),
-            defined_at,
+        let (schema, info) = ObjectInfo::of::<Args>().ok_or_else(|| {
+            let message = "the arguments of a closure must be written as an object; put them into a struct";
+            let fault = ToolFault::InvalidSchema { path: "#".to_owned(), message: message.to_owned() };
+            BuildProblem::of_tool(&name, defined_at, fault)
         })?;
-        let checked = strip_aliases(&mut schema);
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
-        definition.add_aliases_of(checked.as_ref());
-        let call = move |text: &str, context: &ToolContext, made: &Made| match decode_struct::<Args>(
-            text,
-            &made.shape,
-            &made.rules(context),
-        ) {
-            Ok(args) => closure(args, context),
-            Err(error) => ToolFuture::ready(Err(error)),
+        let call = move |text: &str, context: &ToolContext, inner: &ToolInner| match inner
+            .decode_struct::<Args>(text, context)
+        {
+            Some(Ok(args)) => closure(args, context),
+            Some(Err(error)) => ToolFuture::refused(error),
+            None => ToolFuture::incomplete(),
         };
-        let mut made = Made { definition, checked, shape };
-        made.close(true);
-        Ok(Self { made: Arc::new(made), call: Arc::new(call) })
+        let inner = ToolInner::of_struct(definition, info);
+        Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 
-    /// Sets the time limit of a call, which precedes those of dispatcher and registry.
-    #[must_use]
-    pub fn with_timeout(self, limit: Duration) -> Self {
-        self.with_metadata(|metadata| metadata.with_timeout(limit))
-    }
-
-    /// Sets the name.
-    #[must_use]
-    pub fn with_name(mut self, name: ToolName) -> Self {
-        Arc::make_mut(&mut self.made).definition.name = name;
-        self
-    }
-
-    /// Sets the type of the closure's output; its schema becomes the
-    /// [output schema](ToolDefinition::output_schema).
+    /// Sets the [output schema](ToolDefinition::output_schema) to the schema of `T`, the type of the
+    /// closure's output.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Json, Tool};
@@ -192,52 +172,66 @@ impl ClosureTool {
     /// ```
     #[must_use]
     pub fn with_output<T: JsonSchema>(mut self) -> Self {
-        let output = OutputSchema::of_type(Some(T::json_schema));
-        Arc::make_mut(&mut self.made).definition.output = output;
-        self
-    }
-
-    /// Sets the [output schema](ToolDefinition::output_schema), unchecked.
-    #[must_use]
-    pub fn with_output_schema(mut self, schema: Value) -> Self {
-        Arc::make_mut(&mut self.made).definition.output = OutputSchema::known(schema);
-        self
-    }
-
-    /// Changes the metadata.
-    #[must_use]
-    pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
-        let made = Arc::make_mut(&mut self.made);
-        made.definition.metadata = change(mem::take(&mut made.definition.metadata));
-        let refuse_unknown = made.definition.metadata.unknown == UnknownArguments::Refuse;
-        made.close(refuse_unknown);
+        self.definition_mut().output = OutputSchema::of_type(Some(T::json_schema));
         self
     }
 }
 
 impl Tool for ClosureTool {
     fn definition(&self) -> &ToolDefinition {
-        &self.made.definition
+        &self.inner.definition
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        (self.call)(arguments, context, &self.made)
+        (self.call)(arguments, context, &self.inner)
     }
-}
-
-impl fmt::Debug for ClosureTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClosureTool").field("definition", &self.made.definition).finish_non_exhaustive()
-    }
-}
-
-/// Returns the place in the program that creates a tool.
-#[track_caller]
-pub(super) fn caller() -> Option<Location> {
-    let place = panic::Location::caller();
-    Some(Location { file: place.file(), line: place.line() })
 }
 
 pub(super) fn legal_name(name: &str, defined_at: Option<Location>) -> Result<ToolName, BuildProblem> {
     ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at })
+}
+
+/// The return value of a tool closure: a value of a type with [`IntoToolOutput`], or a future of such a
+/// value.
+///
+/// `Kind` is [`Returned`] for a value and [`Awaited`] for a future. The compiler infers `Kind`.
+#[diagnostic::on_unimplemented(
+    message = "a closure that returns `{Self}` cannot be a tool",
+    label = "this has no form for the model",
+    note = "return `Json(value)` for a type that is `serde::Serialize`, or text, a number, a list, `ToolOutput`",
+    note = "or a `Result<T, E>` of these, where `E` needs `Display`; or a future of any of them that is `Send`"
+)]
+pub trait ClosureReturn<Kind> {
+    /// Whether the closure is asynchronous.
+    const IS_ASYNC: bool;
+
+    /// Converts the return value to the future of the call.
+    fn into_call(self) -> ToolFuture<'static>;
+}
+
+/// The [`ClosureReturn`] kind of a closure with a plain return value.
+#[derive(Debug, Clone, Copy)]
+pub struct Returned;
+
+/// The [`ClosureReturn`] kind of a closure with a future as the return value.
+#[derive(Debug, Clone, Copy)]
+pub struct Awaited;
+
+impl<T: IntoToolOutput> ClosureReturn<Returned> for T {
+    const IS_ASYNC: bool = false;
+
+    fn into_call(self) -> ToolFuture<'static> {
+        ToolFuture::ready(self.into_tool_output())
+    }
+}
+
+impl<F> ClosureReturn<Awaited> for F
+where
+    F: Future<Output: IntoToolOutput> + Send + 'static,
+{
+    const IS_ASYNC: bool = true;
+
+    fn into_call(self) -> ToolFuture<'static> {
+        ToolFuture::running(self, IntoToolOutput::into_tool_output)
+    }
 }

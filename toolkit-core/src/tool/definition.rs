@@ -1,10 +1,11 @@
-//! Tool definitions: name, description, schemas, metadata.
+//! Tool definitions: name, description, schemas and metadata.
 
 use super::ToolMetadata;
 use super::lane::LaneArgument;
 use crate::call::ToolConfig;
 use crate::context::StateNeed;
-use crate::name::ToolName;
+use crate::error::{BuildProblem, ToolFault};
+use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
 use crate::schema::__private::{aliases, output_schema};
 use serde_json::{Value, json};
@@ -14,49 +15,50 @@ use std::sync::OnceLock;
 
 /// The definition of a tool.
 ///
-/// The model reads the name, the description and the parameters; registry and dispatcher read the rest.
+/// The model reads the name, the description and the parameters. The registry and the dispatcher use all
+/// other fields.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The name under which the model calls the tool.
+    /// The name of the tool, as called by the model.
     pub name: ToolName,
-    /// The purpose of the tool, and when to use it.
+    /// The description for the model: the purpose of the tool, and when to use the tool.
     pub description: String,
     /// The JSON Schema (draft 2020-12) of the arguments, usually of an object.
     pub parameters: Value,
-    /// The kind of the tool, for providers with more kinds than functions.
+    /// The kind of the tool: a function, or a custom tool with free text as input.
     pub kind: ToolKind,
-    /// The settings that the model does not see.
+    /// The settings hidden from the model.
     pub metadata: ToolMetadata,
     pub(super) output: OutputSchema,
-    /// Other names of parameters, each with the parameter's own name.
+    /// The aliases of parameters: each alias with the name of the parameter.
     pub(super) aliases: BTreeMap<String, String>,
-    /// Boxed, because only adapted tools with a lane have it.
+    /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
 }
 
-/// The kind of a tool, for providers with more kinds than functions.
+/// The kind of a tool. Some providers support custom tools in addition to functions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ToolKind {
-    /// A function: its arguments are JSON.
+    /// A function with JSON arguments.
     #[default]
     Function,
-    /// A tool that takes one free text. Its parameters are an object with the one string `input`, which other
-    /// providers see and the tool receives.
+    /// A custom tool: the model writes free text instead of JSON. The tool receives an object with the text
+    /// as the string `input`. A provider without custom tools gets a function with the parameter `input`.
     Custom(TextFormat),
 }
 
-/// The format of a custom tool's text.
+/// The format of the free text for a custom tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TextFormat {
     /// Any text.
     #[default]
     Text,
-    /// Text that a grammar in the syntax of Lark produces.
+    /// Text of the language defined by this grammar, in Lark syntax.
     Lark(String),
-    /// Text that matches a regular expression.
+    /// Text matching this regular expression.
     Regex(String),
 }
 
@@ -77,7 +79,8 @@ impl ToolDefinition {
         }
     }
 
-    /// Creates the definition of a custom tool, which receives the model's free text as the argument `input`.
+    /// Creates the definition of a custom tool. The tool receives the model's free text as the argument
+    /// `input`.
     #[must_use]
     pub fn custom(name: ToolName, description: impl Into<String>, format: TextFormat) -> Self {
         let parameters = json!({
@@ -96,49 +99,61 @@ impl ToolDefinition {
         self
     }
 
-    /// Adds another name for a parameter. Lanes, permissions, caches and duplicate detection treat both alike.
+    /// Adds an alias for a parameter: another name accepted in the arguments.
     ///
-    /// Accepting the alias is up to the tool; generated tools add theirs.
+    /// Lanes, permissions, caches and duplicate detection treat the alias like the parameter's name. The tool
+    /// itself must accept arguments under the alias. Tools made from functions and closures add and accept
+    /// the aliases of parameters automatically.
     #[must_use]
     pub fn with_alias(mut self, alias: impl Into<String>, parameter: impl Into<String>) -> Self {
         self.aliases.insert(alias.into(), parameter.into());
         self
     }
 
-    /// Returns the parameter that an alias stands for; `None` if the name is no alias.
+    /// Returns the name of the parameter with this alias; `None` if `alias` is not an alias.
     #[must_use]
     pub fn parameter_named(&self, alias: &str) -> Option<&str> {
         self.aliases.get(alias).map(String::as_str)
     }
 
-    /// Adds a type of [state](crate::ToolRegistry::with_state) that the tool requires.
+    /// Adds `T` to the types of [state](crate::ToolRegistry::with_state) required by the tool.
     ///
-    /// [`Dispatcher::new`](crate::Dispatcher::new) refuses a registry that lacks it.
+    /// [`Dispatcher::new`](crate::Dispatcher::new) refuses a registry without state of this type.
     #[must_use]
     pub fn with_state_need<T: ?Sized + 'static>(mut self) -> Self {
         self.state_needs.push(StateNeed::of::<T>());
         self
     }
 
-    /// Returns the types of state that the tool requires.
+    /// Returns the types of state required by the tool.
     #[must_use]
     pub fn state_needs(&self) -> &[StateNeed] {
         &self.state_needs
     }
 
-    /// Removes the state needs, for a tool with state elsewhere.
+    /// Converts `fault` to a build problem of this tool.
+    pub(crate) fn problem(&self, fault: ToolFault) -> BuildProblem {
+        BuildProblem::of_tool(&self.name, self.metadata.defined_at, fault)
+    }
+
+    /// Converts `error` to the build problem of an illegal name for this tool.
+    pub(crate) fn illegal_name(&self, error: NameError) -> BuildProblem {
+        BuildProblem::IllegalName { error, defined_at: self.metadata.defined_at }
+    }
+
+    /// Removes the types of required state, for a tool with state from elsewhere.
     pub(crate) fn without_state_needs(mut self) -> Self {
         self.state_needs.clear();
         self
     }
 
-    /// Adds the aliases that a schema keeps for its checks.
+    /// Adds the aliases of the properties in the schema `checked`.
     pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
         let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
         self.aliases.extend(aliases);
     }
 
-    /// Sets the [output schema](Self::output_schema), unchecked.
+    /// Sets the [output schema](Self::output_schema). Neither the schema nor the tool's output is checked.
     ///
     /// ```
     /// use serde_json::json;
@@ -155,17 +170,18 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns the JSON Schema (draft 2020-12) of the tool's output, if it is JSON of a described type.
+    /// Returns the JSON Schema (draft 2020-12) of the tool's output; `None` if there is no output schema.
     ///
-    /// Text, media and `()` have none, nor has a type without `JsonSchema`. The schema is generated by the first
-    /// call. Numbers that JSON cannot express, such as NaN, are written as `null`, whatever the schema says.
+    /// Output schemas exist for JSON output of a type with `JsonSchema`, but not for text, media and `()`.
+    /// The schema is generated by the first call of this method. Numbers not representable in JSON, such as
+    /// NaN, are written as `null`, even if the schema does not allow `null`.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
     }
 }
 
-/// A schema that is generated on first use.
+/// An output schema, generated on first use.
 #[derive(Clone, Default)]
 pub(super) struct OutputSchema {
     of_type: Option<SchemaFn>,
@@ -173,12 +189,12 @@ pub(super) struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// The schema itself.
+    /// Creates an output schema from a finished schema.
     pub(super) fn known(schema: Value) -> Self {
         Self { of_type: None, made: OnceLock::from(Some(schema)) }
     }
 
-    /// The schema of a type.
+    /// Creates an output schema from the schema function of a type.
     pub(super) const fn of_type(of_type: Option<SchemaFn>) -> Self {
         Self { of_type, made: OnceLock::new() }
     }
@@ -202,7 +218,7 @@ impl fmt::Debug for OutputSchema {
 }
 
 impl ToolConfig {
-    /// Marks the tools that take [free text](Self::custom), according to their definitions.
+    /// Marks the custom tools among `definitions` as tools with [free text](Self::custom) as input.
     ///
     /// ```
     /// use toolkit::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};

@@ -1,30 +1,27 @@
 //! Dynamic tools, with a schema known only at run time.
 
-use super::closure::{caller, legal_name};
-use super::closure_return::ClosureReturn;
+use super::closure::{ClosureReturn, legal_name};
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
 use crate::args::DynamicArgs;
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem, Location};
+use crate::error::{BuildError, BuildProblem, Location, ToolFault};
 use crate::name::ToolName;
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::Value;
-use std::fmt;
-use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
-/// A tool with a schema known only at run time: of a remote server, a file, a user.
+/// A tool with a schema known only at run time, for instance from a remote server, a file or a user.
 ///
-/// The schema is checked when the tool is created. A call is accepted exactly if a JSON Schema validator accepts its
-/// arguments; a refusal lists every violation. The draft is 2020-12 unless `$schema` names another; nothing is fetched.
+/// The schema is checked when the tool is created. A JSON Schema validator then checks the arguments of each
+/// call, and a refusal lists every violation, up to 64. The draft is 2020-12 unless `$schema` names another
+/// draft. References to remote documents are not fetched.
 ///
-/// The handler receives the arguments as JSON: an object, or an array or a single value if the schema describes one. Invalid
-/// JSON and duplicate names never reach it. An empty text and `null` are the empty object where the schema describes an
-/// object.
+/// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
+/// describes one. Invalid JSON and duplicate argument names are refused before the handler runs. If the
+/// schema describes an object, empty text and `null` count as the empty object.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -54,10 +51,11 @@ pub struct DynamicTool {
 impl DynamicTool {
     /// Creates a tool from a JSON Schema and a handler.
     ///
-    /// The handler returns an [`IntoToolOutput`](crate::IntoToolOutput) value, or a future of it.
+    /// The handler returns a value of a type with [`IntoToolOutput`](crate::IntoToolOutput), or a future of
+    /// such a value.
     ///
     /// # Errors
-    /// [`BuildError`] with an illegal name or every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -73,7 +71,7 @@ impl DynamicTool {
         Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
     }
 
-    /// Creates a tool with a handler that also takes the [`ToolContext`].
+    /// Creates a tool from a JSON Schema and a handler with access to the [`ToolContext`].
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -88,7 +86,7 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with an illegal name or every fault of the schema.
+    /// Returns a [`BuildError`] if the name is illegal, or with every fault of the schema.
     #[track_caller]
     pub fn new_with<F, Return, Kind>(
         name: &str,
@@ -112,7 +110,7 @@ impl DynamicTool {
         is_async: bool,
         handler: Arc<Handler>,
     ) -> Result<Self, BuildError> {
-        let defined_at = caller();
+        let defined_at = Some(Location::caller());
         let name = legal_name(name, defined_at)?;
         let args = DynamicArgs::new(&schema).map_err(|faults| wrong_schema(&name, faults, "", defined_at))?;
         let mut definition = ToolDefinition::new(name, description, schema);
@@ -123,46 +121,49 @@ impl DynamicTool {
         Ok(Self { definition: Arc::new(definition), args: Arc::new(args), handler })
     }
 
-    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against it.
+    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against this
+    /// schema.
     ///
     /// # Errors
-    /// [`BuildError`] with every fault of the schema.
+    /// Returns a [`BuildError`] with every fault of the schema.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
-        let definition = Arc::make_mut(&mut self.definition);
+        let definition = self.definition_mut();
         if let Err(faults) = CompiledSchema::new(&schema) {
-            return Err(wrong_schema(&definition.name, faults, "in the output schema, ", caller()));
+            return Err(wrong_schema(
+                &definition.name,
+                faults,
+                "in the output schema, ",
+                Some(Location::caller()),
+            ));
         }
         definition.output = OutputSchema::known(schema);
         Ok(self)
     }
 
-    /// Sets whether near misses are coerced by the rules of `#[tool]` functions: `"5"` to 5, a list in a string, `null`
-    /// for an absence. The validator checks the result. The default is off.
+    /// Sets whether arguments of a wrong but convertible type are coerced, as for `#[tool]` functions. The
+    /// default is off.
+    ///
+    /// For example, `"5"` becomes 5, a list written as a string becomes the list, and `null` counts as
+    /// absent. The validator checks the coerced arguments.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
         self.with_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
-    /// Sets the time limit of a call, which precedes those of dispatcher and registry.
-    #[must_use]
-    pub fn with_timeout(self, limit: Duration) -> Self {
-        self.with_metadata(|metadata| metadata.with_timeout(limit))
-    }
-
-    /// Sets the name.
-    #[must_use]
-    pub fn with_name(mut self, name: ToolName) -> Self {
-        Arc::make_mut(&mut self.definition).name = name;
-        self
-    }
-
-    /// Changes the metadata. The schema decides about unknown arguments.
+    /// Changes the metadata with the function `change`.
+    ///
+    /// The schema alone decides about unknown arguments, so the setting [`unknown`](ToolMetadata::unknown)
+    /// has no effect.
     #[must_use]
     pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
-        let definition = Arc::make_mut(&mut self.definition);
-        definition.metadata = change(mem::take(&mut definition.metadata));
+        let metadata = &mut self.definition_mut().metadata;
+        *metadata = change(std::mem::take(metadata));
         self
+    }
+
+    pub(super) fn definition_mut(&mut self) -> &mut ToolDefinition {
+        Arc::make_mut(&mut self.definition)
     }
 }
 
@@ -180,24 +181,17 @@ impl Tool for DynamicTool {
     }
 }
 
-impl fmt::Debug for DynamicTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicTool").field("definition", &self.definition).finish_non_exhaustive()
-    }
-}
-
-/// Returns every fault of a schema; `which` names the schema, if it is not that of the arguments.
+/// Returns an error with every fault of a schema. `which` is put before each message and is empty for the
+/// schema of the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |SchemaError { path, message, .. }| BuildProblem::InvalidSchema {
-        tool: name.to_string(),
-        path,
-        message: format!("{which}{message}"),
-        defined_at,
+    let problem = |SchemaError { path, message, .. }| {
+        let fault = ToolFault::InvalidSchema { path, message: format!("{which}{message}") };
+        BuildProblem::of_tool(name, defined_at, fault)
     };
     faults.into_iter().map(problem).collect()
 }

@@ -1,15 +1,14 @@
-//! The future of a started call: ready, or running.
+//! The future of a started call: ready or running.
 
 use crate::error::{ErrorKind, ToolError};
-use crate::output::ToolOutput;
+use crate::output::Outcome;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-type Outcome = Result<ToolOutput, ToolError>;
-
 pin_project_lite::pin_project! {
-    /// A future with the conversion of its output. An `async` block would cost more compile time for each tool.
+    /// A future, with a function for converting the future's output. An `async` block would do the same, but
+    /// cost more compile time for each tool.
     struct Converted<F, C> {
         #[pin]
         future: F,
@@ -30,7 +29,7 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
     }
 }
 
-/// A started call. A synchronous tool's is ready at once, without an allocation.
+/// The future of a started call. A synchronous tool returns a ready future, without an allocation.
 pub struct ToolFuture<'a>(State<'a>);
 
 enum State<'a> {
@@ -39,14 +38,15 @@ enum State<'a> {
 }
 
 impl<'a> ToolFuture<'a> {
-    /// Creates the future of an ended call.
+    /// Creates a ready future with the outcome of an ended call.
     #[inline]
     #[must_use]
     pub fn ready(outcome: Outcome) -> Self {
         Self(State::Done(Some(outcome)))
     }
 
-    /// Creates the future of a running call, with the conversion of its output.
+    /// Creates the future of a running call. `convert` converts the output of `future` to the outcome of the
+    /// call.
     #[inline]
     #[must_use]
     pub fn running<F: Future + Send + 'a>(
@@ -56,7 +56,7 @@ impl<'a> ToolFuture<'a> {
         Self(State::Running(Box::pin(Converted { future, convert })))
     }
 
-    /// Creates the failure of a call without its state.
+    /// Creates the future of a failed call, for a tool without the required state of type `type_name`.
     #[cold]
     #[must_use]
     pub fn stateless(type_name: &str) -> Self {
@@ -64,14 +64,16 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::failed(reason)))
     }
 
-    /// Creates the failure of a call with refused arguments.
+    /// Creates the future of a failed call, for arguments refused with `error`.
     #[cold]
     #[must_use]
     pub fn refused(error: ToolError) -> Self {
         Self::ready(Err(error))
     }
 
-    /// Creates the failure of a call without a value that decoding ensures.
+    /// Creates the future of a failed call, for a parameter left without a value by decoding.
+    ///
+    /// Decoding normally fills every parameter. Generated code uses this function instead of a panic.
     #[cold]
     #[must_use]
     pub fn incomplete() -> Self {
@@ -81,15 +83,15 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
-    /// Creates a future that never ends, for an outcome already taken.
+    /// Creates a never-ending future, for a call with an outcome already taken.
     pub(crate) fn spent() -> Self {
         Self(State::Done(None))
     }
 
-    /// Returns the outcome of an ended call.
+    /// Returns the outcome of an ended call without waiting.
     ///
     /// # Errors
-    /// The running call itself.
+    /// Returns the future itself if the call is still running.
     #[inline]
     pub fn try_ready(self) -> Result<Outcome, Self> {
         match self.0 {

@@ -1,18 +1,20 @@
-//! The lane of a call: calls with an equal argument run in order.
+//! Lanes: calls with an equal lane argument run one after another.
 
 use super::ToolDefinition;
 use serde_json::Value;
 
-/// The lane argument of an adapted tool, which may be renamed, hidden or have a default.
+/// The lane argument of an adapted tool, possibly renamed, hidden or with a default.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LaneArgument {
-    /// The lane of the original tool. A tool that was given another lane ignores the rest.
+    /// The lane parameter of the wrapped tool. If the metadata of the adapted tool names another lane, the
+    /// other fields are ignored.
     pub(super) lane: String,
-    /// The argument's name for the model; `None` if it is hidden.
+    /// The argument's name for the model; `None` if the argument is hidden.
     pub(super) shown_as: Option<String>,
-    /// The value of an absent argument.
+    /// The value of an argument omitted by the model.
     pub(super) default: Option<Value>,
-    /// Whether `null` is a value, not an absence.
+    /// Whether `null` is a value of the argument. If not, `null` counts as absent, provided there is a
+    /// default.
     pub(super) takes_null: bool,
 }
 
@@ -25,7 +27,7 @@ impl LaneArgument {
 }
 
 impl ToolDefinition {
-    /// Returns the lane argument as an adapted tool finds it.
+    /// Returns the lane argument of this definition, adapted or not; `None` if the tool has no lane.
     pub(super) fn lane_argument(&self) -> Option<LaneArgument> {
         let lane = self.metadata.lane.as_ref()?;
         let adapted = self.lane.as_deref().filter(|argument| argument.lane == *lane);
@@ -37,9 +39,10 @@ impl ToolDefinition {
         }))
     }
 
-    /// Returns the value that a call's [lane](super::ToolMetadata::lane) parameter has, if the tool has a lane.
+    /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in `arguments`; `None` if the
+    /// tool has no lane.
     ///
-    /// A string and the value that it spells are the same lane, as coercion makes them the same argument.
+    /// The string `"5"` and the number 5 are the same lane, because coercion makes both the same argument.
     pub(crate) fn lane_value(&self, arguments: &Value) -> Option<String> {
         let lane = self.metadata.lane.as_deref()?;
         let value = match self.lane.as_deref().filter(|argument| argument.lane == lane) {

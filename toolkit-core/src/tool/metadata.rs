@@ -1,4 +1,4 @@
-//! Tool metadata: the settings of a tool that the model does not see.
+//! Tool metadata: the settings of a tool hidden from the model.
 
 use crate::error::Location;
 use serde_json::{Map, Value};
@@ -8,192 +8,108 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The settings of a tool that the model does not see.
-///
-/// Every option of `#[tool(…)]` has a builder method of the same meaning. Hints (`read_only` and the like) have three
-/// states: yes, no, and unknown.
-///
-/// ```
-/// use toolkit::{ToolMetadata, ToolTag};
-///
-/// let metadata = ToolMetadata::default().with_tags(["network", "billing"]).with_read_only(true);
-/// assert!(metadata.tags.contains(&ToolTag::Network));
-/// assert_eq!(metadata.tags.iter().filter(|tag| tag.is_custom()).count(), 1);
-/// assert_eq!(metadata.read_only, Some(true));
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct ToolMetadata {
-    /// The display name.
-    pub title: Option<String>,
-    /// The tags, by which sets of tools are selected.
-    pub tags: BTreeSet<ToolTag>,
-    /// Whether the function is `async`.
-    pub is_async: bool,
-    /// Whether the function blocks its thread. The dispatcher runs it on the blocking pool.
-    pub blocking: bool,
-    /// Whether calls of the tool run one after another, within a batch in their order.
-    pub exclusive: bool,
-    /// The number of calls that may run at once; `None` for no limit.
-    pub max_concurrency: Option<usize>,
-    /// The parameter that names the resource of a call.
+settings! {
+    /// The settings of a tool hidden from the model.
     ///
-    /// Calls with the same value, also of other tools with the same lane, run one after another, within a batch in their
-    /// order.
-    pub lane: Option<String>,
-    /// The time limit of a call; `None` for that of the dispatcher or the registry, [`Duration::MAX`] for no limit but the
-    /// hard one.
-    pub timeout: Option<Duration>,
-    /// The number of retries of a failed call. The middleware that retries decides which failures qualify.
-    pub retries: u32,
-    /// The number of characters of a result that the model reads.
-    pub max_result_size: Option<usize>,
-    /// Whether the tool only reads.
-    pub read_only: Option<bool>,
-    /// Whether the tool may destroy data.
-    pub destructive: Option<bool>,
-    /// Whether repeating a call has no further effect.
-    pub idempotent: Option<bool>,
-    /// Whether the tool reaches systems outside of the program's control.
-    pub open_world: Option<bool>,
-    /// Where the tool may run.
-    pub locality: Locality,
-    /// Whether the tool is deferred: published only through the tool search.
-    pub defer: bool,
-    /// Words for the tool search.
-    pub search_hint: String,
-    /// Example arguments for the model.
-    pub input_examples: Vec<Value>,
-    /// Whether the provider should enforce the schema.
-    pub strict: Option<bool>,
-    /// The allowed callers, in the provider's words, such as `direct` and `programmatic`; empty for the provider's
-    /// default.
-    pub allowed_callers: Vec<String>,
-    /// Whether the model is asked for the reason of each call.
-    pub call_reason: Option<bool>,
-    /// The treatment of unknown arguments.
-    pub unknown: UnknownArguments,
-    /// Whether near misses are coerced, such as `"5"` to 5.
-    pub coerce: bool,
-    /// The source of the tool.
-    pub source: ToolSource,
-    /// Details of the source, for instance an address.
-    pub source_detail: String,
-    /// The place of the definition, if known.
-    pub defined_at: Option<Location>,
-    /// The program's own metadata.
-    pub meta: Map<String, Value>,
-}
-
-impl Default for ToolMetadata {
-    fn default() -> Self {
-        Self {
-            title: None,
-            tags: BTreeSet::new(),
-            is_async: false,
-            blocking: false,
-            exclusive: false,
-            max_concurrency: None,
-            lane: None,
-            timeout: None,
-            retries: 0,
-            max_result_size: None,
-            read_only: None,
-            destructive: None,
-            idempotent: None,
-            open_world: None,
-            locality: Locality::Any,
-            defer: false,
-            search_hint: String::new(),
-            input_examples: Vec::new(),
-            strict: None,
-            allowed_callers: Vec::new(),
-            call_reason: None,
-            unknown: UnknownArguments::Refuse,
-            coerce: true,
-            source: ToolSource::Native,
-            source_detail: String::new(),
-            defined_at: None,
-            meta: Map::new(),
-        }
+    /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` have three states: yes,
+    /// no, and unknown (`None`).
+    ///
+    /// ```
+    /// use toolkit::{ToolMetadata, ToolTag};
+    ///
+    /// let metadata = ToolMetadata::default().with_tags(["network", "billing"]).with_read_only(true);
+    /// assert!(metadata.tags.contains(&ToolTag::Network));
+    /// assert_eq!(metadata.tags.iter().filter(|tag| tag.is_custom()).count(), 1);
+    /// assert_eq!(metadata.read_only, Some(true));
+    /// ```
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct ToolMetadata {
+        /// The display name of the tool.
+        title: Option<String>, with_title(impl Into<String>) => Some(title.into());
+        /// The tags for selecting sets of tools.
+        tags: BTreeSet<ToolTag>;
+        /// Whether the tool's function is `async`.
+        is_async: bool;
+        /// Whether the tool's function blocks the thread. The dispatcher runs a blocking function on the
+        /// runtime's blocking pool.
+        blocking: bool, with_blocking(bool);
+        /// Whether calls of the tool run one after another. Calls of a batch then run in the order of the
+        /// batch.
+        exclusive: bool, with_exclusive(bool);
+        /// The maximum number of calls of the tool running at the same time, at least one; `None` for no
+        /// limit.
+        max_concurrency: Option<usize>, with_max_concurrency(usize) => Some(max_concurrency);
+        /// The lane parameter: the parameter with the resource used by a call, for instance a file path.
+        ///
+        /// Calls with the same value of this parameter run one after another, and calls of a batch in the
+        /// order of the batch. This also holds between different tools with the same lane parameter.
+        lane: Option<String>, with_lane(impl Into<String>) => Some(lane.into());
+        /// The time limit of a call. With `None`, the limit of the dispatcher or the registry applies.
+        /// [`Duration::MAX`] leaves only the dispatcher's hard limit.
+        timeout: Option<Duration>, with_timeout(Duration) => Some(timeout);
+        /// The maximum number of retries of a failed call by the [`Retry`](crate::middleware::Retry)
+        /// middleware. The middleware decides which failures to retry.
+        retries: u32, with_retries(u32);
+        /// The maximum number of characters of a result for the model. A longer result is truncated.
+        max_result_size: Option<usize>, with_max_result_size(usize) => Some(max_result_size);
+        /// Whether the tool only reads data.
+        read_only: Option<bool>, with_read_only(bool) => Some(read_only);
+        /// Whether the tool may destroy data.
+        destructive: Option<bool>, with_destructive(bool) => Some(destructive);
+        /// Whether repeating a call has no further effect.
+        idempotent: Option<bool>, with_idempotent(bool) => Some(idempotent);
+        /// Whether the tool reaches systems outside of the program's control.
+        open_world: Option<bool>, with_open_world(bool) => Some(open_world);
+        /// The location for running the tool. The dispatcher does not enforce this setting.
+        locality: Locality, with_locality(Locality);
+        /// Whether the tool is deferred. With tool search on, a deferred tool is left out of the definitions,
+        /// and the model finds the tool with a search.
+        defer: bool, with_defer(bool);
+        /// Additional words for finding the tool with tool search.
+        search_hint: String, with_search_hint(impl Into<String>) => search_hint.into();
+        /// Example arguments for the model.
+        input_examples: Vec<Value>, with_input_examples(impl IntoIterator<Item = Value>)
+            => input_examples.into_iter().collect();
+        /// Whether the provider should enforce the schema of the arguments; `None` leaves this to the options
+        /// of the format.
+        strict: Option<bool>, with_strict(bool) => Some(strict);
+        /// The allowed callers of the tool, by the provider's names, such as `direct` and `programmatic`. If
+        /// empty, the provider's default applies.
+        allowed_callers: Vec<String>;
+        /// Whether the model is asked for the reason of each call; `None` for the setting of the registry.
+        call_reason: Option<bool>, with_call_reason(bool) => Some(call_reason);
+        /// The treatment of unknown arguments.
+        unknown: UnknownArguments, with_unknown(UnknownArguments);
+        /// Whether arguments of a wrong but convertible type are coerced, such as `"5"` to 5.
+        coerce: bool = true, with_coerce(bool);
+        /// The source of the tool.
+        source: ToolSource, with_source(ToolSource);
+        /// Details of the source, for instance an address.
+        source_detail: String, with_source_detail(impl Into<String>) => source_detail.into();
+        /// The source location of the tool's definition, if known.
+        defined_at: Option<Location>;
+        /// Metadata for the program's own use.
+        meta: Map<String, Value>;
     }
 }
 
-/// Builder methods, each for the field of its parameter's name.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
-        impl ToolMetadata {
-            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
-                self.$field = $value;
-                self
-            })*
-        }
-    };
-}
-
-setters! {
-    /// Sets the display name.
-    with_title(title: impl Into<String>) = Some(title.into());
-    /// Sets whether the function blocks its thread.
-    with_blocking(blocking: bool) = blocking;
-    /// Sets whether calls of the tool run one after another.
-    with_exclusive(exclusive: bool) = exclusive;
-    /// Sets the number of calls that may run at once, at least one.
-    with_max_concurrency(max_concurrency: usize) = Some(max_concurrency);
-    /// Sets the lane: calls with equal values of the parameter run in order.
-    with_lane(lane: impl Into<String>) = Some(lane.into());
-    /// Sets the time limit of a call.
-    with_timeout(timeout: Duration) = Some(timeout);
-    /// Sets the number of retries of a failed call.
-    with_retries(retries: u32) = retries;
-    /// Sets the number of characters of a result that the model reads.
-    with_max_result_size(max_result_size: usize) = Some(max_result_size);
-    /// Sets whether the tool only reads.
-    with_read_only(read_only: bool) = Some(read_only);
-    /// Sets whether the tool may destroy data.
-    with_destructive(destructive: bool) = Some(destructive);
-    /// Sets whether repeating a call has no further effect.
-    with_idempotent(idempotent: bool) = Some(idempotent);
-    /// Sets whether the tool reaches systems outside of the program's control.
-    with_open_world(open_world: bool) = Some(open_world);
-    /// Sets where the tool may run.
-    with_locality(locality: Locality) = locality;
-    /// Sets whether the tool is published only through the tool search.
-    with_defer(defer: bool) = defer;
-    /// Sets words for the tool search.
-    with_search_hint(search_hint: impl Into<String>) = search_hint.into();
-    /// Sets example arguments for the model.
-    with_input_examples(input_examples: impl IntoIterator<Item = Value>) = input_examples.into_iter().collect();
-    /// Sets whether the provider should enforce the schema.
-    with_strict(strict: bool) = Some(strict);
-    /// Sets whether the model is asked for the reason of each call.
-    with_call_reason(call_reason: bool) = Some(call_reason);
-    /// Sets the treatment of unknown arguments.
-    with_unknown(unknown: UnknownArguments) = unknown;
-    /// Sets whether near misses are coerced.
-    with_coerce(coerce: bool) = coerce;
-    /// Sets the source of the tool.
-    with_source(source: ToolSource) = source;
-    /// Sets details of the source.
-    with_source_detail(source_detail: impl Into<String>) = source_detail.into();
-}
-
 impl ToolMetadata {
-    /// Adds tags. Names of [`ToolTag`] variants become these, all others custom tags.
+    /// Adds tags. The name of a [`ToolTag`] variant, such as `network`, becomes this variant. Every other
+    /// string becomes a custom tag.
     #[must_use]
     pub fn with_tags<T: AsRef<str>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags.extend(tags.into_iter().map(|tag| ToolTag::from(tag.as_ref())));
         self
     }
 
-    /// Adds allowed callers, in the provider's words.
+    /// Adds allowed callers of the tool, by the provider's names.
     #[must_use]
     pub fn with_allowed_callers<T: Into<String>>(mut self, callers: impl IntoIterator<Item = T>) -> Self {
         self.allowed_callers.extend(callers.into_iter().map(Into::into));
         self
     }
 
-    /// Adds metadata of the program's own.
+    /// Adds an entry to the program's own metadata.
     #[must_use]
     pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.meta.insert(key.into(), value.into());
@@ -201,23 +117,23 @@ impl ToolMetadata {
     }
 }
 
-/// A tag, by which sets of tools are selected.
+/// A tag for selecting sets of tools.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ToolTag {
-    /// Only reads.
+    /// The tool only reads data.
     ReadOnly,
-    /// May destroy data.
+    /// The tool may destroy data.
     Destructive,
-    /// Reaches the network.
+    /// The tool accesses the network.
     Network,
-    /// Reaches the file system.
+    /// The tool accesses the file system.
     FileSystem,
-    /// Takes long.
+    /// The tool takes a long time.
     Slow,
-    /// Needs special rights.
+    /// The tool needs special rights.
     Privileged,
-    /// A tag of the program's own.
+    /// A tag defined by the program.
     Custom(String),
 }
 
@@ -231,7 +147,7 @@ impl ToolTag {
         ("privileged", Self::Privileged),
     ];
 
-    /// Returns the tag as text, as in `read_only`.
+    /// Returns the tag as a string, such as `read_only`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -240,7 +156,7 @@ impl ToolTag {
         }
     }
 
-    /// Returns whether the tag is the program's own.
+    /// Returns `true` if the tag is a custom tag of the program.
     #[must_use]
     pub const fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
@@ -268,16 +184,16 @@ impl fmt::Display for ToolTag {
     }
 }
 
-/// The places where a tool may run.
+/// The allowed location for running a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Locality {
-    /// Anywhere.
+    /// The tool may run anywhere.
     #[default]
     Any,
-    /// In this process only.
+    /// The tool may run in this process only.
     Local,
-    /// On another machine only.
+    /// The tool may run on another machine only.
     Remote,
 }
 
@@ -300,9 +216,10 @@ pub enum ToolSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum UnknownArguments {
-    /// The call is refused with the nearest name; the schema has `additionalProperties: false`.
+    /// A call with unknown arguments is refused, and the error suggests the nearest names. The published
+    /// schema has `additionalProperties: false`.
     #[default]
     Refuse,
-    /// They are ignored, and the schema does not forbid them.
+    /// Unknown arguments are ignored, and the schema allows them.
     Ignore,
 }

@@ -1,4 +1,4 @@
-//! Tool providers: servers, processes, collections with tools of their own.
+//! Tool providers: sources of tools known only at run time, such as servers and processes.
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::call::ToolCall;
@@ -6,11 +6,13 @@ use crate::context::ToolContext;
 use std::fmt;
 use std::sync::Arc;
 
-/// A source of tools known at run time: a server, a remote worker, a [`Dispatcher`](crate::Dispatcher).
+/// A source of tools known only at run time, such as a server, a remote worker or a
+/// [`Dispatcher`](crate::Dispatcher).
 ///
-/// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) adds its tools to a registry, where they
-/// can be renamed, filtered, disabled and limited like all others. One function handles the calls of all tools; the
-/// tools of a [`Toolset`](super::Toolset), in contrast, are typed methods.
+/// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) adds the provider's tools to a
+/// registry. There, the tools can be renamed, filtered, disabled and limited like all others. One method,
+/// [`handle`](Self::handle), receives the calls of all tools. The tools of a [`Toolset`](super::Toolset), in
+/// contrast, are typed methods.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,16 +42,18 @@ use std::sync::Arc;
 /// # }).unwrap();
 /// ```
 pub trait ToolProvider: Send + Sync + 'static {
-    /// Returns the current tools.
+    /// Returns the definitions of the current tools.
     fn tools(&self) -> Vec<ToolDefinition>;
 
-    /// Starts a call of one of the tools, by the name of its definition.
+    /// Starts a call of one of the provider's tools. The name of the call is the name in the tool's
+    /// definition.
     ///
-    /// The id is empty if the program makes the call itself. `context` holds everything else about the call: session,
-    /// run, state, deadline, cancellation, call reason, and the name under which the model knows the tool.
+    /// The id of the call is empty if the program makes the call itself. `context` holds everything else
+    /// about the call: session, run, state, deadline, cancellation, call reason, and the name under which the
+    /// model knows the tool.
     ///
-    /// The function must not block; timeouts and cancellation drop the future. A panic, here or in the future, becomes
-    /// the error of the call.
+    /// This method must not block. A timeout or a cancellation drops the future. A panic in this method or in
+    /// the future becomes the error of the call.
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a>;
 }
 

@@ -1,36 +1,24 @@
-//! Running one call: panic guard, time limit, cancellation.
+//! The run of one call: panic guard, time limit, cancellation.
 
 use super::{Tool, ToolFuture};
 use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
-use crate::output::ToolOutput;
-use std::any::Any;
+use crate::guard::{PanicText, discard, guarded};
+use crate::output::Outcome;
 use std::future::{pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::sleep_until;
 
-type Outcome = Result<ToolOutput, ToolError>;
-
-/// Starts one call. Whatever the tool does, there is an outcome: now, or from the future.
+/// Starts one call. Returns the outcome if the call ends at once, or else the running call as the error.
 ///
-/// The limit counts from here. A synchronous tool cannot be stopped: it ends when it returns.
+/// A panic, a timeout or a cancellation becomes an error outcome.
+///
+/// The time limit starts now. A synchronous tool cannot be stopped before it returns. Before another attempt
+/// of the same call, the caller must call [`ToolContext::begin`].
 #[inline]
 pub(crate) fn start<'a>(
-    tool: &'a dyn Tool,
-    arguments: &'a str,
-    context: &'a ToolContext,
-    limit: Option<Duration>,
-) -> Result<Outcome, Running<'a>> {
-    context.begin();
-    start_attempt(tool, arguments, context, limit)
-}
-
-/// Starts an attempt that has begun in the context.
-#[inline]
-pub(crate) fn start_attempt<'a>(
     tool: &'a dyn Tool,
     arguments: &'a str,
     context: &'a ToolContext,
@@ -46,32 +34,33 @@ pub(crate) fn start_attempt<'a>(
     if let Some(limit) = limit {
         context.limit_to(limit);
     }
-    match guarded(context, || tool.call(arguments, context)) {
+    match guarded(|| tool.call(arguments, context)) {
         Ok(call) => call.try_ready().map_err(|call| Running {
             call,
             context,
             is_limited: limit.is_some(),
             stop: None,
         }),
-        Err(panicked) => Ok(Err(panicked)),
+        Err(panicked) => Ok(Err(panicked.of_call(context))),
     }
 }
 
-/// The future of the error that stops a call.
+/// A future of the error for a cancelled call or a call past the time limit.
 type Stop<'a> = Pin<Box<dyn Future<Output = ToolError> + Send + 'a>>;
 
-/// A started call that has not ended.
+/// The future of a started call, with panic guard, time limit and cancellation.
 pub(crate) struct Running<'a> {
     call: ToolFuture<'a>,
     context: &'a ToolContext,
-    /// Whether the context's time limit is that of this call.
+    /// Whether the time limit in `context` was set by this call.
     is_limited: bool,
-    /// Created when the tool first waits: most calls end without it.
+    /// The future for stopping the call. Created when the tool first waits, because most calls end without
+    /// waiting.
     stop: Option<Stop<'a>>,
 }
 
 impl<'a> Running<'a> {
-    /// Watches over a started call. The limit counts from here.
+    /// Wraps the future of a started call. The time limit `limit` starts now.
     pub(crate) fn new(call: ToolFuture<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
         let limit = limit.and_then(Limit::from_now);
         let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
@@ -84,25 +73,26 @@ impl Future for Running<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Self { call, context, is_limited, stop } = self.get_mut();
-        let ended = match guarded(context, || Pin::new(&mut *call).poll(cx)) {
+        let ended = match guarded(|| Pin::new(&mut *call).poll(cx)) {
             Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
                 let limit = || context.limit().filter(|_| *is_limited);
                 let stop = stop.get_or_insert_with(|| Box::pin(stopped(context, limit())));
-                // A runtime without a timer panics here.
-                match guarded(context, || stop.as_mut().poll(cx)) {
+                // In a runtime without a timer, polling panics.
+                match guarded(|| stop.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => return Poll::Pending,
-                    Ok(Poll::Ready(error)) | Err(error) => error,
+                    Ok(Poll::Ready(error)) => error,
+                    Err(panicked) => panicked.of_call(context),
                 }
             }
             Ok(poll) => return poll,
-            Err(panicked) => panicked,
+            Err(panicked) => panicked.of_call(context),
         };
         discard(std::mem::replace(call, ToolFuture::spent()));
         Poll::Ready(Err(ended))
     }
 }
 
-/// Waits for the cancellation or the end of the time limit.
+/// Waits for the cancellation or the end of the time limit, and returns the error of the call.
 async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     let name = context.known_name();
     let mut cancelled = pin!(context.cancelled());
@@ -122,24 +112,10 @@ async fn stopped(context: &ToolContext, limit: Option<Limit>) -> ToolError {
     .await
 }
 
-#[inline]
-fn guarded<T>(context: &ToolContext, work: impl FnOnce() -> T) -> Result<T, ToolError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let error = ToolError::panicked(context.known_name(), panic_text(&*payload));
-        discard(payload);
-        error
-    })
-}
-
-/// Drops a value of the tool, which may panic again. The payload of that panic is leaked, as its drop may panic, too.
-fn discard<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload);
+impl PanicText {
+    /// Converts the message of a panic to the error of the call.
+    #[cold]
+    pub(crate) fn of_call(self, context: &ToolContext) -> ToolError {
+        ToolError::panicked(context.known_name(), &self.0)
     }
-}
-
-/// Returns the message of a panic.
-pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

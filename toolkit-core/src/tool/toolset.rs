@@ -4,7 +4,7 @@ use super::{FunctionTool, Tool};
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-/// A value with methods as tools. `#[toolset]` on an `impl` block implements it.
+/// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
     note = "write `#[toolset]` above an `impl` block of the type, and `#[tool]` above its methods"

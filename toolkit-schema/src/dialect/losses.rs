@@ -1,22 +1,22 @@
-//! The losses of a conversion.
+//! The losses of a conversion: constraints missing from the converted schema.
 
 use std::collections::HashSet;
 use std::fmt;
 
-/// A demand that a provider's dialect cannot express.
+/// A constraint lost in a conversion, because the provider's dialect cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaLoss {
-    /// The schema that made the demand, as a JSON pointer.
+    /// The position of the schema with the constraint, as a JSON pointer.
     pub path: String,
-    /// The keyword that was removed.
+    /// The removed keyword.
     pub keyword: String,
-    /// The cause, and the replacement.
+    /// The reason for the loss, and the replacement.
     pub reason: String,
 }
 
 impl SchemaLoss {
-    /// Creates the loss of `keyword` at `path`, a JSON pointer.
+    /// Creates the loss of `keyword` in the schema at `path`, a JSON pointer.
     #[must_use]
     pub fn new(path: impl Into<String>, keyword: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), keyword: keyword.into(), reason: reason.into() }
@@ -29,24 +29,27 @@ impl fmt::Display for SchemaLoss {
     }
 }
 
-/// Collects losses, one for each keyword of each schema.
+/// A collector of losses, with at most one loss for each keyword of each schema.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) list: Vec<SchemaLoss>,
     seen: HashSet<(String, String)>,
-    /// The first loss that forbids values which were allowed.
+    /// The first loss to forbid values allowed by the original schema.
     pub(super) narrowed: Option<SchemaLoss>,
 }
 
 impl Losses {
-    /// Adds a loss by which more values are allowed: the tool itself still checks them.
+    /// Adds a loss: the converted schema allows more values than the original. The tool itself still checks
+    /// the values.
     pub(super) fn widen(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         if self.seen.insert((path.to_owned(), keyword.to_owned())) {
             self.list.push(SchemaLoss::new(path, keyword, reason));
         }
     }
 
-    /// Adds a loss by which fewer values are allowed: a model held to the schema cannot send the others.
+    /// Adds a loss: the converted schema allows fewer values than the original.
+    ///
+    /// A model constrained to the converted schema cannot send the forbidden values.
     pub(super) fn narrow(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         let reason = reason.into();
         self.narrowed.get_or_insert_with(|| SchemaLoss::new(path, keyword, reason.as_str()));

@@ -1,4 +1,4 @@
-//! Merging two schemas into one with the demands of both.
+//! Merging of two schemas into one schema with the constraints of both.
 
 use super::node::{Entry, Form, Held, Named, Node, join_lines};
 use crate::keyword::Keyword;
@@ -9,19 +9,20 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 use std::rc::Rc;
 
-/// Keywords that decide together about the members of an object: the names, and the rest.
+/// Keywords with a joint effect on the members of an object. `REST` is the group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
-/// Keywords that decide together about the items of a list.
+/// Keywords with a joint effect on the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// All keywords that mean something only together.
+/// All groups of keywords with a joint effect.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// Merges two schemas. Demands that do not merge stand side by side in `allOf`.
+/// Merges two schemas. Constraints impossible to merge are kept side by side in `allOf`.
 ///
-/// `left` counts the schemas that may still be merged: schemas under many references hold exponentially many.
+/// `left` is the remaining number of schemas to merge. This limit is needed because many references can make
+/// a schema exponentially large.
 pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
     if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
         return one.clone();
@@ -70,8 +71,9 @@ fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
     node.set("allOf", &path, Held::Schemas(list));
 }
 
-/// Merges two schemas; objects that are closed to each other's properties are opened to them. Returns whether
-/// any were.
+/// Merges two schemas, and opens closed objects (`additionalProperties: false`) for each other's properties.
+///
+/// Returns whether any object had to be opened.
 pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
     if !clash(OBJECT, one, other) {
         return (merge(one, other, left), false);
@@ -90,7 +92,7 @@ pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize)
     (merged, true)
 }
 
-/// Returns whether merging the keywords of a group would change their meaning.
+/// Returns whether merging the keywords of a group would change their effect.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
     if !has_any(one) || !has_any(other) {
@@ -98,12 +100,12 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
     match group {
         ["properties", ..] => constrains_foreign(one, other) || constrains_foreign(other, one),
-        // `items` alone merge.
+        // `items` without the other keywords of its group can be merged.
         _ => group.iter().any(|keyword| *keyword != "items" && (one.has(keyword) || other.has(keyword))),
     }
 }
 
-/// Returns whether `one` constrains members by other means than `other`.
+/// Returns whether the `REST` keywords of `one` would also constrain members of `other` after merging.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
@@ -121,7 +123,7 @@ fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     REST.iter().any(constrains) && (has_foreign() || (has_rest() && !same_rest()))
 }
 
-/// Adds a demand to a schema. Returns it if it does not merge with what is there.
+/// Adds a keyword to a schema. Returns the keyword's value if it cannot be merged with the existing value.
 fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
     let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
         node.entries.push(entry.clone());
@@ -167,7 +169,9 @@ fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Nam
     merged
 }
 
-/// Merges two different values of a keyword: `null` if no value fits both, `None` if they do not merge.
+/// Merges two different values of a keyword.
+///
+/// Returns `null` if no value satisfies both, and `None` if the two values cannot be merged.
 fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });
@@ -198,7 +202,7 @@ fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the types that both allow; integers are numbers.
+/// Returns the types allowed by both. An integer is also a number.
 fn common_types<'a>(one: &'a Value, other: &'a Value) -> Vec<&'a str> {
     let (one, other) = (types(Some(one)), types(Some(other)));
     let own = one.clone().filter(|name| other.clone().any(|wide| includes(wide, name)));

@@ -1,4 +1,4 @@
-//! A schema taken apart into its keywords, each with the place that it comes from.
+//! A schema, parsed into its keywords. Each keyword has the path of its original schema.
 
 use crate::types::{names, types};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// A JSON pointer into the original schema.
 pub(super) type Path = Rc<str>;
 
-/// A schema.
+/// A parsed schema.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) path: Path,
@@ -16,7 +16,7 @@ pub(super) struct Node<'a> {
     pub(super) entries: Vec<Entry<'a>>,
 }
 
-/// The forms of a schema.
+/// The forms of a schema: an object with keywords, `true` or `false`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Object,
@@ -30,7 +30,7 @@ pub(super) enum Form {
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) keyword: &'a str,
-    /// The schema that holds the keyword.
+    /// The path of the original schema with this keyword.
     pub(super) path: Path,
     pub(super) held: Held<'a>,
 }
@@ -42,7 +42,7 @@ pub(super) enum Held<'a> {
     Schema(Rc<Node<'a>>),
     Schemas(Vec<Rc<Node<'a>>>),
     Named(Rc<Named<'a>>),
-    /// A reference that is kept, to the target of this number.
+    /// A `$ref` kept in the schema. The number is the index of the target in `Refs`.
     Reference(usize),
 }
 
@@ -53,14 +53,14 @@ impl<'a> Node<'a> {
         Self { path: path.clone(), form, entries: Vec::new() }
     }
 
-    /// Creates a reference that is kept.
+    /// Creates a schema with only a `$ref` to the target of this number.
     pub(super) fn reference_to(target: usize, path: &Path) -> Self {
         let mut node = Self::new(path, Form::Object);
         node.set("$ref", path, Held::Reference(target));
         node
     }
 
-    /// Returns whether no value is valid.
+    /// Returns whether no value is valid against the schema.
     pub(super) fn is_never(&self) -> bool {
         self.form == Form::False
     }
@@ -89,7 +89,7 @@ impl<'a> Node<'a> {
         if let Some(Entry { held: Held::Named(named), .. }) = self.get(keyword) { named } else { &[] }
     }
 
-    /// Returns the property of this name.
+    /// Returns the schema of the property `name`.
     pub(super) fn property(&self, name: &str) -> Option<&Rc<Self>> {
         self.named("properties").iter().find(|(own, _)| *own == name).map(|(_, property)| property)
     }
@@ -99,17 +99,17 @@ impl<'a> Node<'a> {
         self.schema("additionalProperties").is_some_and(|rest| rest.is_never())
     }
 
-    /// Returns the names that `required` lists.
+    /// Returns the names listed in `required`.
     pub(super) fn required(&self) -> Vec<&str> {
         names(self.value("required")).collect()
     }
 
-    /// Returns the names that `type` lists; `None` without the keyword.
+    /// Returns the types listed in `type`, or `None` without the keyword.
     pub(super) fn types(&self) -> Option<Vec<&str>> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the target of a reference that is kept.
+    /// Returns the number of the target if the schema has a `$ref`.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }
@@ -133,7 +133,7 @@ impl<'a> Node<'a> {
         Some(self.entries.remove(index))
     }
 
-    /// Adds a line to the description.
+    /// Appends a line to the description.
     pub(super) fn note(&mut self, note: &str) {
         let path = self.path.clone();
         let description = join_lines(self.value("description").and_then(Value::as_str), note);
@@ -141,7 +141,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Joins two paragraphs. A text that is there already is not repeated.
+/// Joins two paragraphs with a line break. `more` is left out if `text` contains it already.
 pub(super) fn join_lines(text: Option<&str>, more: &str) -> String {
     match text {
         None | Some("") => more.to_owned(),

@@ -1,4 +1,5 @@
-//! Taking a schema apart: references are followed, `allOf` is merged, older drafts are read as the newest.
+//! Normalisation of schemas: references are followed, `allOf` is merged, and older drafts are read as draft
+//! 2020-12.
 
 use super::losses::Losses;
 use super::merge::merge;
@@ -12,27 +13,29 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::rc::Rc;
 
-/// Schemas of an `allOf` that are merged one by one.
+/// The number of `allOf` parts merged in one group.
 const GROUP: usize = 16;
 
-/// The references that are kept.
+/// The references to keep in the schema, instead of replacing them by their targets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keep<'k> {
-    /// Whether references to recursive schemas are kept; else recursion is cut off.
+    /// Whether references to recursive schemas are kept. Otherwise recursion is cut off.
     pub(super) recursive: bool,
-    /// Keeps all other references, because the schema would be too large without: all but those to these
-    /// recursive targets.
+    /// If set, all other references are kept too, because the schema would otherwise be too large.
+    ///
+    /// The set contains the recursive targets. References to these targets are kept only if `recursive` is
+    /// set.
     pub(super) others: Option<&'k HashSet<usize>>,
 }
 
-/// A schema taken apart, with the targets of the references that were kept.
+/// A normalised schema, together with the targets of all kept references.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
     pub(super) targets: HashMap<usize, Rc<Node<'a>>>,
-    /// The targets that refer to themselves, directly or not.
+    /// The targets with a direct or indirect reference to themselves.
     pub(super) recursive: HashSet<usize>,
-    /// Whether nothing was cut off for its size.
+    /// Whether the whole schema was read, without cutting anything off because of its size.
     pub(super) is_complete: bool,
 }
 
@@ -59,16 +62,16 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns the number of schemas that so many may grow into.
+/// Returns the limit on schemas read or written for a document of `schemas` schemas.
 pub(super) fn budget(schemas: usize) -> usize {
     schemas.saturating_mul(2).saturating_add(5_000)
 }
 
-/// The place of a schema.
+/// The position of a schema in the original document.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     path: &'p Path,
-    /// The number of schemas around it.
+    /// The number of schemas around this schema.
     depth: usize,
 }
 
@@ -76,16 +79,18 @@ struct Reader<'r, 'a> {
     refs: &'r Refs<'a>,
     keep: Keep<'r>,
     losses: &'r mut Losses,
-    /// The targets that are being read.
+    /// The targets currently being read.
     active: Vec<usize>,
-    /// Targets with a reference inside that has led back to them.
+    /// The targets found to contain a reference back to themselves.
     recursive: HashSet<usize>,
-    /// The targets that were read, but for recursive ones where recursion is cut off: what is left of those
-    /// depends on the schemas around them.
+    /// The targets already read.
+    ///
+    /// If recursion is cut off, recursive targets are not stored here: their form depends on the schemas
+    /// around them.
     read: HashMap<usize, Rc<Node<'a>>>,
-    /// Targets of kept references, to be read.
+    /// The targets of kept references, still to be read.
     wanted: Vec<usize>,
-    /// The number of schemas that may still be read.
+    /// The remaining number of schemas to read before the schema counts as too large.
     left: usize,
 }
 
@@ -137,7 +142,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 "items" if is_tuple => "prefixItems",
                 "additionalItems" if is_tuple => "items",
-                // Names and bases of schemas mean nothing once the references are followed.
+                // Names and ids of schemas have no use once the references are followed.
                 "additionalItems" | "definitions" | "id" => continue,
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
@@ -149,7 +154,7 @@ impl<'a> Reader<'_, 'a> {
             node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
         }
         parts.insert(0, Rc::new(node));
-        // In groups: each step copies what was merged so far, which a long list would make quadratic.
+        // Merge in groups: each step copies the result so far, so a long list would take quadratic time.
         while parts.len() > 1 {
             parts = parts.chunks(GROUP).map(|group| self.merged(group)).collect();
         }
@@ -161,13 +166,13 @@ impl<'a> Reader<'_, 'a> {
         merged.unwrap_or_else(|| Rc::new(Node::new(&"".into(), Form::True)))
     }
 
-    /// Reads a schema inside another one.
+    /// Reads a schema inside another schema. `step` is the path from the outer to the inner schema.
     fn inner(&mut self, schema: &'a Value, at: Place<'_>, step: impl Display) -> Rc<Node<'a>> {
         let path = format!("{}/{step}", at.path).into();
         self.schema(schema, Place { path: &path, depth: at.depth + 1 })
     }
 
-    /// Reads the value of `keyword`, which may be `written` otherwise.
+    /// Reads the value of `keyword`. `written` is the same keyword as spelled in the original schema.
     fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
         let entry = Keyword::find(keyword);
         if entry.is_some_and(|entry| !entry.takes(value)) {
@@ -192,7 +197,7 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// Returns the target of a reference, or the reference itself if it is kept.
+    /// Returns the target of a reference, or a schema with only a `$ref` if the reference is kept.
     fn reference(&mut self, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
         let path = at.path;
         let found = value.as_str().ok_or("the reference is no string");
@@ -247,7 +252,11 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Returns the bound that a keyword sets where a boolean says how to read it, as in draft 4; `None` elsewhere.
+/// Returns the bound set by `keyword` in the style of draft 4, or `None` if the schema does not use this
+/// style.
+///
+/// In draft 4, the boolean `exclusiveMinimum` tells if `minimum` is an exclusive bound, and
+/// `exclusiveMaximum` likewise. The inner `None` means no bound.
 fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
     let (exclusive, bound) = match keyword {
         "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),

@@ -1,4 +1,4 @@
-//! The references of a schema, and their targets.
+//! The references inside a schema, and the targets of the references.
 
 use super::node::Path;
 use crate::keyword::{Role, subschemas};
@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ptr;
 
-/// Levels of nested schemas that are read.
+/// The maximum depth of nested schemas to read.
 pub(super) const DEEPEST: usize = 64;
 
-/// Keywords that refer to another schema. Inside one document the dynamic ones mean the same.
+/// Keywords with a reference to another schema. Within one document, all of them mean the same as `$ref`.
 pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The target of a reference.
@@ -19,11 +19,11 @@ pub(super) const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"]
 pub(super) struct Target<'a> {
     pub(super) path: Path,
     pub(super) schema: &'a Value,
-    /// The name of the definition.
+    /// The unique name of the target in `$defs`.
     pub(super) name: String,
 }
 
-/// All references of a schema.
+/// All references inside a schema, with their targets.
 #[derive(Debug)]
 pub(super) struct Refs<'a> {
     root: &'a Value,
@@ -31,9 +31,9 @@ pub(super) struct Refs<'a> {
     numbers: HashMap<String, usize>,
     names: HashSet<String>,
     anchors: HashMap<&'a str, String>,
-    /// The pointers to definitions at any depth.
+    /// The JSON pointers to definitions at any depth, by the name of the definition.
     definitions: HashMap<&'a str, String>,
-    /// The number of schemas.
+    /// The number of schemas in the document.
     pub(super) size: usize,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Refs<'a> {
         self.targets.get(number)
     }
 
-    /// Returns the target of a reference with its number, or why there is none.
+    /// Returns the target of a reference and its number, or the reason why there is no target.
     pub(super) fn resolve(&self, reference: &str) -> Result<(usize, &Target<'a>), &'static str> {
         let pointer = self.pointer(reference)?;
         let number = self.numbers.get(&pointer).copied();
@@ -84,7 +84,7 @@ impl<'a> Refs<'a> {
         name.and_then(|name| self.definitions.get(name)).cloned().ok_or(NOWHERE)
     }
 
-    /// Adds the target of a reference.
+    /// Adds the target of a reference, unless the target is known or does not exist.
     fn add(&mut self, reference: &str) {
         let Some(pointer) = self.pointer(reference).ok().filter(|known| !self.numbers.contains_key(known))
         else {
@@ -134,7 +134,7 @@ impl<'a> Refs<'a> {
             for reference in found.drain(..) {
                 self.add(reference);
             }
-            // Targets outside the keywords that hold schemas.
+            // Also visit targets outside of the keywords with schemas.
             let targets = self.targets.iter().filter(|target| !seen.contains(&ptr::from_ref(target.schema)));
             open.extend(targets.map(|target| (target.schema, target.path.to_string(), 0)));
         }
@@ -158,7 +158,8 @@ impl<'a> Refs<'a> {
             }
             open.push((inside.schema, path, depth + 1));
         }
-        // The first is taken up first, so that numbers and names follow the order of the text.
+        // Reverse the stack, so the first schema is visited first and numbers and names follow the order of
+        // the document.
         if let Some(new) = open.get_mut(before..) {
             new.reverse();
         }

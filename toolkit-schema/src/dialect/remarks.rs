@@ -1,17 +1,19 @@
-//! Remarks: the demands of keywords, in words for the model.
+//! Remarks: constraints put into words, for the description read by the model.
 
 use super::node::{Held, Node};
 use crate::describe::describe;
 use crate::words::{phrase, shorten_to};
 use serde_json::Value;
 
-/// Characters of a value or a schema that a remark quotes.
+/// The maximum number of characters quoted from a value or a schema.
 const QUOTED: usize = 200;
 
-/// Named schemas that remarks describe.
+/// The maximum number of named schemas described by remarks.
 const NAMED: usize = 20;
 
-/// Returns the remarks on a keyword; none if they would not help to write a value. `sketch` writes the schemas inside.
+/// Returns the remarks on a keyword. The list is empty if no remark would help the model to write a value.
+///
+/// `sketch` writes an inner schema as JSON.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
     let words = |schema: &Node<'_>| in_words(&sketch(schema));
     match held {
@@ -36,7 +38,7 @@ pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>)
     }
 }
 
-/// Returns the remark on a plain value, as in `at most 5 items`.
+/// Returns the remark on a keyword with a plain value, as in `at most 5 items`.
 pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     if let Some(words) = phrase(keyword, value) {
         return Some(shorten_to(&words, 2 * QUOTED));
@@ -67,7 +69,7 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns the remark on schemas that are given in words.
+/// Returns the remark on a keyword with inner schemas. `schemas` are the inner schemas in words.
 pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     let (before, between) = match keyword {
         "not" => ("not ", ""),
@@ -87,7 +89,7 @@ pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     Some(format!("{before}{}", shorten_to(&schemas.join(between), QUOTED)))
 }
 
-/// Returns a schema in a few words, or as it is written.
+/// Returns a schema in a few words, or as JSON text if there is no simple description.
 pub(super) fn in_words(schema: &Value) -> String {
     match schema {
         Value::Bool(true) => "any value".to_owned(),
@@ -100,7 +102,7 @@ pub(super) fn in_words(schema: &Value) -> String {
     }
 }
 
-/// Joins remarks into a sentence.
+/// Joins remarks into one sentence, with a capital letter and a full stop.
 pub(super) fn sentence(remarks: &[String]) -> String {
     let joined = remarks.join("; ");
     let mut letters = joined.chars();

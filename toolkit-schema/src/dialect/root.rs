@@ -1,4 +1,4 @@
-//! The root of a tool's parameters, which providers expect to be one object.
+//! Conversion of the root of a tool's parameters to one object, as expected by providers.
 
 use super::merge::merge;
 use super::node::{Entry, Form, Held, Node, Path};
@@ -9,10 +9,10 @@ use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Schemas that are merged into a root at most.
+/// The maximum number of schemas merged into the root.
 const MERGED: usize = 10_000;
 
-/// Makes one object of the root, whatever it is.
+/// Converts any root schema to one object schema.
 pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
     let (tree, left) = (writer.tree, std::mem::replace(&mut writer.left, MERGED));
     let mut node = Root { writer, active: Vec::new() }.flatten(&tree.root, 0);
@@ -48,12 +48,12 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
 
 struct Root<'r, 'w, 'a> {
     writer: &'r mut Writer<'w, 'a>,
-    /// The targets that are being merged into the root.
+    /// The targets currently being merged into the root.
     active: Vec<usize>,
 }
 
 impl<'a> Root<'_, '_, 'a> {
-    /// Returns the schema without references, `allOf` and unions at its top.
+    /// Returns the schema without references, `allOf` and unions at its top level.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
         if depth > DEEPEST || self.writer.left == 0 {
@@ -62,7 +62,7 @@ impl<'a> Root<'_, '_, 'a> {
         self.writer.left -= 1;
         if let Some(number) = node.reference() {
             node.take("$ref");
-            // A schema that demands itself demands nothing more.
+            // A reference from a schema to itself adds no constraint.
             if let (Some(target), false) =
                 (self.writer.tree.targets.get(&number), self.active.contains(&number))
             {
@@ -99,7 +99,9 @@ impl<'a> Root<'_, '_, 'a> {
         merged
     }
 
-    /// Adds the properties of all branches; those are required that every branch requires.
+    /// Merges the branches of a union into one object with the properties of all branches.
+    ///
+    /// A property is required if every branch requires it.
     fn unite(
         &mut self,
         node: Node<'a>,
@@ -129,7 +131,8 @@ impl<'a> Root<'_, '_, 'a> {
         }
         let properties = names.into_iter().map(|name| {
             let found = found.remove(name).unwrap_or_default();
-            // The schema around the union says more of a property that some branch leaves open.
+            // If some branch does not describe the property, keep only the description in the schema around
+            // the union.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
             (name, if is_open { Rc::new(Node::new(path, Form::True)) } else { any_of(found, path) })
         });
@@ -150,7 +153,7 @@ impl<'a> Root<'_, '_, 'a> {
     }
 }
 
-/// Returns the schema of a parameter that each branch describes in its way.
+/// Returns one schema for a parameter described in several branches: the union of the different schemas.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = HashSet::new();
     let mut different: Vec<Rc<Node<'a>>> =
@@ -163,7 +166,7 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     Rc::new(union)
 }
 
-/// Lists the parameters of a branch, and marks the optional ones.
+/// Lists the parameters of a branch, with optional parameters marked.
 fn parameters(branch: &Node<'_>) -> String {
     let required = branch.required();
     let properties = branch.named("properties").iter().map(|(name, schema)| {

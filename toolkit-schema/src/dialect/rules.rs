@@ -5,42 +5,44 @@
 
 use serde_json::Value;
 
-/// A provider's subset.
+/// The rules of a provider's subset.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// Whether every property must be required; `null` stands for optional ones.
+    /// Whether every property must be required. The model may then send `null` for an optional property.
     pub(super) all_required: bool,
-    /// Whether objects must say `additionalProperties: false`; else they cannot.
+    /// Whether every object must have `additionalProperties: false`. Otherwise no object can have this
+    /// keyword.
     pub(super) closed: bool,
     pub(super) nulls: Nulls,
     pub(super) literals: Literals,
-    /// Whether an array must describe its items.
+    /// Whether every array must have `items`.
     pub(super) needs_items: bool,
     /// Whether `default` is supported.
     pub(super) default: bool,
-    /// Returns whether the schema of a type may hold a keyword with a value.
+    /// Returns whether a schema may have a keyword with a given value. The parameters are type, keyword and
+    /// value.
     pub(super) keeps: fn(&str, &str, &Value) -> bool,
 }
 
-/// The way to say that a value may be `null`.
+/// The way to allow `null` beside other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// `type: [string, null]`, or a union.
+    /// A list of types, such as `[string, null]`, or a union.
     TypeList,
-    /// A union, or one of the values of `enum`.
+    /// A union, or `null` as one of the values of `enum`.
     Union,
     /// `nullable: true`.
     Flag,
 }
 
-/// The way to list the allowed values.
+/// The way to list allowed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literals {
-    /// `enum` or `const`, beside a type.
+    /// `enum` or `const`, together with `type`.
     Typed,
-    /// `enum` or `const`, without a type.
+    /// `enum` or `const`, without `type`.
     Untyped,
-    /// `enum` beside a type, for strings only.
+    /// `enum` together with `type`, for strings only.
     Strings,
 }
 
@@ -94,7 +96,7 @@ pub(super) static GEMINI: Rules = Rules {
     },
 };
 
-/// Formats that the strict subsets support.
+/// Formats supported by both strict subsets.
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 

@@ -1,4 +1,4 @@
-//! Writing a schema in a provider's subset of JSON Schema.
+//! Conversion of a normalised schema to a provider's subset of JSON Schema.
 
 use super::merge::merge;
 use super::node::{Entry, Form, Held, Node, join_lines};
@@ -12,20 +12,20 @@ use crate::keyword::Keyword;
 use crate::reference::SchemaRef;
 use serde_json::{Map, Value, json};
 
-/// Keywords about values of all types that have a place in the subset.
+/// Keywords of the subset for values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
-/// Branches of a union that are compared with each other.
+/// The maximum number of union branches to compare with each other.
 const COMPARED: usize = 64;
 
-/// Writes the schemas of a tree in a subset.
+/// A writer for normalised schemas in a provider's subset.
 pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
     pub(super) writer: &'s mut Writer<'w, 'a>,
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes the root with the definitions that it needs.
+    /// Writes the root, together with the definitions of all written references.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
         let written = self.write(root, 0).and_then(|written| written.schema);
         let mut schema = written.unwrap_or_default();
@@ -47,14 +47,16 @@ impl<'a> Subset<'_, '_, 'a> {
         schema.into()
     }
 
-    /// Writes a complete schema; returns `None` if no value is valid.
+    /// Writes a complete schema. Returns `None` if no value is valid.
     pub(super) fn schema(&mut self, node: &Node<'a>, depth: usize, nullable: bool) -> Option<Value> {
         let mut written = self.write(node, depth)?;
         written.nullable |= nullable;
         Some(written.complete(self.rules.nulls))
     }
 
-    /// Writes a schema, that of the root at depth 0; returns `None` if no value is valid.
+    /// Writes a schema, leaving open how `null` is expressed. Returns `None` if no value is valid.
+    ///
+    /// The root schema has depth 0.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
         if node.is_never() {
             return None;
@@ -90,7 +92,7 @@ impl<'a> Subset<'_, '_, 'a> {
         node.entries = entries;
         self.move_all_to_notes(others, &mut notes);
         let mut written = if let Some(target) = node.reference() {
-            // Nothing may stand beside a reference.
+            // No keyword may stand beside `$ref`.
             node.take("$ref");
             self.move_all_to_notes(std::mem::take(&mut node.entries), &mut notes);
             Map::from_iter([("$ref".to_owned(), self.writer.reference(target).into())]).into()
@@ -122,7 +124,7 @@ impl<'a> Subset<'_, '_, 'a> {
         entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
     }
 
-    /// States the demand of a keyword in the description, and reports the loss.
+    /// Moves the constraint of a keyword into the description, and reports the loss.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
         if let Held::Value(value) = &entry.held {
@@ -145,7 +147,7 @@ impl<'a> Subset<'_, '_, 'a> {
         self.writer.losses.widen(&entry.path, keyword, reason);
     }
 
-    /// Writes a union. Every branch is merged with the keywords beside it.
+    /// Writes a union. The keywords beside the union are merged into every branch.
     fn union(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         let keyword = if node.has("anyOf") { "anyOf" } else { "oneOf" };
         let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) else { return None };
@@ -171,7 +173,7 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 }
 
-/// Adds title, description and notes to a schema, behind its type and before all else.
+/// Adds title, description and notes to a schema, after the type and before all other keywords.
 fn annotated(
     mut schema: Map<String, Value>,
     title: Option<Value>,
@@ -186,7 +188,7 @@ fn annotated(
         return schema;
     }
     if schema.contains_key("$ref") {
-        // Nothing may stand beside a reference.
+        // No keyword may stand beside `$ref`, so the reference moves into a union.
         schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
     }
     let description = Some(Value::String(description)).filter(|text| text != "");

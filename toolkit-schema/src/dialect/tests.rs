@@ -1,4 +1,4 @@
-//! What conversions keep.
+//! Tests of the conversion to the dialects.
 
 #[cfg(feature = "jsonschema")]
 mod agree;
@@ -18,12 +18,12 @@ const ALL: [SchemaDialect; 6] = [
     SchemaDialect::Gemini,
 ];
 
-/// A tool's parameters with one property.
+/// Returns the schema of parameters with one property.
 fn with(property: &Value) -> Value {
     json!({"type": "object", "properties": {"p": property}, "required": ["p"]})
 }
 
-/// Returns the one property as it is written, and its losses, as `keyword at path`.
+/// Returns the converted property, and the losses in the form `keyword at path`.
 fn property(dialect: SchemaDialect, schema: &Value) -> (Value, Vec<String>) {
     let converted = dialect.convert(&with(schema));
     (converted.schema["properties"]["p"].clone(), losses(&converted.losses))

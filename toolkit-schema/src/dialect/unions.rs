@@ -1,13 +1,13 @@
-//! Values of several types, or `null`, in a provider's subset.
+//! Unions and nullable values in a provider's subset.
 
 use super::rules::Nulls;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// A written schema that does not say yet whether `null` is valid.
+/// A written schema, before `null` is expressed in the provider's way.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
-    /// `None` if only `null` is valid.
+    /// The schema for values other than `null`, or `None` if only `null` is valid.
     pub(super) schema: Option<Map<String, Value>>,
     /// Whether `null` is valid.
     pub(super) nullable: bool,
@@ -16,7 +16,8 @@ pub(super) struct Written {
 impl Written {
     pub(super) const NULL: Self = Self { schema: None, nullable: true };
 
-    /// Unites schemas; a value is valid against one of them. Returns `None` if there are none.
+    /// Combines schemas into a union: a value must be valid against one of them. Returns `None` without
+    /// schemas.
     pub(super) fn any_of(mut branches: Vec<Self>) -> Option<Self> {
         if branches.len() < 2 {
             return branches.pop();
@@ -41,7 +42,7 @@ impl Written {
         Some(Self { schema, nullable })
     }
 
-    /// Writes whether `null` is valid, in the provider's way.
+    /// Returns the finished schema, with `null` allowed in the provider's way if it is valid.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
         let Some(mut schema) = self.schema else { return json!({"type": "null"}) };
         if !self.nullable {
@@ -75,7 +76,7 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of a schema that is nothing but a union, else the schema itself.
+/// Returns the branches of a schema with `anyOf` as its only keyword, otherwise the schema itself.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {
@@ -84,8 +85,9 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Adds the values that one schema lists to those of another, if both list values of one type and say nothing
-/// else.
+/// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible.
+///
+/// Both schemas must list values of the same type and have no other keywords.
 fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> bool {
     let only_lists = |schema: &Map<String, Value>| {
         schema.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "const"))
@@ -94,7 +96,7 @@ fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
         return false;
     }
     let Some(others) = listed(more) else { return false };
-    // Taken out and put back: a list of thousands of values may grow one by one.
+    // The list is taken out and put back, not copied: thousands of values may be added one by one.
     let own = match list.get_mut("enum") {
         Some(Value::Array(values)) => Some(std::mem::take(values)),
         _ => list.shift_remove("const").map(|value| vec![value]),
@@ -109,7 +111,7 @@ fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
     true
 }
 
-/// Returns the values that a written schema lists.
+/// Returns the values listed by `enum` or `const` in a written schema.
 pub(super) fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
@@ -118,7 +120,7 @@ pub(super) fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns the union of a schema and `null`, with title and description outside.
+/// Returns the union of a schema and `null`. Title and description move to the union.
 fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     let outside = ["title", "description"].into_iter();
     let mut union: Map<String, Value> =

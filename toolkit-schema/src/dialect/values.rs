@@ -1,4 +1,4 @@
-//! Writing the values of each type in a provider's subset.
+//! Conversion of schemas for each type of values to a provider's subset.
 
 use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Form, Held, Node};
@@ -11,10 +11,10 @@ use crate::types::{includes, type_of};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// The schema of one type while it is written.
+/// The schema of one type, while it is being written.
 struct Draft {
     schema: Map<String, Value>,
-    /// Remarks for the description.
+    /// The remarks to add to the description.
     notes: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written.collect())
     }
 
-    /// Returns the types of a schema that does not name them.
+    /// Returns the likely types of a schema without `type`, judging by its other keywords.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
@@ -60,7 +60,9 @@ impl<'a> Subset<'_, '_, 'a> {
         names
     }
 
-    /// Writes a schema that lists its values; returns the outer `None` if it lists none.
+    /// Writes a schema with `enum` or `const`. Returns the outer `None` if the schema has neither.
+    ///
+    /// The inner `None` means: no value is valid.
     fn listed_values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
         let only = node.take("const");
         let among = node.take("enum");
@@ -120,7 +122,10 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(Written::any_of(written))
     }
 
-    /// Writes a list of values. Other demands on them are not written: their author knows them.
+    /// Writes a list of allowed values.
+    ///
+    /// Other constraints, except `format`, are left out: the author of the schema chose the values in view of
+    /// them.
     fn list(
         &self,
         name: Option<&str>,
@@ -227,7 +232,7 @@ impl<'a> Subset<'_, '_, 'a> {
         }
     }
 
-    /// Reports members without fixed names, those of a map.
+    /// Reports members without fixed names, such as the entries of a map, as a loss.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
         let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never());
@@ -285,7 +290,7 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 }
 
-/// Returns an open bound of integers as the closed one.
+/// Converts an exclusive bound of an integer to the equivalent inclusive bound.
 fn closed_bound(name: &str, keyword: &str, value: &Value) -> Option<(&'static str, Value)> {
     let bound = value.as_i64().filter(|_| name == "integer")?;
     match keyword {

@@ -1,4 +1,4 @@
-//! Writing a schema in full, for models that read it and are not held to it.
+//! Conversion of a normalised schema back to full JSON Schema, for dialects without `strict`.
 
 use super::losses::Losses;
 use super::merge::merge_open;
@@ -10,17 +10,17 @@ use crate::reference::escape;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-/// Schemas that a sketch holds at most.
+/// The maximum number of schemas in a sketch: a small copy of a schema for a remark.
 const SKETCHED: usize = 64;
 
-/// Writes the schemas of a tree.
+/// A writer for normalised schemas in full JSON Schema.
 pub(super) struct Writer<'w, 'a> {
     pub(super) tree: &'w Tree<'a>,
     refs: &'w Refs<'a>,
     pub(super) losses: Losses,
-    /// The number of schemas that may still be written or merged.
+    /// The remaining number of schemas to write or merge before the schema counts as too large.
     pub(super) left: usize,
-    /// The targets of written references, in their order.
+    /// The targets of written references, in the order of first use.
     used: Vec<usize>,
 }
 
@@ -29,7 +29,9 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { tree, refs, losses, left: budget(refs.size), used: Vec::new() }
     }
 
-    /// Writes a root with the definitions that it needs. `demands` as in [`schema`](Self::schema).
+    /// Writes a root, together with the definitions of all written references.
+    ///
+    /// The meaning of `demands` is as in [`schema`](Self::schema).
     pub(super) fn document(&mut self, root: &Node<'a>, demands: bool) -> Value {
         let mut schema = self.schema(root, 0, demands);
         let mut definitions = Map::new();
@@ -42,7 +44,9 @@ impl<'w, 'a> Writer<'w, 'a> {
         schema
     }
 
-    /// Writes a schema. `demands` says whether a value must be valid against it for the whole to be valid.
+    /// Writes a schema.
+    ///
+    /// `demands` is `true` if the whole value is invalid whenever this schema refuses its part of the value.
     fn schema(&mut self, node: &Node<'a>, depth: usize, demands: bool) -> Value {
         match node.form {
             Form::False => return Value::Bool(false),
@@ -79,8 +83,10 @@ impl<'w, 'a> Writer<'w, 'a> {
         schema.into()
     }
 
-    /// Returns the names of `required` that are properties; `None` if no name is left, because older drafts
-    /// forbid an empty list.
+    /// Returns the names to write in `required`, or `None` if no name is left: older drafts forbid an empty
+    /// list.
+    ///
+    /// If `demands` is set and the schema has properties, names without a property are dropped.
     fn required(&mut self, node: &Node<'a>, demands: bool) -> Option<Value> {
         let mut required = node.required();
         if demands && node.has("properties") {
@@ -93,7 +99,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         (!required.is_empty()).then(|| json!(required))
     }
 
-    /// Writes a reference, and remembers that its target is needed.
+    /// Returns the `$ref` string for the target of this number, and marks the target as used.
     pub(super) fn reference(&mut self, number: usize) -> String {
         let target = self.refs.target(number).filter(|target| !target.path.is_empty());
         let Some(target) = target else { return "#".to_owned() };
@@ -103,18 +109,19 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", escape(&target.name))
     }
 
-    /// Returns the `index`th target of the written references, with its name.
+    /// Returns the target of the written reference at `index`, together with the target's name.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let number = self.used.get(index)?;
         Some((&self.refs.target(*number)?.name, self.tree.targets.get(number)?))
     }
 
-    /// Writes a schema as it is, for a remark.
+    /// Writes a schema for use in a remark, without reporting losses.
     pub(super) fn sketch(&self, node: &Node<'a>) -> Value {
         self.small().schema(node, 0, false)
     }
 
-    /// Writes a schema, or the target of a reference, with the definitions that it needs.
+    /// Writes a schema, or the target of its reference, together with the definitions of all written
+    /// references.
     pub(super) fn excerpt(&self, node: &'w Node<'a>) -> Value {
         let target = node.reference().and_then(|target| self.tree.targets.get(&target));
         self.small().document(target.map_or(node, |target| target), false)
@@ -124,12 +131,14 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default()) }
     }
 
-    /// Returns the demand of an entry in words.
+    /// Returns the constraint of a keyword in words.
     pub(super) fn remarks(&self, entry: &Entry<'a>) -> Vec<String> {
         remarks(entry.keyword, &entry.held, |node| self.sketch(node))
     }
 
-    /// Merges a part of an `allOf` into its schema. Returns a remark on the rest, if not all merges.
+    /// Merges a part of an `allOf` into its schema.
+    ///
+    /// If some constraints cannot be merged, also returns a remark on these constraints.
     pub(super) fn merge_part(
         &mut self,
         node: &Node<'a>,

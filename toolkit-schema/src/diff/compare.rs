@@ -16,30 +16,30 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// Bounds of which a greater one is tighter, and those of which a lesser one is.
+/// The lower bounds (`LEAST`), tighter if greater, and the upper bounds (`MOST`), tighter if smaller.
 const LEAST: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 
-/// Keywords about everything that the keywords beside them leave over.
+/// Keywords for all members or items not covered by the other keywords of the schema.
 const UNEVALUATED: &[&str] = &["unevaluatedProperties", "unevaluatedItems"];
 
-/// Keywords that are compared in ways of their own, or matter only where something refers to them.
+/// Keywords compared by a method of their own, or without effect unless something refers to them.
 const SHORT: [&str; 11] =
     ["type", "enum", "const", "items", "anyOf", "oneOf", "allOf", "$defs", "$schema", "$id", "$anchor"];
 const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "prefixItems", "definitions"];
 
-/// Keywords whose presence does not tell if more or fewer values are accepted.
+/// Keywords with an unpredictable effect: adding or removing them may allow more or fewer values.
 const CONDITIONS: [&str; 5] = ["contains", "minContains", "maxContains", "patternProperties", "not"];
 const IF: [&str; 3] = ["if", "then", "else"];
 
-/// A difference.
+/// One difference between two schemas.
 pub(super) struct Difference {
     pub(super) path: String,
     pub(super) kind: SchemaChangeKind,
     pub(super) why: String,
 }
 
-/// Returns every difference, in the order of the older schema.
+/// Returns all differences, in the order of the older schema.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut comparison =
         Comparison { old, new, path: "#".to_owned(), seen: HashSet::new(), found: Vec::new() };
@@ -48,12 +48,12 @@ pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
 }
 
 struct Comparison<'a> {
-    /// The document that references of the older schema point into.
+    /// The document for resolving references of the older schema.
     old: &'a Value,
-    /// The document that references of the newer schema point into.
+    /// The document for resolving references of the newer schema.
     new: &'a Value,
     path: String,
-    /// Pairs of schemas with references that were compared: a recursive schema ends here.
+    /// The pairs of schemas with references already compared, to end the comparison of recursive schemas.
     seen: HashSet<(String, String)>,
     found: Vec<Difference>,
 }
@@ -63,7 +63,7 @@ impl Comparison<'_> {
         self.found.push(Difference { path: self.path.clone(), kind, why: why.into() });
     }
 
-    /// Compares something at the end of `tokens`.
+    /// Calls `compare` with `tokens` appended to the path.
     fn below(&mut self, tokens: &[&str], compare: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         for token in tokens {
@@ -74,7 +74,7 @@ impl Comparison<'_> {
         self.path.truncate(length);
     }
 
-    /// Returns both constraints. If only one side has one, reports that it came or went.
+    /// Returns both constraints. If only one version has the constraint, reports it as added or removed.
     fn both<T>(
         &mut self,
         old: Option<T>,
@@ -124,7 +124,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether a difference after so many affects values.
+    /// Returns whether any difference after the first `before` affects the accepted values.
     fn has_changed_since(&self, before: usize) -> bool {
         self.found.iter().skip(before).any(|found| found.kind != Described)
     }
@@ -170,7 +170,7 @@ impl Comparison<'_> {
 
     fn bounds(&mut self, old: &Keywords, new: &Keywords) {
         for keyword in LEAST.iter().chain(&MOST) {
-            // Without a least count, it is zero.
+            // An absent minimum count is zero.
             let absent = (keyword.starts_with("min") && *keyword != "minimum").then(|| Value::from(0));
             let bound = |schema: &Keywords| schema.get(*keyword).or(absent.as_ref()).cloned();
             let came = |new| format!("`{keyword}` is {new} now");
@@ -209,14 +209,14 @@ impl Comparison<'_> {
                         true => this.add(AddedRequired, "a property was added that must be there"),
                         false => this.add(AddedOptional, "a property was added that may be left out"),
                     }
-                    // The schema of all names was the schema of this one.
+                    // Before, the schema in `additionalProperties` applied to this property.
                     if let Some(earlier @ Value::Object(_)) = old.get("additionalProperties") {
                         this.schemas(earlier, after);
                     }
                 }
             });
         }
-        // Names that are required without a schema.
+        // Required names without a schema in either version.
         let is_bare = |name: &&str| property(old, name).is_none() && property(new, name).is_none();
         for (one, other, kind, why) in [
             (new, old, NewlyRequired, "must be there now"),
@@ -253,7 +253,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the schemas of a keyword; without it, every value is accepted.
+    /// Compares the schemas under a keyword. Without the keyword, every value is accepted.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -295,7 +295,7 @@ impl Comparison<'_> {
         let mut lost = Vec::new();
         for (index, branch) in before.iter().enumerate() {
             match rest.iter().position(|other| *other == branch) {
-                // Equal branches may refer to schemas that changed.
+                // Equal branches may contain references to changed schemas.
                 Some(at) => self.branch(keyword, index, branch, rest.remove(at)),
                 None => lost.push((index, branch)),
             }
@@ -318,7 +318,7 @@ impl Comparison<'_> {
         self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
-    /// Compares keywords that are only there or not, or differ.
+    /// Compares all other keywords, only by their presence and equality.
     fn others(&mut self, old: &Keywords, new: &Keywords) {
         let added = new.keys().map(String::as_str).filter(|keyword| !old.contains_key(*keyword));
         let is_compared =
@@ -331,7 +331,7 @@ impl Comparison<'_> {
                 }
                 continue;
             }
-            // A keyword that is as good as absent.
+            // A keyword without any effect counts as absent.
             let is_idle = |value: Option<&Value>| match value {
                 None => true,
                 Some(Value::Bool(value)) => *value != (keyword == "uniqueItems"),
@@ -359,7 +359,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether all references inside the schemas of a keyword lead to the same in both documents.
+    /// Returns whether all references inside the value of a keyword lead to equal schemas in both documents.
     fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();

@@ -1,10 +1,10 @@
-//! Every kind of change, and what it means for calls and for results.
+//! Every kind of change, and its effect on arguments and results.
 
 use super::Compatibility::{Breaking, Compatible, Unchanged};
 use super::{Compatibility, SchemaDiff};
 use serde_json::{Value, json};
 
-/// Compares two versions of the parameter `a`, and turned round.
+/// Compares two versions of the parameter `a`, in both directions.
 #[track_caller]
 fn check(old: Value, new: Value, there: Compatibility, back: Compatibility, why: &str) {
     let object = |schema: Value| json!({"type": "object", "properties": {"a": schema}});
@@ -16,7 +16,7 @@ fn check(old: Value, new: Value, there: Compatibility, back: Compatibility, why:
     assert!(SchemaDiff::of_arguments(&old, &old).is_empty());
 }
 
-/// A variant that its tag tells apart.
+/// Returns a variant of a tagged enum.
 fn variant(tag: &str, kind: &str) -> Value {
     json!({
         "type": "object",
@@ -25,7 +25,7 @@ fn variant(tag: &str, kind: &str) -> Value {
     })
 }
 
-/// Keywords beside a reference do not replace those of its target.
+/// Returns a schema with `minimum` beside a reference and in its target. Both bounds apply.
 fn bounded_by_reference(least: u8) -> Value {
     json!({"allOf": [{"$ref": "#/properties/a/$defs/Bounded", "minimum": 3}], "$defs": {"Bounded": {"minimum": least}}})
 }
@@ -187,11 +187,11 @@ fn references_are_followed_and_recursion_ends() {
         "breaking at `#/properties/root/properties/leaf`: the type was string and is boolean"
     );
 
-    // The same, written out or under another name, is no change.
+    // Moving a schema into a definition is no change.
     let named = json!({"properties": {"a": {"$ref": "#/$defs/A", "description": "d"}}, "$defs": {"A": {"type": "string"}}});
     let plain = json!({"properties": {"a": {"type": "string", "description": "d"}}});
     assert!(SchemaDiff::of_arguments(&named, &plain).is_empty());
-    // A recursion against anything at all ends too.
+    // The comparison of a recursive schema with any other schema ends, too.
     let endless = json!({"items": {"$ref": "#"}});
     assert!(SchemaDiff::of_arguments(&endless, &json!({})).compatibility() <= Compatible);
     let circle = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});

@@ -27,14 +27,14 @@ fn every_violation_is_reported_with_its_path() {
         &[
             "a[1]: expected integer of at least 0, got number -1",
             "a[2]: expected integer of at least 0, got string \"2\"",
-            "0.max: expected number, less than 5, got number 5",
             "c/d: there is no such property",
+            "0.max: expected number, less than 5, got number 5",
             "b: required, but missing; expected one of \"x\", \"y\"",
         ],
     );
 }
 
-/// Each keyword alone: its schema says nothing else that a message could describe.
+/// Tests each keyword alone, without other keywords for a message to describe.
 #[test]
 fn every_keyword_has_a_message() {
     for (schema, value, expected) in [
@@ -96,7 +96,7 @@ fn the_branch_that_the_value_resembles_is_explained() {
     check(
         &schema,
         &json!({"shape": {"kind": "line"}}),
-        &[r#"shape: expected object with `kind` one of "circle", "square", got object {"kind":"line"}"#],
+        &[r#"shape.kind: expected one of "circle", "square", got string "line""#],
     );
 }
 
@@ -104,7 +104,7 @@ fn the_branch_that_the_value_resembles_is_explained() {
 fn the_number_of_violations_is_bounded_and_recursion_ends() {
     let schema = json!({"type": "array", "items": {"type": "integer"}});
     let value = Value::from(vec!["x"; 1_000]);
-    assert_eq!(CompiledSchema::new(&schema).unwrap().violations(&value).len(), MOST);
+    assert_eq!(CompiledSchema::new(&schema).unwrap().violations(&value).len(), 64);
     for schema in [
         json!({"$ref": "#"}),
         json!({"allOf": [{"$ref": "#"}], "type": "integer"}),

@@ -1,13 +1,14 @@
-//! The `tool_choice` of a request, which also says how many calls there may be at once.
+//! The `tool_choice` of a request, which also limits the number of parallel calls.
 
 use super::Anthropic;
 use crate::WireError;
-use crate::call::Fields;
 use crate::codec::ChoiceCodec;
+use crate::fields::{Fields, flag, object, required, set, text};
 use crate::tool_config::EncodedToolConfig;
-use serde_json::{Map, Value};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
+
+const CHOICE: &str = "tool_choice";
 
 impl ChoiceCodec for Anthropic {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
@@ -24,71 +25,59 @@ impl ChoiceCodec for Anthropic {
             },
         };
         let mut choice = Fields::new();
-        choice.insert("type".to_owned(), kind.into());
+        set(&mut choice, "type", kind);
         if let Some(name) = name {
-            choice.insert("name".to_owned(), names.spell(name).into());
+            set(&mut choice, "name", names.spell(name));
         }
-        // `none` has no such field: the service refuses it there.
+        // The service refuses the field beside `none`.
         if let Some(parallel) = wanted.parallel.filter(|_| kind != "none") {
-            choice.insert("disable_parallel_tool_use".to_owned(), (!parallel).into());
+            set(&mut choice, "disable_parallel_tool_use", !parallel);
         }
-        let mut encoded = EncodedToolConfig::new(Map::from_iter([("tool_choice".to_owned(), choice.into())]));
-        if matches!(wanted.choice, ToolChoice::Allowed { .. }) && matches!(kind, "auto" | "any") {
-            encoded
-                .lose_allowed("the API takes no set of tools, so the model may call all that it is told of");
+        let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice.into())]));
+        let reason = "the API takes no set of tools, so the model may call all that it is told of";
+        match (&wanted.choice, kind) {
+            (ToolChoice::Allowed { .. }, "auto" | "any") => {
+                encoded.lose("/choice/allowed/names", "allowed", reason)
+            }
+            _ => encoded,
         }
-        encoded
     }
 
-    fn parse_tool_config(
-        &self,
-        request: &Map<String, Value>,
-        names: &WireNames,
-    ) -> Result<ToolConfig, WireError> {
-        let choice = match request.get("tool_choice") {
-            // The default of a request that has tools.
-            None | Some(Value::Null) => return Ok(ToolConfig::default()),
-            Some(Value::Object(choice)) => choice,
-            Some(_) => return Err(WireError::new("tool_choice", "an object with a `type`")),
+    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
+        // Without the field, a request with tools has the service's default.
+        let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
+            return Ok(ToolConfig::default());
         };
-        let parallel = match choice.get("disable_parallel_tool_use") {
-            None | Some(Value::Null) => None,
-            Some(Value::Bool(disabled)) => Some(!disabled),
-            Some(_) => return Err(WireError::new("tool_choice.disable_parallel_tool_use", "true or false")),
-        };
-        let mut wanted = ToolConfig::from(parse_choice(choice, names)?);
-        wanted.parallel = parallel;
+        let fields = object(choice, CHOICE, "an object with a `type`")?;
+        let mut wanted = ToolConfig::from(match text(choice, "type") {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            "any" => ToolChoice::Required,
+            "tool" => {
+                let name = required(choice, CHOICE, "name", "the name of a tool")?;
+                ToolChoice::Tool(names.unspell(name).to_owned())
+            }
+            _ => return Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
+        });
+        wanted.parallel = flag(fields, CHOICE, "disable_parallel_tool_use")?.map(|disabled| !disabled);
         Ok(wanted)
-    }
-}
-
-fn parse_choice(choice: &Fields, names: &WireNames) -> Result<ToolChoice, WireError> {
-    match choice.get("type").and_then(Value::as_str) {
-        Some("auto") => Ok(ToolChoice::Auto),
-        Some("none") => Ok(ToolChoice::None),
-        Some("any") => Ok(ToolChoice::Required),
-        Some("tool") => match choice.get("name").and_then(Value::as_str) {
-            Some(name) => Ok(ToolChoice::Tool(names.unspell(name).to_owned())),
-            None => Err(WireError::new("tool_choice.name", "the name of a tool")),
-        },
-        _ => Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anthropic::NAMES;
-    use serde_json::json;
+    use crate::anthropic::FACTS;
+    use serde_json::{Map, Value, json};
 
     fn encode(wanted: &ToolConfig) -> Value {
-        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        let names = WireNames::new(FACTS.names, ["fs.read", "add"]);
         Anthropic.encode_tool_config(wanted, &names).fields.into()
     }
 
     #[track_caller]
     fn check(wanted: &ToolConfig, choice: Value) {
-        let names = WireNames::new(NAMES, ["fs.read", "add"]);
+        let names = WireNames::new(FACTS.names, ["fs.read", "add"]);
         let request = json!({"tool_choice": choice});
         assert_eq!(encode(wanted), request);
         assert_eq!(Anthropic.parse_tool_config(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));

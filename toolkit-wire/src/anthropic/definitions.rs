@@ -1,18 +1,15 @@
 //! The `tools` of a request.
 
-use super::{Anthropic, FORMAT, NAMES};
+use super::{Anthropic, FACTS};
 use crate::WireError;
-use crate::call::Fields;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
-use crate::path::{element, field};
-use serde_json::{Map, Value};
-use toolkit_core::name::NameRule;
-use toolkit_core::tool::{ToolDefinition, ToolKind};
-use toolkit_schema::{SchemaDialect, SchemaLoss};
+use crate::declaration::{Draft, parse_named};
+use crate::fields::{Fields, element, field, flag, object, only, optional, set};
+use serde_json::Value;
+use toolkit_core::tool::ToolDefinition;
 
-/// The fields that have a place in our definition. All others (`cache_control` and future
-/// ones) are kept in the metadata, as `meta` of this format's name, and written from there.
+/// The fields that a definition can express. All others, such as `cache_control`, are kept in `meta` under
+/// the name of this format, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
     "name",
@@ -25,119 +22,90 @@ const KNOWN: [&str; 8] = [
 ];
 
 impl DefinitionCodec for Anthropic {
-    fn name_rule(&self) -> NameRule {
-        NAMES
-    }
-
-    fn strictness(&self) -> Strictness {
-        Strictness::PerRequest
-    }
-
-    /// `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text.
-    fn property_rule(&self) -> Option<NameRule> {
-        Some(NameRule { max_length: 64, punctuation: "_.-", letter_first: false })
-    }
-
-    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
-        if strict { SchemaDialect::AnthropicStrict } else { SchemaDialect::Anthropic }
-    }
-
-    fn own_fields(&self) -> Option<&'static str> {
-        Some(FORMAT)
-    }
-
-    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        let (schema, mut losses) = how.parameters(definition);
-        let metadata = &definition.metadata;
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let metadata = &draft.definition.metadata;
         let mut tool = Fields::new();
-        tool.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-        tool.insert("description".to_owned(), definition.description.as_str().into());
-        tool.insert("input_schema".to_owned(), schema);
-        if how.strict {
-            tool.insert("strict".to_owned(), true.into());
+        set(&mut tool, "name", draft.name());
+        set(&mut tool, "description", draft.definition.description.as_str());
+        set(&mut tool, "input_schema", draft.parameters());
+        if draft.how.strict {
+            set(&mut tool, "strict", true);
         }
         if metadata.defer {
-            tool.insert("defer_loading".to_owned(), true.into());
+            set(&mut tool, "defer_loading", true);
         }
-        let examples = input_examples(&metadata.input_examples, &mut losses);
-        if !examples.is_empty() {
-            tool.insert("input_examples".to_owned(), examples.into());
+        // The service refuses examples that are not objects and unknown callers, such as those of other APIs.
+        // It knows the model itself and the versions of its code execution.
+        let is_caller = |caller: &String| caller == "direct" || caller.starts_with("code_execution_");
+        let example = |_: &Value| "the API takes objects only, so the example is left out".to_owned();
+        let caller = |caller: &String| format!("the API knows no caller `{caller}`, so it is left out");
+        let (examples, callers) = (&metadata.input_examples, &metadata.allowed_callers);
+        put_accepted(&mut tool, "input_examples", examples, Value::is_object, example, draft);
+        put_accepted(&mut tool, "allowed_callers", callers, is_caller, caller, draft);
+        if let Some(Value::Object(others)) = metadata.meta.get(FACTS.name) {
+            tool.extend(only(others, |name, _| !KNOWN.contains(&name)));
         }
-        let callers = allowed_callers(&metadata.allowed_callers, &mut losses);
-        if !callers.is_empty() {
-            tool.insert("allowed_callers".to_owned(), callers.into());
-        }
-        if let Some(Value::Object(others)) = metadata.meta.get(FORMAT) {
-            for (name, value) in others.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
-                tool.insert(name.clone(), value.clone());
-            }
-        }
-        if how.output(definition).is_some() {
-            losses.push(SchemaLoss::new(
-                "/output_schema",
-                "output",
-                "the API has no schema of what a tool gives back",
-            ));
-        }
-        if let ToolKind::Custom(_) = definition.kind {
-            let reason =
-                "the API has no tools of free text: the text is the argument `input`, and no grammar holds";
-            losses.push(SchemaLoss::new("/kind", "custom", reason));
-        }
-        EncodedDefinition { json: tool.into(), losses }
+        tool.into()
     }
 
-    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        let tools = listed_tools(payload, is_tool, "messages")?;
-        tools.into_iter().filter_map(|(path, tool)| parse_tool(tool, &path).transpose()).collect()
+    fn is_tool(&self, fields: &Fields) -> bool {
+        ["input_schema", "name"].iter().any(|name| fields.contains_key(*name))
+            || fields.get("type").is_some_and(Value::is_string)
     }
 
-    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        let tools = listed_tools(payload, is_tool, "messages")?;
-        let hosted = tools.into_iter().filter_map(|(path, tool)| match is_hosted(tool, &path) {
-            Ok(true) => Some(Ok(tool.clone())),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        });
-        hosted.collect()
+    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
+        let fields = object(tool, path, "the name, description and schema of a tool")?;
+        if is_hosted(tool, path)? {
+            return Ok(Vec::new());
+        }
+        let mut definition = parse_named(fields, path, "input_schema")?;
+        let list = |name| optional(fields, path, name, "a list", Value::as_array);
+        let metadata = &mut definition.metadata;
+        metadata.strict = flag(fields, path, "strict")?;
+        metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
+        metadata.input_examples = list("input_examples")?.cloned().unwrap_or_default();
+        for (index, caller) in list("allowed_callers")?.into_iter().flatten().enumerate() {
+            let path = || element(&field(path, "allowed_callers"), index);
+            let caller = caller.as_str().ok_or_else(|| WireError::new(path(), "the name of a caller"))?;
+            metadata.allowed_callers.push(caller.to_owned());
+        }
+        let others = only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null());
+        if !others.is_empty() {
+            set(&mut metadata.meta, FACTS.name, others);
+        }
+        Ok(vec![definition])
+    }
+
+    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
+        Ok(is_hosted(tool, path)?.then(|| tool.clone()))
     }
 }
 
-/// Encodes examples. The service refuses those that are not objects.
-fn input_examples(examples: &[Value], losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
+/// Sets the field to the values that the service accepts, and reports the others as losses.
+fn put_accepted<T: Clone + Into<Value>>(
+    tool: &mut Fields,
+    name: &str,
+    values: &[T],
+    is_accepted: impl Fn(&T) -> bool,
+    reason: impl Fn(&T) -> String,
+    draft: &mut Draft<'_>,
+) {
     let (sent, refused): (Vec<_>, Vec<_>) =
-        examples.iter().enumerate().partition(|(_, example)| example.is_object());
-    losses.extend(refused.into_iter().map(|(index, _)| {
-        let path = format!("/input_examples/{index}");
-        SchemaLoss::new(path, "input_examples", "the API takes objects only, so the example is left out")
-    }));
-    sent.into_iter().map(|(_, example)| example.clone()).collect()
+        values.iter().enumerate().partition(|(_, value)| is_accepted(value));
+    for (index, value) in refused {
+        draft.lose(format!("/{name}/{index}"), name, reason(value));
+    }
+    if !sent.is_empty() {
+        set(tool, name, sent.into_iter().map(|(_, value)| value.clone()).collect::<Vec<T>>());
+    }
 }
 
-/// Encodes callers. The service refuses unknown ones, such as those of other APIs. Its own are the
-/// model itself and the versions of its code execution.
-fn allowed_callers(callers: &[String], losses: &mut Vec<SchemaLoss>) -> Vec<Value> {
-    let is_known = |caller: &str| caller == "direct" || caller.starts_with("code_execution_");
-    let (sent, refused): (Vec<_>, Vec<_>) =
-        callers.iter().enumerate().partition(|(_, caller)| is_known(caller));
-    losses.extend(refused.into_iter().map(|(index, caller)| {
-        let reason = format!("the API knows no caller `{caller}`, so it is left out");
-        SchemaLoss::new(format!("/allowed_callers/{index}"), "allowed_callers", reason)
-    }));
-    sent.into_iter().map(|(_, caller)| caller.as_str().into()).collect()
-}
-
-fn is_tool(fields: &Map<String, Value>) -> bool {
-    ["input_schema", "name"].iter().any(|name| fields.contains_key(*name))
-        || fields.get("type").is_some_and(Value::is_string)
-}
-
-/// Returns whether the service defines the tool: `web_search_20250305`, `bash_20250124` and the like.
+/// Returns whether the service defines the tool, such as `web_search_20250305` and `bash_20250124`.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
         Some(kind) if kind == "custom" => Ok(false),
-        // To take it for one of the service's would lose it.
+        // This is a function of another API. Reading it as a hosted tool would lose it.
         Some(kind) if kind == "function" => {
             Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
         }
@@ -146,57 +114,10 @@ fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     }
 }
 
-fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
-    let Some(fields) = tool.as_object() else {
-        return Err(WireError::new(path, "the name, description and schema of a tool"));
-    };
-    if is_hosted(tool, path)? {
-        return Ok(None);
-    }
-    let mut definition = parse_named(fields, path, "input_schema")?;
-    let metadata = &mut definition.metadata;
-    metadata.strict = parse_flag(fields, path, "strict")?;
-    metadata.defer = parse_flag(fields, path, "defer_loading")?.unwrap_or(false);
-    metadata.input_examples = parse_list(fields, path, "input_examples")?.to_vec();
-    metadata.allowed_callers = parse_callers(fields, path)?;
-    let others = fields.iter().filter(|(name, value)| !KNOWN.contains(&name.as_str()) && !value.is_null());
-    let others: Fields = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-    if !others.is_empty() {
-        metadata.meta.insert(FORMAT.to_owned(), others.into());
-    }
-    Ok(Some(definition))
-}
-
-fn parse_flag(fields: &Fields, path: &str, name: &str) -> Result<Option<bool>, WireError> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Bool(flag)) => Ok(Some(*flag)),
-        Some(_) => Err(WireError::new(field(path, name), "true or false")),
-    }
-}
-
-fn parse_list<'a>(fields: &'a Fields, path: &str, name: &str) -> Result<&'a [Value], WireError> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(&[]),
-        Some(Value::Array(list)) => Ok(list),
-        Some(_) => Err(WireError::new(field(path, name), "a list")),
-    }
-}
-
-fn parse_callers(fields: &Fields, path: &str) -> Result<Vec<String>, WireError> {
-    let name = "allowed_callers";
-    let callers = parse_list(fields, path, name)?.iter().enumerate();
-    let callers = callers.map(|(index, caller)| match caller {
-        Value::String(caller) => Ok(caller.clone()),
-        _ => Err(WireError::new(element(&field(path, name), index), "the name of a caller")),
-    });
-    callers.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anthropic::NAMES;
+    use crate::declaration::{EncodedDefinition, Spelling};
     use serde_json::json;
     use toolkit_core::name::{ToolName, WireNames};
     use toolkit_core::tool::{TextFormat, ToolMetadata};
@@ -256,7 +177,7 @@ mod tests {
     #[test]
     fn names_with_dots_are_respelled() {
         let definition = tool("fs.read");
-        let names = WireNames::new(NAMES, [definition.name.as_str()]);
+        let names = WireNames::new(FACTS.names, [definition.name.as_str()]);
         assert_eq!(encode(&definition, &names, false).json["name"], "fs_read");
     }
 
@@ -286,7 +207,7 @@ mod tests {
     #[test]
     fn fields_with_a_meaning_of_their_own_are_not_overwritten() {
         let meta = json!({"name": "x", "strict": true, "cache_control": {"type": "ephemeral"}});
-        let definition = tool("now").with_metadata(ToolMetadata::default().with_meta(FORMAT, meta));
+        let definition = tool("now").with_metadata(ToolMetadata::default().with_meta(FACTS.name, meta));
         assert_eq!(
             encode(&definition, &WireNames::default(), false).json,
             json!({"name": "now", "description": "", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}})

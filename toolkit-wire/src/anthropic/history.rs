@@ -1,29 +1,33 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
-use super::{Anthropic, IDS, call, media};
-use crate::call::{self as shared, WireCall};
-use crate::codec::{HistoryCodec, IdRule};
-use crate::reading::Message;
+use super::media::{self, is_blank};
+use super::{Anthropic, FACTS};
+use crate::call::{self as shared, Message, OutgoingCall};
+use crate::codec::HistoryCodec;
+use crate::fields::{set, text};
 use serde_json::{Value, json};
-use toolkit_core::call::ToolCall;
-use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
 impl HistoryCodec for Anthropic {
-    fn id_rule(&self) -> Option<IdRule> {
-        Some(IdRule { rule: IDS, is_strict: true })
+    /// Writes a call for the next request. Fields with `null` are left out, because the service refuses them.
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut block = call.fields(FACTS.name);
+        block.retain(|_, value| !value.is_null());
+        let input = shared::object(block.get("input"), call.arguments);
+        set(&mut block, "type", "tool_use");
+        set(&mut block, "id", call.id);
+        set(&mut block, "name", call.name);
+        set(&mut block, "input", input);
+        block.into()
     }
 
-    fn write_call(&self, call: &WireCall<'_>, id: String, names: &WireNames) -> Value {
-        call::write(call, id, names)
-    }
-
-    /// Keeps thinking to the character, because it is signed, and drops blank texts, which the service refuses.
+    /// Copies a content block. Thinking blocks stay unchanged, because they are signed. Blank text blocks are
+    /// dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let mut fields = block.as_object()?.clone();
-        match shared::text(block, "type") {
-            "text" if is_blank(shared::text(block, "text")) => return None,
-            // Imitators leave out what they cannot sign, but a request must have the fields.
+        match text(block, "type") {
+            "text" if is_blank(text(block, "text")) => return None,
+            // Compatible servers may send thinking without a signature, but requests require the field.
             "thinking" => {
                 for name in ["thinking", "signature"] {
                     fields.entry(name).or_insert_with(|| "".into());
@@ -39,35 +43,30 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes the two fields that the service accepts; it refuses all others, also those of its own answers.
+    /// Writes `role` and `content`. The service refuses other fields, even those of its own responses.
     fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
-        if let Some(Value::String(text)) = message.fields.and_then(|fields| fields.get("content")) {
-            return if is_blank(text) {
-                Vec::new()
-            } else {
-                vec![json!({"role": "assistant", "content": text})]
-            };
+        match message.fields.and_then(|fields| fields.get("content")) {
+            Some(Value::String(text)) if is_blank(text) => return Vec::new(),
+            Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
+            _ => {}
         }
-        // The service refuses a message that ends in thinking, as an answer does that was cut off there.
-        let is_thinking =
-            |block: &Value| matches!(shared::text(block, "type"), "thinking" | "redacted_thinking");
+        // The service refuses messages that end in a thinking block. Responses end so if they were cut off
+        // there.
+        let is_thinking = |block: &Value| matches!(text(block, "type"), "thinking" | "redacted_thinking");
         while blocks.last().is_some_and(is_thinking) {
             blocks.pop();
         }
         assistant(blocks)
     }
 
-    fn encode_call(&self, call: &ToolCall, id: String, names: &WireNames) -> Value {
-        call::encode(call, id, names)
-    }
-
-    /// Trims the text: the service refuses blanks at its end.
+    /// Encodes a message. The text is trimmed, because the service refuses white space at its end.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(media::text_block);
         assistant(text.into_iter().chain(calls).collect())
     }
 
-    /// Drops blank texts and fills an empty message, because the service refuses both.
+    /// Encodes a user message. Blank texts are dropped and an empty message is filled, because the service
+    /// refuses both.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(media::blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -80,9 +79,4 @@ impl HistoryCodec for Anthropic {
 
 fn assistant(blocks: Vec<Value>) -> Vec<Value> {
     if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
-}
-
-/// Returns whether the service would take the text for none, and refuse it.
-pub(super) fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
 }

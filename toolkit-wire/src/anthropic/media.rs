@@ -1,24 +1,27 @@
-//! Contents of results as content blocks, and back.
+//! Converts the contents of results to content blocks, and back.
 
-use super::history::is_blank;
-use crate::call::Fields;
-use crate::media::base64;
+use crate::fields::{Fields, set};
+use crate::media::{base64, essence};
 use crate::results::{json_content, unsendable};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The kinds of pictures that the service takes.
+/// The image types accepted by the service.
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The longest title of a document, in characters, from the API reference.
+/// The maximum length of a document title in characters, from the API reference.
 const LONGEST_TITLE: usize = 500;
+
+/// Returns whether the service would refuse the text as blank.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
 
 pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes one content. The name of an image has no field, so it stands before it.
+/// Encodes one content. Images have no field for a name, so a text block with the name precedes the image.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     match content {
         Content::Image(media) => match picture(media) {
@@ -44,7 +47,7 @@ fn picture(media: &Media) -> Option<Value> {
     Some(json!({"type": "image", "source": source}))
 }
 
-/// Encodes a PDF, or a file of text. The service takes no other kinds.
+/// Encodes a PDF or a text file as a document. The service accepts no other files.
 fn document(media: &Media) -> Option<Value> {
     let essence = essence(&media.media_type);
     let is_pdf = essence == "application/pdf";
@@ -60,16 +63,16 @@ fn document(media: &Media) -> Option<Value> {
         _ => return None,
     };
     let mut block = Fields::new();
-    block.insert("type".to_owned(), "document".into());
-    block.insert("source".to_owned(), source);
+    set(&mut block, "type", "document");
+    set(&mut block, "source", source);
     if let Some(name) = media.name.as_deref().filter(|name| !is_blank(name)) {
         let title: String = name.chars().take(LONGEST_TITLE).collect();
-        block.insert("title".to_owned(), title.into());
+        set(&mut block, "title", title);
     }
     Some(block.into())
 }
 
-/// Returns a URL that the service can fetch.
+/// Returns the URL of the media item if the service can fetch it.
 fn web_address(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Url(url) if url.starts_with("https://") || url.starts_with("http://") => Some(url),
@@ -89,16 +92,7 @@ fn is_text(essence: &str) -> bool {
     is_known || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
 }
 
-/// Returns the media type without its parameters, in small letters.
-fn essence(media_type: &str) -> Cow<'_, str> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Cow::Owned(essence.to_ascii_lowercase());
-    }
-    Cow::Borrowed(essence)
-}
-
-/// Decodes standard Base64; `None` for anything else.
+/// Decodes standard Base64. Returns `None` for other input.
 fn decode(data: &str) -> Option<Vec<u8>> {
     let data = data.trim_end_matches('=').as_bytes();
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
@@ -109,7 +103,8 @@ fn decode(data: &str) -> Option<Vec<u8>> {
         }
         bits <<= 6 * (4 - group.len());
         let [_, whole @ ..] = bits.to_be_bytes();
-        // Four characters hold three bytes, three hold two, two hold one, and one holds none.
+        // Four characters encode three bytes, three characters two, and two characters one. A single
+        // character is an error.
         bytes.extend_from_slice(whole.get(..group.len().checked_sub(1).filter(|held| *held > 0)?)?);
     }
     Some(bytes)
@@ -126,7 +121,7 @@ fn sextet(byte: u8) -> Option<u8> {
     }
 }
 
-/// Parses the content of a block. A kind without a place in ours is kept as JSON.
+/// Parses a content block. A block of an unknown kind is kept as JSON.
 pub(super) fn content(block: &Value) -> Content {
     let known = match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
@@ -146,7 +141,8 @@ fn plain_text(block: &Value) -> Option<&str> {
     source.get("data")?.as_str()
 }
 
-/// Parses media. A URL does not state its type, so it gets the one that the block's kind means.
+/// Parses a media item. A URL does not state its media type, so `behind_url` is used, which depends on the
+/// kind of block.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

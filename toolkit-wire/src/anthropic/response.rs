@@ -1,20 +1,16 @@
-//! The content of a response: calls, text and reasoning.
+//! Reads the content of a response: calls, text and reasoning.
 
-use super::Anthropic;
-use super::call;
-use super::stream::MessageStream;
+use super::{Anthropic, call};
 use crate::WireError;
-use crate::call::{Fields, text};
+use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, reported_error};
-use crate::path::{element, field};
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::error::{check_role, failed, reported_error};
+use crate::fields::{Fields, element, field, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Anthropic {
-    /// Finds the content of a response body or of a message, or the blocks themselves: a list, or one.
+    /// Finds the content in a response body, in a message, in a list of content blocks, or in a single block.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false)?,
@@ -22,7 +18,7 @@ impl ResponseCodec for Anthropic {
             Value::Object(fields) => message(fields, payload)?,
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
-        Ok(Reading::new(payload, vec![message]))
+        Ok(Reading { payload, messages: vec![message] })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
@@ -35,31 +31,17 @@ impl ResponseCodec for Anthropic {
             }
         }
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usage/input_tokens",
-                "/usage/output_tokens",
-                "/usage/cache_read_input_tokens",
-                "/usage/output_tokens_details/reasoning_tokens",
-            ],
-        );
-        // Tokens read from the cache or written into it are counted apart from the input.
+        // The service counts tokens read from or written into the cache separately from input tokens.
         let created = reading.payload.pointer("/usage/cache_creation_input_tokens").and_then(Value::as_u64);
         response.usage.input_tokens += response.usage.cached_input_tokens + created.unwrap_or_default();
     }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<MessageStream>::default()
-    }
 }
 
-/// Reads a message. Those of other roles and other APIs look much alike; finding no calls in them would
-/// hide a mistake.
+/// Reads a message. Messages with other roles and messages of other APIs look similar; silently finding no
+/// calls in them would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
-        let expected = format!("a message of the model (the service reported an error: {error})");
-        return Err(WireError::new("content", expected));
+        return Err(failed("content", "a message of the model", Some(&error)));
     }
     check_role(fields, "assistant", "messages")?;
     let is_empty = |calls: &Value| match calls {
@@ -82,20 +64,18 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
     Ok(Message { fields: Some(fields), ..found })
 }
 
-/// Reads content blocks. One that can be recognised vouches for broken and unknown ones beside it.
+/// Reads content blocks. One recognised block is enough to accept damaged and unknown blocks beside it.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
-    let parts = list.iter().enumerate().map(|(at, block)| match call::is_call(block) {
-        true => Part::Call(call::read(block, is_cut && at + 1 == list.len())),
-        false => Part::Other(block),
-    });
-    Ok(Message { fields: None, parts: parts.collect(), is_whole: true })
+    let last = list.len().checked_sub(1).filter(|_| is_cut);
+    let read = |block, is_cut| call::is_call(block).then(|| call::read(block, is_cut));
+    Ok(Message::of_parts(list, last, read))
 }
 
-/// Returns whether a value is a content block, when nothing around it says so. The tools that the service runs
-/// have blocks of their own, whose names grow by the year and end alike.
+/// Returns whether a value without context is a content block. Blocks of hosted tools are recognised by the
+/// end of their type, because new ones are added regularly.
 pub(super) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,

@@ -1,15 +1,12 @@
-//! Results as content blocks.
+//! Encodes and parses results as content blocks.
 
-use super::Anthropic;
-use super::history::is_blank;
-use super::media::{self, blocks, text_block};
+use super::media::{self, blocks, is_blank, text_block};
 use super::response::is_block;
-use super::{FORMAT, call};
+use super::{Anthropic, FACTS, call};
 use crate::WireError;
-use crate::call::{Fields, text};
 use crate::codec::ResultCodec;
-use crate::pairing::{parts, user_message};
-use crate::path::{element, field};
+use crate::fields::{Fields, element, field, flag, list, object, required, set, text};
+use crate::repair::user_message;
 use crate::results::listed;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -18,15 +15,15 @@ use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Anthropic {
-    /// Encodes one message with all results: the service refuses calls that the next message does not answer.
-    /// Nothing else stands in it, as results of calls from code execution require.
+    /// Encodes one message with all results, because the service requires that the next message answers all
+    /// calls. The message contains nothing else, as required for results of calls from code execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
     }
 
-    /// Parses the results of a message, of one block, or of a list of either. Their names are those of the
-    /// calls before them.
+    /// Parses the results of a message, a block, or a list of either. The names come from the calls before
+    /// them.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "a message with results, a result, or a list of them")?;
         let mut results = Vec::new();
@@ -39,11 +36,9 @@ impl ResultCodec for Anthropic {
                         names.extend(call.id.map(|id| (id.into_owned(), call.name)));
                     }
                     "tool_result" => {
-                        let mut result = parse_result(block, &path)?;
-                        result.position = results.len();
-                        let name = names.get(result.call_id.as_str()).copied();
-                        result.name = name.unwrap_or_default().to_owned();
-                        results.push(result);
+                        let id = required(block, &path, "tool_use_id", "the id of a call")?;
+                        let name = names.get(id).copied().unwrap_or_default();
+                        results.push(ToolResult::new(id.into(), name, parse_outcome(block, &path)?));
                     }
                     _ => {}
                 }
@@ -55,30 +50,28 @@ impl ResultCodec for Anthropic {
 
 pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut block = Fields::new();
-    block.insert("type".to_owned(), "tool_result".into());
-    block.insert("tool_use_id".to_owned(), id.into());
+    set(&mut block, "type", "tool_result");
+    set(&mut block, "tool_use_id", id);
     match &result.outcome {
-        Ok(output) => {
-            block.insert("content".to_owned(), content(output));
-        }
+        Ok(output) => set(&mut block, "content", content(output)),
         Err(error) => {
-            block.insert("content".to_owned(), error_text(error).into());
-            block.insert("is_error".to_owned(), true.into());
+            set(&mut block, "content", error_text(error));
+            set(&mut block, "is_error", true);
         }
     }
-    // The one field that a result has in common with its call.
-    if let Some(toolset) = result.extras.get(FORMAT, "toolset_name") {
-        block.insert("toolset_name".to_owned(), toolset.clone());
+    // Results share this one field with their calls.
+    if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
+        set(&mut block, "toolset_name", toolset.clone());
     }
     block.into()
 }
 
-/// Returns the text of an error. The service refuses an empty one.
+/// Returns the message of an error. The service refuses an empty message.
 fn error_text(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// Encodes one text as it is, anything else as blocks. The service refuses blank texts.
+/// Encodes a single text as a string, and other outputs as blocks. The service refuses blank texts.
 fn content(output: &ToolOutput) -> Value {
     let message = (!output.message().is_empty()).then(|| text_block(output.message()));
     let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();
@@ -94,35 +87,28 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// Returns the blocks of a message, or the block itself.
+/// Returns the content blocks of a message, or `item` if it is a block itself.
 fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
     if is_block(item) {
         return Ok(vec![(path, item)]);
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // Those of other APIs hold results that would be lost here.
+        // Messages with other roles may contain results of another API, which would be lost.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     let path = field(&path, "content");
-    let blocks = parts(item, "content").iter().enumerate();
+    let blocks = list(item, "content").iter().enumerate();
     Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
 }
 
-fn parse_result(block: &Value, path: &str) -> Result<ToolResult, WireError> {
-    let Some(id) = block.get("tool_use_id").and_then(Value::as_str) else {
-        return Err(WireError::new(field(path, "tool_use_id"), "the id of a call"));
-    };
+fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolError>, WireError> {
     let output = match block.get("content") {
         None | Some(Value::Null) => ToolOutput::default(),
         Some(Value::String(text)) => ToolOutput::text(text.as_str()),
         Some(Value::Array(blocks)) => ToolOutput::new(blocks.iter().map(media::content).collect()),
         Some(_) => return Err(WireError::new(field(path, "content"), "a text or a list of content blocks")),
     };
-    let outcome = match block.get("is_error") {
-        None | Some(Value::Null | Value::Bool(false)) => Ok(output),
-        Some(Value::Bool(true)) => Err(ToolError::new(ErrorKind::Failed, output.to_text())),
-        Some(_) => return Err(WireError::new(field(path, "is_error"), "true or false")),
-    };
-    Ok(ToolResult::new(id.into(), "", outcome))
+    let is_error = flag(object(block, path, "a result")?, path, "is_error")?.unwrap_or_default();
+    Ok(if is_error { Err(ToolError::new(ErrorKind::Failed, output.to_text())) } else { Ok(output) })
 }

@@ -3,37 +3,45 @@
 mod block;
 
 use self::block::Block;
+use super::Anthropic;
 use crate::WireError;
-use crate::call::Fields;
-use crate::error::reported_error;
+use crate::codec::StreamCodec;
+use crate::error::{failed, reported_error};
+use crate::fields::{Fields, object, only};
 use crate::response::FinishReason;
 use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
+use crate::stream::merge::overlay;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::mem;
 
-/// Blocks are known by their index, never by being "the block in progress": llama.cpp writes all of
-/// them before it ends the first.
+/// Decodes a streamed message.
+///
+/// Content blocks are found by their index. There may be several open blocks, because llama.cpp begins all
+/// blocks before it ends the first.
 #[derive(Debug, Default)]
 pub(super) struct MessageStream {
-    /// The message without its content.
+    /// The fields of the message except its content.
     message: Fields,
     blocks: Assembler<Block>,
-    /// The number of the latest block of an index.
+    /// The number of the latest block with each index.
     numbers: HashMap<u64, usize>,
-    /// The position after that of the last block.
+    /// The position after the last block.
     next: u64,
+}
+
+impl StreamCodec for Anthropic {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<MessageStream>::default()
+    }
 }
 
 impl StreamDecoder for MessageStream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = event.as_object() else {
-            return Err(WireError::new("", "an event of a stream"));
-        };
+        let fields = object(event, "", "an event of a stream")?;
         if let Some(error) = reported_error(fields) {
-            let expected = format!("an event of the response (the service reported an error: {error})");
-            return Err(WireError::new("error", expected));
+            return Err(failed("error", "an event of the response", Some(&error)));
         }
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => {
@@ -41,7 +49,7 @@ impl StreamDecoder for MessageStream {
                     self.start(message, events);
                 }
             }
-            // A server that does not stream sends the whole message.
+            // A server without streaming sends the complete message.
             Some("message") => self.start(fields, events),
             Some("content_block_start") => {
                 self.start_block(index(event), event.get("content_block"), events);
@@ -64,11 +72,11 @@ impl StreamDecoder for MessageStream {
                 self.blocks.release(self.is_cut(), events);
                 self.end_blocks(!self.is_cut(), events);
             }
-            // Those of the Responses API; ignoring them would lose its calls.
+            // These are events of the Responses API. Ignoring them would lose its calls.
             Some(kind) if kind.starts_with("response.") => {
                 return Err(WireError::new("type", "the type of an event of this API"));
             }
-            // `ping`, and events of the future.
+            // `ping` and unknown future events are ignored.
             Some(_) => {}
             None => return Err(WireError::new("type", "the type of an event")),
         }
@@ -97,8 +105,7 @@ impl StreamDecoder for MessageStream {
 
 impl MessageStream {
     fn start(&mut self, message: &Fields, events: &mut Vec<StreamEvent>) {
-        let rest = message.iter().filter(|(name, _)| *name != "content");
-        self.message.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
+        overlay(&mut self.message, &only(message, |name, _| name != "content"));
         self.blocks.seed(|| json!(message));
         for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
             if let Some(number) = self.start_block(None, Some(block), events) {
@@ -108,22 +115,15 @@ impl MessageStream {
         self.stop(events);
     }
 
-    /// Takes the news of the end of a message: the reason, and the usage in all.
+    /// Records the end of a message: the stop reason and the total usage.
     fn update(&mut self, event: &Fields) {
-        for (name, value) in event {
-            match (name.as_str(), value) {
-                ("type", _) => {}
-                ("delta", Value::Object(delta)) => merge(&mut self.message, delta),
-                ("usage", Value::Object(usage)) => match self.message.get_mut("usage") {
-                    Some(Value::Object(known)) => merge(known, usage),
-                    _ => merge(&mut self.message, &Fields::from_iter([(name.clone(), value.clone())])),
-                },
-                _ => merge(&mut self.message, &Fields::from_iter([(name.clone(), value.clone())])),
-            }
+        overlay(&mut self.message, &only(event, |name, _| !matches!(name, "type" | "delta")));
+        if let Some(Value::Object(delta)) = event.get("delta") {
+            overlay(&mut self.message, delta);
         }
     }
 
-    /// Finds the block of an index; without one, the latest.
+    /// Returns the number of the block with this index, or of the latest block if there is no index.
     fn number(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.numbers.get(&index).copied(),
@@ -131,7 +131,7 @@ impl MessageStream {
         }
     }
 
-    /// Begins a block, and returns its number if there is anything in it.
+    /// Begins a block. Returns its number, or `None` if the event contains no block.
     fn start_block(
         &mut self,
         index: Option<u64>,
@@ -151,7 +151,7 @@ impl MessageStream {
         let position = if known.is_some() { self.next } else { index };
         self.next = self.next.max(position.saturating_add(1));
         events.extend(block.begun());
-        let is_call = block.is_call();
+        let is_call = block.call().is_some();
         let number = self.blocks.begin(block.at(position));
         self.numbers.insert(index, number);
         self.blocks.release_passed(events);
@@ -182,14 +182,14 @@ impl MessageStream {
         }
     }
 
-    /// Yields the calls that were held back, if the model has said why it stopped.
+    /// Returns the waiting calls if the stop reason is known.
     fn stop(&mut self, events: &mut Vec<StreamEvent>) {
         if self.finish_reason().is_some() {
             self.blocks.release(self.is_cut(), events);
         }
     }
 
-    /// Ends the blocks that are still open. Unless they `are_whole`, calls without arguments were cut off.
+    /// Ends the open blocks. If `are_whole` is `false`, calls without arguments were cut off.
     fn end_blocks(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
         for number in 0..self.blocks.len() {
             let Some(block) = self.blocks.get_mut(number).filter(|block| block.is_open()) else { continue };
@@ -200,7 +200,7 @@ impl MessageStream {
         }
     }
 
-    /// Returns the finish reason, once it is known.
+    /// Returns the finish reason, if it has arrived.
     fn finish_reason(&self) -> Option<FinishReason> {
         Some(FinishReason::parse(self.message.get("stop_reason")?.as_str()?))
     }
@@ -212,13 +212,4 @@ impl MessageStream {
 
 fn index(event: &Value) -> Option<u64> {
     event.get("index")?.as_u64()
-}
-
-/// Takes the new values, but no `null` in the place of something.
-fn merge(known: &mut Fields, new: &Fields) {
-    for (name, value) in new {
-        if !value.is_null() || !known.contains_key(name) {
-            known.insert(name.clone(), value.clone());
-        }
-    }
 }

@@ -1,10 +1,10 @@
 //! The `toolConfig` of a request.
 
 use super::Gemini;
-use super::spelling::{Fields, get};
+use super::spelling::get;
 use crate::WireError;
 use crate::codec::ChoiceCodec;
-use crate::path::{element, field};
+use crate::fields::{Fields, element, field, object, set};
 use crate::tool_config::EncodedToolConfig;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -14,28 +14,28 @@ impl ChoiceCodec for Gemini {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (mode, allowed) = mode_and_names(&wanted.choice);
         let mut config = Fields::new();
-        config.insert("mode".to_owned(), mode.into());
+        set(&mut config, "mode", mode);
         if !allowed.is_empty() {
             let allowed: Vec<&str> = allowed.iter().map(|name| names.spell(name)).collect();
-            config.insert("allowedFunctionNames".to_owned(), json!(allowed));
+            set(&mut config, "allowedFunctionNames", allowed);
         }
         let mut fields = Fields::new();
-        fields.insert("toolConfig".to_owned(), json!({"functionCallingConfig": config}));
-        let mut encoded = EncodedToolConfig::new(fields);
-        if wanted.parallel == Some(false) && mode != "NONE" {
-            encoded.lose_parallel("the API has no word for calls one at a time, so there may be several");
+        set(&mut fields, "toolConfig", json!({"functionCallingConfig": config}));
+        let encoded = EncodedToolConfig::new(fields);
+        let reason = "the API has no word for calls one at a time, so there may be several";
+        match (wanted.parallel, mode) {
+            (Some(false), "AUTO" | "ANY" | "VALIDATED") => encoded.lose("/parallel", "parallel", reason),
+            _ => encoded,
         }
-        encoded
     }
 
     fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        let path = "toolConfig";
-        let Some(config) = get(request, path) else { return Ok(ToolConfig::default()) };
-        let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
-        let path = field(path, "functionCallingConfig");
-        let Some(config) = get(config, "functionCallingConfig") else { return Ok(ToolConfig::default()) };
-        let Some(config) = config.as_object() else { return Err(WireError::new(path, "an object")) };
-        parse_choice(config, &path, names).map(ToolConfig::from)
+        let path = "toolConfig.functionCallingConfig";
+        let Some(config) = get(request, "toolConfig") else { return Ok(ToolConfig::default()) };
+        let config = get(object(config, "toolConfig", "an object")?, "functionCallingConfig");
+        let Some(config) = config else { return Ok(ToolConfig::default()) };
+        let config = object(config, path, "an object")?;
+        parse_choice(config, path, names).map(ToolConfig::from)
     }
 }
 

@@ -1,20 +1,19 @@
 //! The `tools` of a request.
 
+use super::Gemini;
 use super::schema::to_json_schema;
-use super::spelling::{Fields, camel, get, key};
-use super::{Gemini, NAMES};
+use super::spelling::{camel, get, key};
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
-use crate::path::{element, field};
+use crate::declaration::{Draft, parse_named};
+use crate::fields::{Fields, element, field, object, set};
 use serde_json::{Value, json};
-use toolkit_core::name::NameRule;
-use toolkit_core::tool::{ToolDefinition, ToolKind};
+use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The tools that run at the service, as far as they are known; each is an object under its name.
+/// The known tools that the service runs itself. Each is an object under its name.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -30,106 +29,78 @@ const HOSTED: [&str; 12] = [
     "urlContext",
 ];
 
-/// Where the output schema stands in a definition.
+/// The location of the output schema in a definition.
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    fn frame(&self) -> (&'static str, &'static str) {
-        (r#"[{"function_declarations":["#, "]}]")
-    }
-
-    fn name_rule(&self) -> NameRule {
-        NAMES
-    }
-
-    fn strictness(&self) -> Strictness {
-        Strictness::AllOrNone(
-            "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
-        )
-    }
-
-    fn most_tools(&self) -> Option<usize> {
-        Some(512)
-    }
-
-    /// `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
-    fn property_rule(&self) -> Option<NameRule> {
-        Some(NameRule { max_length: 64, punctuation: "_", letter_first: true })
-    }
-
-    fn dialect(&self, _strict: bool, json_schema: bool) -> SchemaDialect {
-        if json_schema { SchemaDialect::JsonSchema } else { SchemaDialect::Gemini }
-    }
-
-    /// Encodes an element of `function_declarations`; the list around all of them is the format's frame.
-    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        let json_schema = how.dialect == SchemaDialect::JsonSchema;
-        let (parameters_key, output_key) = if json_schema {
-            ("parametersJsonSchema", "responseJsonSchema")
-        } else {
-            ("parameters", "response")
+    /// Writes an element of `function_declarations`. The format's frame is the list around all elements.
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
+        let (parameters_key, output_key) = match json_schema {
+            true => ("parametersJsonSchema", "responseJsonSchema"),
+            false => ("parameters", "response"),
         };
         let mut declaration = Fields::new();
-        declaration.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-        declaration.insert("description".to_owned(), definition.description.clone().into());
-
-        let (parameters, mut losses) = how.parameters(definition);
+        set(&mut declaration, "name", draft.name());
+        set(&mut declaration, "description", draft.definition.description.as_str());
+        let parameters = draft.parameters();
         if !has_no_properties(&parameters) {
-            declaration.insert(parameters_key.to_owned(), parameters);
+            set(&mut declaration, parameters_key, parameters);
         }
-        if let Some(output) = how.output(definition) {
-            let (schema, lost) = output_schema(how.dialect, output);
-            losses.extend(lost);
+        if let Some(output) = draft.output() {
+            let (schema, lost) = output_schema(draft.how.dialect, output);
+            draft.losses.extend(lost);
             if json_schema || is_typed(&schema) {
-                declaration.insert(output_key.to_owned(), schema);
+                set(&mut declaration, output_key, schema);
             } else {
-                losses.push(SchemaLoss::new(
-                    OUTPUT,
-                    output_key,
-                    "the API takes a type, and of an object its properties; the output is not described",
-                ));
+                let reason =
+                    "the API takes a type, and of an object its properties; the output is not described";
+                draft.lose(OUTPUT, output_key, reason);
             }
         }
-        losses.extend(unsaid(definition));
-        EncodedDefinition { json: declaration.into(), losses }
+        declaration.into()
     }
 
-    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        let mut definitions = Vec::new();
-        for (path, tool) in tools(payload)? {
-            if is_declaration(tool) {
-                definitions.push(parse_declaration(tool, &path)?);
-                continue;
-            }
-            for (path, declaration) in declarations(tool, &path)? {
-                definitions.push(parse_declaration(declaration, &path)?);
-            }
-        }
-        Ok(definitions)
+    fn is_tool(&self, fields: &Fields) -> bool {
+        key(fields, DECLARATIONS).is_some()
+            || is_declaration(fields)
+            || fields.keys().any(|name| HOSTED.contains(&&*camel(name)))
+            || foreign_field(fields).is_some()
     }
 
-    /// Returns hosted tools. A tool may hold functions and run at the service at once; its functions are left
-    /// out.
-    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        let mut hosted = Vec::new();
-        for (_, tool) in tools(payload)? {
-            if is_declaration(tool) {
-                continue;
-            }
-            let mut rest = tool.clone();
-            if let Some(key) = key(tool, DECLARATIONS) {
-                rest.shift_remove(key);
-            }
-            if !rest.is_empty() {
-                hosted.push(Value::Object(rest));
-            }
+    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
+        let tool = checked(tool, path)?;
+        if is_declaration(tool) {
+            return Ok(vec![parse_declaration(tool, path)?]);
         }
-        Ok(hosted)
+        let Some(key) = key(tool, DECLARATIONS) else { return Ok(Vec::new()) };
+        let path = field(path, key);
+        let declarations = match tool.get(key) {
+            None | Some(Value::Null) => &[][..],
+            Some(Value::Array(declarations)) => declarations,
+            Some(_) => return Err(WireError::new(path, "a list of functions")),
+        };
+        let declarations = declarations.iter().enumerate().map(|(index, declaration)| {
+            let path = element(&path, index);
+            let fields = object(declaration, &path, "the name, description and parameters of a function")?;
+            parse_declaration(fields, &path)
+        });
+        declarations.collect()
+    }
+
+    /// Returns the tool without its functions. A tool may contain both functions and hosted tools.
+    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
+        let mut rest = checked(tool, path)?.clone();
+        if is_declaration(&rest) {
+            return Ok(None);
+        }
+        rest.retain(|name, _| camel(name) != DECLARATIONS);
+        Ok((!rest.is_empty()).then(|| rest.into()))
     }
 }
 
-/// Encodes an output schema. A dialect makes an object of every root, because arguments are one; an output may be
-/// anything, so it is converted as a property.
+/// Converts an output schema. Dialects turn every root into an object, because arguments are objects. An
+/// output may be any value, so its schema is converted as the schema of a property.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
@@ -146,8 +117,8 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, lost.collect())
 }
 
-/// Returns whether the schema is that of a function without parameters, for which the service wants none: it
-/// refuses an object without properties.
+/// Returns whether the function has no parameters. The service refuses an object schema without properties,
+/// so such a function is sent without a schema.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
     fields.iter().all(|(keyword, value)| match keyword.as_str() {
@@ -164,70 +135,22 @@ fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
 }
 
-/// Returns the settings of a definition that a declaration has no field for.
-fn unsaid(definition: &ToolDefinition) -> impl Iterator<Item = SchemaLoss> {
-    let metadata = &definition.metadata;
-    let is_custom = definition.kind != ToolKind::Function;
-    [
-        (is_custom, "kind", "there are only functions: it is offered as one with the text `input`"),
-        (!metadata.input_examples.is_empty(), "input_examples", "the API has no field for examples of calls"),
-        (metadata.defer, "defer", "the API has no search for tools: the model sees it from the start"),
-        (!metadata.allowed_callers.is_empty(), "allowed_callers", "only the model itself calls functions"),
-    ]
-    .into_iter()
-    .filter(|(is_there, ..)| *is_there)
-    .map(|(_, name, reason)| SchemaLoss::new(format!("/{name}"), name, reason))
+fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
+    let fields = object(tool, path, "a tool with `function_declarations`")?;
+    match foreign_field(fields) {
+        Some(name) => Err(WireError::new(field(path, name), "no such field, which tools of other APIs have")),
+        None => Ok(fields),
+    }
 }
 
-fn tools(payload: &Value) -> Result<Vec<(String, &Fields)>, WireError> {
-    let tools = listed_tools(payload, is_tool, "contents")?;
-    tools
-        .into_iter()
-        .map(|(path, tool)| match tool.as_object() {
-            Some(fields) => match foreign_field(fields) {
-                Some(name) => {
-                    Err(WireError::new(field(&path, name), "no such field, which tools of other APIs have"))
-                }
-                None => Ok((path, fields)),
-            },
-            None => Err(WireError::new(path, "a tool with `function_declarations`")),
-        })
-        .collect()
-}
-
-/// Finds a field of another API's tools. Taking such a tool for a hosted one would lose it.
+/// Finds a field that only tools of other APIs have. Reading such a tool as a hosted tool would lose it.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }
 
-fn is_tool(fields: &Fields) -> bool {
-    key(fields, DECLARATIONS).is_some()
-        || is_declaration(fields)
-        || fields.keys().any(|name| HOSTED.contains(&&*camel(name)))
-        || foreign_field(fields).is_some()
-}
-
-/// Returns whether it is a function without the tool around it.
+/// Returns whether the object is a function declaration without the tool around it.
 fn is_declaration(fields: &Fields) -> bool {
     fields.get("name").is_some_and(Value::is_string)
-}
-
-fn declarations<'a>(tool: &'a Fields, path: &str) -> Result<Vec<(String, &'a Fields)>, WireError> {
-    let Some(key) = key(tool, DECLARATIONS) else { return Ok(Vec::new()) };
-    let path = field(path, key);
-    let declarations = match tool.get(key) {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(declarations)) => declarations,
-        Some(_) => return Err(WireError::new(path, "a list of functions")),
-    };
-    let declarations = declarations.iter().enumerate().map(|(index, declaration)| {
-        let path = element(&path, index);
-        match declaration.as_object() {
-            Some(fields) => Ok((path, fields)),
-            None => Err(WireError::new(path, "the name, description and parameters of a function")),
-        }
-    });
-    declarations.collect()
 }
 
 fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition, WireError> {

@@ -1,47 +1,53 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
-use super::{Gemini, call, results};
-use crate::call::WireCall;
-use crate::codec::{HistoryCodec, IdRule};
-use crate::reading::Message;
+use super::spelling::{camel, get, key};
+use super::{FACTS, Gemini, call, results};
+use crate::call::{Message, OutgoingCall, object};
+use crate::codec::HistoryCodec;
+use crate::fields::{Fields, set};
 use serde_json::{Value, json};
-use toolkit_core::call::ToolCall;
-use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
 impl HistoryCodec for Gemini {
-    fn id_rule(&self) -> Option<IdRule> {
-        None
-    }
-
-    fn write_call(&self, call: &WireCall<'_>, _id: String, names: &WireNames) -> Value {
-        call::write(call, names)
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut part = call::without_result(call.fields(FACTS.name));
+        let key = key(&part, "functionCall").unwrap_or("functionCall").to_owned();
+        let mut function = match part.get_mut(&key).map(Value::take) {
+            Some(Value::Object(function)) => function,
+            _ => Fields::new(),
+        };
+        let args = object(get(&function, "args"), call.arguments);
+        // The Gemini API refuses the fields of streams.
+        function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
+        set(&mut function, "name", call.name.as_str());
+        set(&mut function, "args", args);
+        if let Some(id) = call::sendable_id(&call.id) {
+            set(&mut function, "id", id);
+        }
+        set(&mut part, &key, function);
+        part.into()
     }
 
     fn write_part(&self, part: &Value) -> Option<Value> {
-        let part = call::without_result(part);
+        let part = call::without_result(part.as_object().cloned().unwrap_or_default());
         call::says_something(&part).then(|| part.into())
     }
 
-    /// Drops a content without parts, which the service refuses.
+    /// Writes a content. A content without parts is dropped, because the service refuses it.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();
         }
         let mut fields = message.fields.cloned().unwrap_or_default();
-        fields.insert("role".to_owned(), "model".into());
-        fields.insert("parts".to_owned(), parts.into());
+        set(&mut fields, "role", "model");
+        set(&mut fields, "parts", parts);
         vec![fields.into()]
-    }
-
-    fn encode_call(&self, call: &ToolCall, _id: String, names: &WireNames) -> Value {
-        call::encode(call, names)
     }
 
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
-        let parts: Vec<Value> = text.into_iter().chain(calls).collect();
-        if parts.is_empty() { Vec::new() } else { vec![json!({"role": "model", "parts": parts})] }
+        let message = Message { fields: None, parts: Vec::new(), is_whole: true };
+        self.write_message(&message, text.into_iter().chain(calls).collect())
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {

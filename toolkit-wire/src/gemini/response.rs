@@ -1,36 +1,19 @@
-//! The contents of a response, and why it may hold none.
+//! Reads the contents of a response, or the reason why it has none.
 
 use super::Gemini;
 use super::call::{read as read_call, says_something};
-use super::spelling::{Fields, get, list};
-use super::stream::Stream;
+use super::spelling::{get, list};
 use crate::WireError;
-use crate::call::text;
+use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, error_text};
-use crate::path::{element, field};
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::fields::{Fields, element, field, is_true, optional, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
-use std::borrow::Cow;
 
 impl ResponseCodec for Gemini {
-    /// Joins the bodies of a streamed response: without `alt=sse` the service sends a stream as one list.
-    fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
-        let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
-            return Ok(Cow::Borrowed(payload));
-        };
-        let mut stream = Stream::default();
-        let mut events = Vec::new();
-        for body in bodies {
-            stream.push(body, &mut events)?;
-        }
-        Ok(Cow::Owned(stream.finish(&mut events)))
-    }
-
-    /// Finds contents in a response body (one for each candidate), one candidate, one content, or parts
-    /// without one.
+    /// Finds contents in a response body (one for each candidate), in one candidate, in one content, or in a
+    /// list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
@@ -44,52 +27,30 @@ impl ResponseCodec for Gemini {
             Value::Object(body) => return Err(no_content("candidates[0].content", reported_error(body))),
             _ => return Err(WireError::new("", "a response, a content or a part")),
         };
-        Ok(Reading::new(payload, messages))
+        Ok(Reading { payload, messages })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for part in reading.other_parts() {
-            let is_thought = part.get("thought").is_some_and(|thought| thought == true);
-            let said = if is_thought { &mut response.reasoning } else { &mut response.text };
+            let said = if is_true(part, "thought") { &mut response.reasoning } else { &mut response.text };
             said.push_str(text(part, "text"));
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         response.finish = candidate.map(finish).unwrap_or_default();
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usageMetadata/promptTokenCount",
-                "/usageMetadata/candidatesTokenCount",
-                "/usageMetadata/cachedContentTokenCount",
-                "/usageMetadata/thoughtsTokenCount",
-            ],
-        );
-        // Thoughts are counted apart from the answer.
+        // The service counts thoughts separately from the answer.
         response.usage.output_tokens += response.usage.reasoning_tokens;
     }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<Stream>::default()
-    }
 }
 
-fn is_body(value: &Value) -> bool {
-    let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
-    value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
-}
-
-/// Reads the parts of a content. A model that was cut off was stopped at the last part that is not empty.
+/// Reads the parts of a content. If generation stopped early, the last part with content is the incomplete
+/// one.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
     let says_something = |part: &Value| part.as_object().is_some_and(says_something);
     let last = parts.iter().rposition(says_something).filter(|_| is_cut);
-    let parts = parts.iter().enumerate().map(|(at, part)| match read_call(part, Some(at) == last) {
-        Some(call) => Part::Call(call),
-        None => Part::Other(part),
-    });
-    Message { fields, parts: parts.collect(), is_whole: true }
+    Message { fields, ..Message::of_parts(parts, last, read_call) }
 }
 
-/// Messages of other APIs have a `content`, too, but it is no object.
+/// Messages of other APIs have a field `content` too, but its value is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
@@ -98,7 +59,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
     match parts {
         [] => Ok(Vec::new()),
-        // One recognised call vouches for the parts beside it.
+        // One recognised call is enough to accept the parts beside it.
         _ if parts.iter().any(|part| read_call(part, false).is_some()) || parts.iter().all(is_text) => {
             Ok(vec![message(None, parts, false)])
         }
@@ -106,31 +67,24 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads all candidates. One that failed is of no interest beside one that did not.
+/// Reads all candidates. A failed candidate is ignored if another one succeeded.
 fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
-    let mut contents = Vec::new();
-    let mut failure = None;
-    for (index, one) in list(body, "candidates").iter().enumerate() {
+    let read = list(body, "candidates").iter().enumerate().map(|(index, one)| {
         let path = element("candidates", index);
-        let read = match one.as_object() {
+        match one.as_object() {
             Some(one) => candidate(one, &path),
             None => Err(no_content(&field(&path, "content"), None)),
-        };
-        match read {
-            Ok(content) => contents.push(content),
-            Err(error) => {
-                failure.get_or_insert(error);
-            }
         }
+    });
+    let (contents, failures): (Vec<_>, Vec<_>) = read.partition(Result::is_ok);
+    let reported = || reported_error(body).map(|reason| no_content("candidates[0].content", Some(reason)));
+    match failures.into_iter().find_map(Result::err) {
+        _ if !contents.is_empty() => Ok(contents.into_iter().flatten().collect()),
+        failure => Err(reported().or(failure).unwrap_or_else(|| no_content("candidates[0].content", None))),
     }
-    if contents.is_empty() {
-        let reported = reported_error(body).map(|reason| no_content("candidates[0].content", Some(reason)));
-        return Err(reported.or(failure).unwrap_or_else(|| no_content("candidates[0].content", None)));
-    }
-    Ok(contents)
 }
 
-/// Reads a content that was given alone. Those of the user look the same.
+/// Reads a content without a candidate around it. User contents look the same.
 fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -150,11 +104,7 @@ fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<Message<'a>, WireE
 }
 
 fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> {
-    match content.get("parts") {
-        None | Some(Value::Null) => Ok(&[]),
-        Some(Value::Array(parts)) => Ok(parts),
-        Some(_) => Err(WireError::new(field(path, "parts"), "a list of parts")),
-    }
+    Ok(optional(content, path, "parts", "a list of parts", Value::as_array)?.map_or(&[], Vec::as_slice))
 }
 
 /// Returns the finish reason of a candidate.
@@ -166,8 +116,8 @@ pub(super) fn is_cut(candidate: &Fields) -> bool {
     finish(candidate).is_cut()
 }
 
-/// Returns why a candidate is no answer. A model that failed to write a call must not look as if it had asked
-/// for none; one that was stopped for another reason has still said what it has said.
+/// Returns the reason why a candidate is not an answer. If the model failed to write a call, the response
+/// must not look like one without calls. A candidate that was stopped for another reason keeps its content.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<String> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {
@@ -179,7 +129,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     failed.then(|| with_message(format!("the model stopped: {reason}"), message))
 }
 
-/// Returns the error that the service reported, or why it blocked the prompt.
+/// Returns the error reported by the service, or the reason why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<String> {
     if let Some(error) = get(body, "error") {
         return Some(format!("the service reported an error: {}", error_text(error)));

@@ -1,12 +1,12 @@
-//! Results as parts of a content.
+//! Encodes results as the parts of a content.
 
-use super::Gemini;
-use super::call::{legal_name, sendable_id};
-use super::spelling::Fields;
-use crate::WireError;
+use super::call::sendable_id;
+use super::{FACTS, Gemini};
 use crate::codec::ResultCodec;
-use crate::pairing::user_message;
+use crate::fields::{Fields, set};
+use crate::repair::user_message;
 use crate::results::output_text;
+use crate::{WireError, history};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
@@ -17,8 +17,8 @@ pub(super) use parse::WireResult;
 mod parse;
 
 impl ResultCodec for Gemini {
-    /// Encodes one content for all results: the service wants as many as there were calls, in their order, and
-    /// finds the call of a result without an id by its position.
+    /// Encodes one content with all results. The service requires one result per call in the order of the
+    /// calls, and finds the call of a result without an id by position.
     fn encode_results(&self, results: &[ToolResult], _ids: &[String], names: &WireNames) -> Vec<Value> {
         user_message("parts", results.iter().map(|result| encode_result(result, names)).collect())
     }
@@ -31,23 +31,23 @@ impl ResultCodec for Gemini {
 pub(super) fn encode_result(result: &ToolResult, names: &WireNames) -> Value {
     let mut answer = Fields::new();
     if let Some(id) = sendable_id(result.call_id.as_str()) {
-        answer.insert("id".to_owned(), id.into());
+        set(&mut answer, "id", id);
     }
-    answer.insert("name".to_owned(), legal_name(names.spell(&result.name)).into());
+    set(&mut answer, "name", history::name(FACTS.names, names.spell(&result.name)));
     let response = match &result.outcome {
         Ok(output) => json!({"output": output_value(output)}),
         Err(error) => json!({"error": error.message()}),
     };
-    answer.insert("response".to_owned(), response);
+    set(&mut answer, "response", response);
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     let media: Vec<Value> = contents.iter().filter_map(media).map(media_part).collect();
     if !media.is_empty() {
-        answer.insert("parts".to_owned(), media.into());
+        set(&mut answer, "parts", media);
     }
     json!({"functionResponse": answer})
 }
 
-/// Encodes a single value as it is, anything else as text in which media are named.
+/// Encodes a single JSON value unchanged, and other outputs as text with the names of media.
 fn output_value(output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -55,7 +55,8 @@ fn output_value(output: &ToolOutput) -> Value {
     }
 }
 
-/// Encodes JSON. The service keeps every number as a double, so a value with one that would be rounded stays text.
+/// Encodes JSON. The service stores every number as a double, so a value with a number that would be rounded
+/// is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) => value,
@@ -63,9 +64,10 @@ fn json_value(json: &JsonText) -> Value {
     }
 }
 
-/// Returns whether a double holds every number exactly. The parser bounds the depth of the value.
+/// Returns whether doubles represent all numbers of the value exactly. The parser limits the depth of the
+/// value.
 fn is_exact(value: &Value) -> bool {
-    /// 2^53: up to here a double holds every integer.
+    /// 2^53. Doubles represent all integers up to this one exactly.
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),
@@ -82,7 +84,8 @@ pub(super) fn media(content: &Content) -> Option<&Media> {
     }
 }
 
-/// Encodes media. The name of a file has a field in some versions of the API only; it stands in the text.
+/// Encodes a media item. Only some versions of the API have a field for the file name, so the name is in the
+/// text.
 pub(super) fn media_part(media: &Media) -> Value {
     let media_type = &media.media_type;
     match &media.data {

@@ -1,13 +1,15 @@
-//! Gemini's subset of OpenAPI back as JSON Schema.
+//! Converts Gemini's subset of OpenAPI schemas to JSON Schema.
 
-use super::spelling::{Fields, camel};
+use super::spelling::camel;
+use crate::fields::Fields;
 use serde_json::{Number, Value, json};
 
-/// Deeper schemas stay as they are below this; no parser of JSON text lets them through.
+/// The maximum depth of conversion. Deeper schemas stay unchanged; no parser of JSON text accepts such a
+/// depth.
 const DEEPEST: usize = 128;
 
-/// Types in lower case, `nullable` as a type beside the others, references and numbers as JSON Schema
-/// spells them. JSON Schema stays as it is.
+/// Converts types to lowercase, `nullable` to a type in the list of types, and references and numbers to
+/// their spelling in JSON Schema. JSON Schema stays unchanged.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     convert(schema, DEEPEST)
 }
@@ -28,12 +30,12 @@ fn convert(schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// Converts a keyword with its value; `None` drops it.
+/// Converts a keyword with its value. Returns `None` to drop the keyword.
 fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
     let known = camel(name);
     let value = match &*known {
         "type" => lower_case(value)?,
-        // Says no more than that there is an `enum`.
+        // This format only repeats that there is an `enum`.
         "format" if value == "enum" => return None,
         "properties" | "$defs" | "definitions" => members(value, depth),
         "defs" => return Some(("$defs".to_owned(), members(value, depth))),
@@ -77,13 +79,13 @@ fn reference(target: &Value) -> Value {
     }
 }
 
-/// Reads an integer. Protobuf writes 64-bit integers as text.
+/// Reads an integer. Protobuf writes 64-bit integers as strings.
 fn number(value: &Value) -> Option<Value> {
     let number: Number = serde_json::from_str(value.as_str()?).ok()?;
     Some(number.into())
 }
 
-/// Orders the properties as the schema says. JSON Schema keeps their order.
+/// Sorts the properties by `propertyOrdering`. JSON Schema keeps their order.
 fn order_properties(json: &mut Fields) {
     let Some(Value::Array(order)) = json.shift_remove("propertyOrdering") else { return };
     let Some(Value::Object(properties)) = json.get_mut("properties") else { return };
@@ -99,7 +101,7 @@ fn order_properties(json: &mut Fields) {
     *properties = ordered;
 }
 
-/// Converts an enum. The service takes texts only, also where the type is a number.
+/// Converts an enum. The service only accepts strings as values, even if the type is a number.
 fn type_enum(json: &mut Fields) {
     if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
         return;
@@ -119,7 +121,7 @@ fn nullable(mut json: Fields) -> Value {
     {
         values.push(Value::Null);
     }
-    // `null` itself would be the literal within `json!`.
+    // In `json!`, a bare `null` would be the literal.
     let no_value = json!({"type": "null"});
     if let Some(kind) = json.get_mut("type") {
         add_null(kind);

@@ -1,16 +1,16 @@
 //! Field names in both spellings: `functionCall` and `function_call` are the same field.
 
+use crate::fields::Fields;
 use serde_json::Value;
 use std::borrow::Cow;
 
-pub(super) use crate::call::Fields;
-
-/// Returns the value of the field that the reference spells `name`. `null` is the same as no field.
+/// Returns the value of a field in either spelling. `name` is the spelling of the reference. A field with
+/// `null` counts as missing.
 pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }
 
-/// Finds the spelling of the field that the reference spells `name`.
+/// Returns the spelling in which the field is present. `name` is the spelling of the reference.
 pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     if let Some((key, _)) = fields.get_key_value(name) {
         return Some(key);
@@ -33,7 +33,7 @@ pub(super) fn camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(spelled)
 }
 
-/// Returns the elements of a field that holds a list; none if it is not there.
+/// Returns the elements of the list in a field. Empty if the field is missing.
 pub(super) fn list<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
     get(fields, name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

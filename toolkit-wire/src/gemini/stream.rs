@@ -1,23 +1,51 @@
-//! Streamed responses: each event is a response with the next parts.
+//! Decodes streamed responses. Each event is a response with further parts.
 
 mod arguments;
 mod part;
 
 use self::part::StreamedPart;
+use super::Gemini;
 use super::call::{function, read, says_something};
 use super::response::{failure, is_cut, no_content, reported_error};
-use super::spelling::{Fields, get, list};
+use super::spelling::{get, list};
 use crate::WireError;
 use crate::call::WireCall;
-use crate::path::{element, field};
-use crate::stream::assembler::Assembler;
+use crate::codec::StreamCodec;
+use crate::fields::{Fields, element, field, is_true, object, only};
+use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
+use crate::stream::merge::overlay;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+impl StreamCodec for Gemini {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
+
+    /// Merges the bodies of a streamed response. Without `alt=sse`, the service sends a stream as one list.
+    fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+        let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {
+            return Ok(Cow::Borrowed(payload));
+        };
+        let mut stream = Stream::default();
+        let mut events = Vec::new();
+        for body in bodies {
+            stream.push(body, &mut events)?;
+        }
+        Ok(Cow::Owned(stream.finish(&mut events)))
+    }
+}
+
+fn is_body(value: &Value) -> bool {
+    let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
+    value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
+}
 
 #[derive(Default)]
 pub(super) struct Stream {
-    /// The fields beside the candidates, each with its newest value.
+    /// The fields beside the candidates, with their latest values.
     body: Fields,
     candidates: BTreeMap<u64, Candidate>,
 }
@@ -28,25 +56,15 @@ struct Candidate {
     content: Fields,
     parts: Assembler<StreamedPart>,
     has_calls: bool,
-    open: OpenCalls,
-}
-
-/// The numbers of calls with arguments in pieces, as Vertex AI sends them on demand: a first part
-/// with the name, then parts with `partialArgs`, and an empty one at the end. Those of closed calls may
-/// still be here.
-#[derive(Default)]
-struct OpenCalls {
-    by_id: HashMap<String, usize>,
-    by_name: HashMap<String, usize>,
-    stack: Vec<usize>,
+    /// The numbers of calls with incomplete arguments. On request, Vertex AI sends a part with the name, then
+    /// parts with `partialArgs`, and an empty part at the end.
+    open: Vec<usize>,
 }
 
 impl StreamDecoder for Stream {
     fn push(&mut self, body: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = body.as_object() else {
-            return Err(WireError::new("", "a response or a list of responses"));
-        };
-        overlay(&mut self.body, fields, "candidates");
+        let fields = object(body, "", "a response or a list of responses")?;
+        overlay(&mut self.body, &beside(fields, "candidates"));
         let mut fault = None;
         for (position, candidate) in list(fields, "candidates").iter().enumerate() {
             let Some(candidate) = candidate.as_object() else { continue };
@@ -66,7 +84,7 @@ impl StreamDecoder for Stream {
     }
 
     fn is_complete(&self) -> bool {
-        // A prompt that is refused has no candidate at all.
+        // A response to a refused prompt has no candidates.
         self.body.contains_key("promptFeedback") && self.candidates.is_empty()
             || self.candidates.values().any(|candidate| get(&candidate.fields, "finishReason").is_some())
     }
@@ -82,7 +100,7 @@ impl StreamDecoder for Stream {
     }
 }
 
-/// The fault of a candidate in an event.
+/// A failed candidate in an event.
 enum Fault {
     Parts,
     Stopped(String),
@@ -90,9 +108,9 @@ enum Fault {
 
 impl Candidate {
     fn push(&mut self, fields: &Fields, events: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        overlay(&mut self.fields, fields, "content");
+        overlay(&mut self.fields, &beside(fields, "content"));
         if let Some(content) = get(fields, "content").and_then(Value::as_object) {
-            overlay(&mut self.content, content, "parts");
+            overlay(&mut self.content, &beside(content, "parts"));
             match content.get("parts") {
                 None | Some(Value::Null) => {}
                 Some(Value::Array(parts)) => parts.iter().for_each(|part| self.push_part(part, events)),
@@ -114,8 +132,7 @@ impl Candidate {
             return self.push_call(part, &call, events);
         }
         if let Some(text) = part.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            let is_thought = part.get("thought").is_some_and(|thought| thought == true);
-            let event = if is_thought { StreamEvent::Reasoning } else { StreamEvent::Text };
+            let event = if is_true(part, "thought") { StreamEvent::Reasoning } else { StreamEvent::Text };
             events.push(event(text.to_owned()));
         }
         let last = self.parts.len().checked_sub(1).and_then(|last| self.parts.get_mut(last));
@@ -147,7 +164,7 @@ impl Candidate {
                 if pieces.is_empty() && !goes_on {
                     return self.parts.end(number, events);
                 }
-                self.open.insert(call, number);
+                self.open.push(number);
                 number
             }
         };
@@ -155,33 +172,34 @@ impl Candidate {
             open.extend(part, args, pieces);
             if !goes_on {
                 open.close(true);
+                self.open.retain(|open| *open != number);
                 self.parts.yield_call(number, events);
             }
         }
     }
 
-    /// Finds the open call that a part continues: that of its id, or of its name, or else the last.
-    fn open_call(&mut self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
-        let is_open = |number: &usize| self.parts.get(*number).is_some_and(StreamedPart::is_open);
-        while self.open.stack.last().is_some_and(|number| !is_open(number)) {
-            self.open.stack.pop();
-        }
-        let number = match (&call.id, call.name) {
-            (Some(id), name) => match self.open.by_id.get(&**id) {
-                None if name.is_empty() => self.open.stack.last(),
-                found => found,
-            },
-            (None, "") => self.open.stack.last(),
-            // Calls without ids come one after the other, so an open one of this name is meant.
-            (None, name) if !is_whole => self.open.by_name.get(name),
-            (None, _) => None,
+    /// Finds the open call that a part continues: the call with the same id or the same name, otherwise the
+    /// last open call.
+    fn open_call(&self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
+        let open = |is_it: &dyn Fn(&WireCall<'_>) -> bool| {
+            let mut calls =
+                self.open.iter().rev().filter_map(|number| Some((*number, self.parts.get(*number)?)));
+            Some(calls.find(|(_, part)| StreamPart::call(*part).is_some_and(|known| is_it(&known)))?.0)
         };
-        number.copied().filter(is_open)
+        match (&call.id, call.name) {
+            (None, "") => open(&|_| true),
+            (Some(id), name) => {
+                open(&|known| known.id.as_ref() == Some(id)).or_else(|| open(&|_| name.is_empty()))
+            }
+            // Calls without ids arrive one after another, so this is the open call with the name.
+            (None, name) if !is_whole => open(&|known| known.name == name),
+            (None, _) => None,
+        }
     }
 
     fn finish(mut self, events: &mut Vec<StreamEvent>) -> Value {
         self.parts.release(false, events);
-        // A model that stopped of itself has said all, even if the mark at the end of a call is missing.
+        // A model that stopped by itself has finished its calls, even if the final part of a call is missing.
         let is_complete = get(&self.fields, "finishReason").is_some_and(|reason| reason == "STOP");
         for number in 0..self.parts.len() {
             if let Some(part) = self.parts.get_mut(number) {
@@ -200,19 +218,7 @@ impl Candidate {
     }
 }
 
-impl OpenCalls {
-    fn insert(&mut self, call: &WireCall<'_>, number: usize) {
-        if let Some(id) = &call.id {
-            self.by_id.insert(id.clone().into_owned(), number);
-        }
-        self.by_name.insert(call.name.to_owned(), number);
-        self.stack.push(number);
-    }
-}
-
-/// Takes over the newest values of all fields but one.
-fn overlay(known: &mut Fields, fields: &Fields, except: &str) {
-    for (name, value) in fields.iter().filter(|(name, value)| *name != except && !value.is_null()) {
-        known.insert(name.clone(), value.clone());
-    }
+/// Returns the non-empty fields without `except`.
+fn beside(fields: &Fields, except: &str) -> Fields {
+    only(fields, |name, value| name != except && !value.is_null())
 }

@@ -1,12 +1,14 @@
-//! Definitions in the neutral JSON form that several libraries exchange them in.
+//! The neutral JSON form of definitions, which several libraries exchange.
 
 use crate::WireError;
-use serde_json::{Map, Value, json};
+use crate::declaration::{grammar, parse_format, parse_name};
+use crate::fields::{Fields, element, optional, set};
+use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
-use toolkit_core::name::ToolName;
-use toolkit_core::tool::{TextFormat, ToolKind, ToolSource};
+use toolkit_core::tool::{ToolKind, ToolSource};
 
-/// A tool of another process is one of the Model Context Protocol; `custom` tools take free text.
+/// `mcp` tools run in another process, reached through the Model Context Protocol. `custom` tools take free
+/// text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
 /// Reads a definition from the neutral form that tool libraries exchange: `type` (`function`, `mcp`
@@ -34,10 +36,13 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
     let Value::Object(fields) = neutral else {
         return Err(WireError::new("", "an object with `name`, `description` and `parameters`"));
     };
-    let name = name(fields)?;
-    let description = text(fields, "description")?.unwrap_or_default();
-    let mut meta = meta(fields)?;
-    let mut definition = match text(fields, "type")? {
+    let text = |name| optional(fields, "", name, "a text", Value::as_str);
+    text("name")?;
+    let name = parse_name(fields.get("name"), "name")?;
+    let description = text("description")?.unwrap_or_default();
+    let meta = optional(fields, "", "metadata", "an object", Value::as_object)?;
+    let mut meta = meta.cloned().unwrap_or_default();
+    let mut definition = match text("type")? {
         None | Some("function") => ToolDefinition::new(name, description, parameters(fields)?),
         Some("mcp") => {
             let mut definition = ToolDefinition::new(name, description, parameters(fields)?);
@@ -45,7 +50,10 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
             definition
         }
         Some("custom") => {
-            ToolDefinition::custom(name, description, format(meta.shift_remove("format").as_ref())?)
+            let expected = "`text`, or a `grammar` with `syntax` (`lark` or `regex`) and `definition`";
+            let format = optional(&meta, "metadata", "format", expected, parse_format)?.unwrap_or_default();
+            meta.shift_remove("format");
+            ToolDefinition::custom(name, description, format)
         }
         Some(_) => return Err(WireError::new("type", TYPES)),
     };
@@ -53,16 +61,17 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
     Ok(definition)
 }
 
-/// Writes the definition in the form that [`definition_from_neutral`] reads.
-///
-/// The fields of [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source are not part
-/// of that form.
+/// Writes a definition in the form read by [`definition_from_neutral`]. The form has no place for fields of
+/// [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source.
 #[must_use]
 pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     let mut metadata = definition.metadata.meta.clone();
     let kind = match (&definition.kind, definition.metadata.source) {
         (ToolKind::Custom(format), _) => {
-            metadata.extend(format_ir(format).map(|format| ("format".to_owned(), format)));
+            if let Some(mut grammar) = grammar(format) {
+                set(&mut grammar, "type", "grammar");
+                set(&mut metadata, "format", grammar);
+            }
             "custom"
         }
         (_, ToolSource::Mcp) => "mcp",
@@ -79,95 +88,43 @@ pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     })
 }
 
-fn name(fields: &Map<String, Value>) -> Result<ToolName, WireError> {
-    let name = text(fields, "name")?.ok_or_else(|| WireError::new("name", "a tool name"))?;
-    ToolName::new(name)
-        .map_err(|error| WireError::new("name", format!("a tool name such as `{}`", error.suggestion())))
-}
-
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, WireError> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(WireError::new(name, "a text")),
-    }
-}
-
-fn meta(fields: &Map<String, Value>) -> Result<Map<String, Value>, WireError> {
-    match fields.get("metadata") {
-        None | Some(Value::Null) => Ok(Map::new()),
-        Some(Value::Object(meta)) => Ok(meta.clone()),
-        Some(_) => Err(WireError::new("metadata", "an object")),
-    }
-}
-
-/// Returns the schema with the required parameters in it. No schema, or an empty one, is that of no parameters.
-fn parameters(fields: &Map<String, Value>) -> Result<Value, WireError> {
-    let mut schema = match fields.get("parameters") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(schema)) => schema.clone(),
-        Some(_) => return Err(WireError::new("parameters", "a JSON Schema object")),
-    };
+/// Returns the parameter schema, with `required_parameters` merged into it. A missing or empty schema is the
+/// schema of an empty object.
+fn parameters(fields: &Fields) -> Result<Value, WireError> {
+    let schema = optional(fields, "", "parameters", "a JSON Schema object", Value::as_object)?;
+    let mut schema = schema.cloned().unwrap_or_default();
     if schema.is_empty() {
-        schema.insert("type".to_owned(), "object".into());
-        schema.insert("properties".to_owned(), json!({}));
+        set(&mut schema, "type", "object");
+        set(&mut schema, "properties", json!({}));
     }
     merge_required(&mut schema, fields)?;
     Ok(schema.into())
 }
 
-/// Adds the names that the schema does not require already, in their order.
-fn merge_required(schema: &mut Map<String, Value>, fields: &Map<String, Value>) -> Result<(), WireError> {
-    let names = match fields.get("required_parameters") {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::Array(names)) => names,
-        Some(_) => return Err(WireError::new("required_parameters", "a list of names")),
-    };
-    let mut required = match schema.get("required") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(required)) => required.clone(),
-        Some(_) => return Err(WireError::new("parameters.required", "a list of names")),
-    };
-    for (index, name) in names.iter().enumerate() {
+/// Appends the names of `required_parameters` that the schema does not require yet.
+fn merge_required(schema: &mut Fields, fields: &Fields) -> Result<(), WireError> {
+    let names = |fields, path, name| optional(fields, path, name, "a list of names", Value::as_array);
+    let Some(added) = names(fields, "", "required_parameters")? else { return Ok(()) };
+    let mut required = names(schema, "parameters", "required")?.cloned().unwrap_or_default();
+    for (index, name) in added.iter().enumerate() {
         if !name.is_string() {
-            return Err(WireError::new(format!("required_parameters[{index}]"), "the name of a parameter"));
+            return Err(WireError::new(element("required_parameters", index), "the name of a parameter"));
         }
         if !required.contains(name) {
             required.push(name.clone());
         }
     }
     if !required.is_empty() {
-        schema.insert("required".to_owned(), required.into());
+        set(schema, "required", required);
     }
     Ok(())
-}
-
-fn format(format: Option<&Value>) -> Result<TextFormat, WireError> {
-    let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(TextFormat::Text) };
-    let text = |name: &str| format.get(name).and_then(Value::as_str);
-    match (text("type"), text("syntax"), text("definition")) {
-        (Some("text"), ..) => Ok(TextFormat::Text),
-        (Some("grammar"), Some("lark"), Some(grammar)) => Ok(TextFormat::Lark(grammar.to_owned())),
-        (Some("grammar"), Some("regex"), Some(grammar)) => Ok(TextFormat::Regex(grammar.to_owned())),
-        _ => Err(WireError::new(
-            "metadata.format",
-            "`text`, or a `grammar` with `syntax` (`lark` or `regex`) and `definition`",
-        )),
-    }
-}
-
-fn format_ir(format: &TextFormat) -> Option<Value> {
-    let (syntax, grammar) = match format {
-        TextFormat::Text => return None,
-        TextFormat::Lark(grammar) => ("lark", grammar),
-        TextFormat::Regex(grammar) => ("regex", grammar),
-    };
-    Some(json!({"type": "grammar", "syntax": syntax, "definition": grammar}))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolkit_core::name::ToolName;
+    use toolkit_core::tool::TextFormat;
 
     fn weather() -> Value {
         json!({

@@ -1,6 +1,6 @@
-//! The shapes in which openJiuwen describes tools and their calls, and their conversions.
+//! openJiuwen's data types for tools and calls, and their conversions.
 //!
-//! They are plain data for `serde`: what may be left out has openJiuwen's default.
+//! The types are plain data for `serde`. Optional fields have openJiuwen's defaults.
 //!
 //! ```
 //! use toolkit::ToolDefinition;
@@ -17,14 +17,14 @@
 //! ```
 
 use crate::WireError;
+use crate::declaration::parse_name;
 use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::call;
-use toolkit_core::name::ToolName;
 use toolkit_core::tool::ToolDefinition;
 
-/// The only type of tool: a function.
+/// The type of a tool. There is only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolType {
@@ -33,7 +33,7 @@ pub enum ToolType {
     Function,
 }
 
-/// The only type of parameters: an object.
+/// The type of the parameters. There is only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParametersType {
@@ -42,7 +42,7 @@ pub enum ParametersType {
     Object,
 }
 
-/// The parameters of a tool: a JSON Schema with its main parts as fields.
+/// The parameters of a tool: a JSON Schema, with its main keywords as fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Parameters {
@@ -51,7 +51,7 @@ pub struct Parameters {
     pub kind: ParametersType,
     /// The schema of each parameter, by its name.
     pub properties: Map<String, Value>,
-    /// The names of the parameters that a call must have.
+    /// The names of the required parameters.
     pub required: Vec<String>,
     /// The other keywords of the schema, for instance `$defs` or `additionalProperties`.
     #[serde(flatten)]
@@ -65,15 +65,15 @@ pub struct ToolInfo {
     /// Always `function`.
     #[serde(rename = "type")]
     pub kind: ToolType,
-    /// The name that the model calls.
+    /// The name of the tool, as the model uses it.
     pub name: String,
-    /// The purpose of the tool.
+    /// The description of the tool.
     pub description: String,
-    /// The parameters; `None` if there are none.
+    /// The parameters. `None` if the tool takes none.
     pub parameters: Option<Parameters>,
 }
 
-/// One call that the model asks for.
+/// A tool call of the model.
 ///
 /// ```
 /// use toolkit::wire::interop::openjiuwen::ToolCall;
@@ -97,23 +97,23 @@ pub struct ToolInfo {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The id of the call; `None` if the model gave none.
+    /// The id of the call. `None` if the model sent none.
     #[serde(default)]
     pub id: Option<String>,
-    /// The type of the tool, nearly always `function`.
+    /// The type of the tool, almost always `function`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them: text that should be a JSON object.
+    /// The arguments as the model wrote them: a string that should contain a JSON object.
     pub arguments: String,
-    /// The position among the calls of one message, if it is stated.
+    /// The position among the calls of the message, if stated.
     #[serde(default)]
     pub index: Option<usize>,
 }
 
-/// Returns the calls of one message as ours, in the order of their positions if all state one. Calls without an
-/// id get ids that differ from all others.
+/// Converts the calls of one message. They are sorted by their positions if each call states one. A call
+/// without an id gets a unique id.
 ///
 /// ```
 /// use toolkit::wire::interop::openjiuwen::{self, ToolCall};
@@ -176,14 +176,12 @@ impl From<&call::ToolCall> for ToolCall {
     }
 }
 
-/// The definition; the name must be legal.
+/// Converts the tool into a definition. Fails if the name is illegal.
 impl TryFrom<ToolInfo> for ToolDefinition {
     type Error = WireError;
 
     fn try_from(info: ToolInfo) -> Result<Self, WireError> {
-        let name = ToolName::new(&info.name).map_err(|error| {
-            WireError::new("name", format!("a tool name such as `{}`", error.suggestion()))
-        })?;
+        let name = parse_name(Some(&json!(info.name)), "name")?;
         let parameters = match info.parameters {
             None => json!({"type": "object", "properties": {}}),
             Some(parameters) => parameters.into_schema(),
@@ -192,7 +190,7 @@ impl TryFrom<ToolInfo> for ToolDefinition {
     }
 }
 
-/// The tool as openJiuwen describes it, which takes parameters that are an object.
+/// Converts a definition into openJiuwen's tool. Fails if the parameters are not an object.
 impl TryFrom<&ToolDefinition> for ToolInfo {
     type Error = WireError;
 
@@ -243,6 +241,7 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolkit_core::name::ToolName;
 
     fn info(value: Value) -> Result<ToolInfo, serde_json::Error> {
         serde_json::from_value(value)

@@ -1,27 +1,30 @@
-//! How large a schema is, as providers count.
+//! Measures the size of a schema, counted like the providers do.
 
+use crate::fields::{list, text};
 use serde_json::Value;
+use toolkit_schema::keyword::Role;
+use toolkit_schema::subschemas;
 
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// Properties of all objects.
+    /// The number of properties, over all objects.
     pub(crate) properties: usize,
-    /// Objects inside each other; each definition is counted on its own.
+    /// The nesting depth of objects. Each entry of `$defs` is counted separately.
     pub(crate) depth: usize,
-    /// Values of all enums.
+    /// The number of enum values, over all enums.
     pub(crate) enum_values: usize,
-    /// Characters of the values of the largest enum of more than 250 values.
+    /// The number of characters in the values of the largest enum, if it has more than 250 values.
     pub(crate) large_enum: usize,
-    /// Characters of all names and listed values.
+    /// The number of characters in all property names and listed values.
     pub(crate) characters: usize,
-    /// Properties that may be left out.
+    /// The number of optional properties.
     pub(crate) optional: usize,
-    /// Schemas that are unions.
+    /// The number of unions.
     pub(crate) unions: usize,
 }
 
-/// An enum with more values has a limit of its own.
+/// Enums with more values than this have a separate limit.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {
@@ -34,15 +37,14 @@ impl Measure {
     fn add(&mut self, schema: &Value, depth: usize) {
         self.depth = self.depth.max(depth);
         let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
-        let required = schema.get("required").and_then(Value::as_array);
+        let required = list(schema, "required");
         for (name, _) in names("properties") {
             self.properties += 1;
             self.characters += name.chars().count();
-            let is_required = required.is_some_and(|required| required.iter().any(|other| other == name));
-            self.optional += usize::from(!is_required);
+            self.optional += usize::from(!required.iter().any(|other| other == name));
         }
         self.characters += names("$defs").map(|(name, _)| name.chars().count()).sum::<usize>();
-        let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let values = list(schema, "enum");
         let characters = values.iter().map(characters).sum();
         self.enum_values += values.len();
         self.characters += characters + schema.get("const").map(self::characters).unwrap_or_default();
@@ -58,7 +60,7 @@ fn characters(value: &Value) -> usize {
     value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
 }
 
-/// Returns the names of all properties in a schema, each once, in their order.
+/// Returns all property names of a schema without duplicates, in order of appearance.
 pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     let mut names = Vec::new();
     let mut known = std::collections::HashSet::new();
@@ -70,32 +72,17 @@ pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
     names
 }
 
-/// Visits every schema inside a schema with the number of objects that it is the innermost of.
+/// Calls `visit` for every subschema, with the number of objects around it.
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
     let mut open = vec![(schema, 0)];
     while let Some((schema, around)) = open.pop() {
-        let Value::Object(fields) = schema else { continue };
-        let is_object =
-            fields.get("type").is_some_and(|kind| kind == "object") || fields.contains_key("properties");
+        let is_object = text(schema, "type") == "object" || schema.get("properties").is_some();
         let depth = around + usize::from(is_object);
         visit(schema, depth);
-        for (keyword, value) in fields {
-            match (keyword.as_str(), value) {
-                ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
-                    open.extend(named.values().map(|inside| (inside, depth)));
-                }
-                ("$defs" | "definitions", Value::Object(named)) => {
-                    open.extend(named.values().map(|inside| (inside, 0)));
-                }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
-                    open.extend(list.iter().map(|inside| (inside, depth)));
-                }
-                ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", inside) => {
-                    open.push((inside, depth));
-                }
-                _ => {}
-            }
-        }
+        open.extend(subschemas(schema).map(|inside| match inside.role {
+            Role::Definitions => (inside.schema, 0),
+            _ => (inside.schema, depth),
+        }));
     }
 }
 

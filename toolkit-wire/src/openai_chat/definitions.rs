@@ -1,153 +1,45 @@
 //! The `tools` of a request.
 
-use super::{NAMES, OpenAiChat};
+use super::OpenAiChat;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{EncodedDefinition, Spelling, Strictness, listed_tools, parse_named};
-use crate::path::field;
-use serde_json::{Map, Value, json};
-use toolkit_core::name::NameRule;
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
-use toolkit_schema::{SchemaDialect, SchemaLoss};
+use crate::declaration::Draft;
+use crate::fields::{Fields, set};
+use crate::openai::{Form, is_hosted};
+use serde_json::{Value, json};
+use toolkit_core::tool::{ToolDefinition, ToolKind};
 
 impl DefinitionCodec for OpenAiChat {
-    fn name_rule(&self) -> NameRule {
-        NAMES
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let (kind, mut fields) = Form::Nested.encode_tool(draft);
+        // A missing field means `false`, and some servers do not know the field.
+        let is_said = draft.how.strict || draft.definition.metadata.strict == Some(false);
+        if is_said && draft.definition.kind == ToolKind::Function {
+            set(&mut fields, "strict", draft.how.strict);
+        }
+        json!({"type": kind, kind: fields})
     }
 
-    fn strictness(&self) -> Strictness {
-        Strictness::PerFunction
+    fn is_tool(&self, fields: &Fields) -> bool {
+        fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
     }
 
-    fn most_tools(&self) -> Option<usize> {
-        Some(128)
+    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
+        if is_hosted(tool) { Ok(Vec::new()) } else { Ok(vec![Form::Nested.parse_tool(tool, path)?.0]) }
     }
 
-    fn dialect(&self, strict: bool, _json_schema: bool) -> SchemaDialect {
-        if strict { SchemaDialect::OpenAiStrict } else { SchemaDialect::OpenAi }
-    }
-
-    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        let mut fields = Map::new();
-        fields.insert("name".to_owned(), how.names.spell(definition.name.as_str()).into());
-        fields.insert("description".to_owned(), definition.description.as_str().into());
-        let (kind, mut losses) = match &definition.kind {
-            ToolKind::Custom(format) => {
-                fields.extend(encode_format(format).map(|format| ("format".to_owned(), format)));
-                ("custom", Vec::new())
-            }
-            _ => {
-                let (parameters, losses) = how.parameters(definition);
-                fields.insert("parameters".to_owned(), parameters);
-                // `false` is what leaving it out means; some servers do not know the field.
-                if how.strict || definition.metadata.strict == Some(false) {
-                    fields.insert("strict".to_owned(), how.strict.into());
-                }
-                ("function", losses)
-            }
-        };
-        losses.extend(unsaid(definition, how));
-        EncodedDefinition { json: json!({"type": kind, kind: fields}), losses }
-    }
-
-    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        let tools = listed_tools(payload, is_tool, "messages")?;
-        let tools = tools.into_iter().filter(|(_, tool)| !is_hosted(tool));
-        tools.map(|(path, tool)| parse_tool(tool, &path)).collect()
-    }
-
-    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        let tools = listed_tools(payload, is_tool, "messages")?;
-        Ok(tools.into_iter().filter(|(_, tool)| is_hosted(tool)).map(|(_, tool)| tool.clone()).collect())
-    }
-}
-
-/// Encodes the format of a custom tool's text; without one, any text is accepted.
-fn encode_format(format: &TextFormat) -> Option<Value> {
-    let (syntax, grammar) = match format {
-        TextFormat::Text => return None,
-        TextFormat::Lark(grammar) => ("lark", grammar),
-        TextFormat::Regex(grammar) => ("regex", grammar),
-    };
-    Some(json!({"type": "grammar", "grammar": {"syntax": syntax, "definition": grammar}}))
-}
-
-/// Reports settings that this API has no fields for.
-fn unsaid(definition: &ToolDefinition, how: &Spelling<'_>) -> Vec<SchemaLoss> {
-    let metadata = &definition.metadata;
-    let fields = [
-        (how.output(definition).is_some(), "output_schema", "this API takes no schema of a tool's output"),
-        (!metadata.input_examples.is_empty(), "input_examples", "this API takes no examples of arguments"),
-        (!metadata.allowed_callers.is_empty(), "allowed_callers", "in this API only the model calls tools"),
-        (metadata.defer, "defer", "this API has no search for tools, so the model sees this one at once"),
-    ];
-    let said = fields.into_iter().filter(|(is_there, ..)| *is_there);
-    said.map(|(_, field, reason)| SchemaLoss::new(format!("/{field}"), field, reason)).collect()
-}
-
-fn is_tool(fields: &Map<String, Value>) -> bool {
-    fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
-}
-
-fn kind(tool: &Value) -> &str {
-    tool.get("type").and_then(Value::as_str).unwrap_or("function")
-}
-
-/// Returns whether the service runs the tool itself: its type is neither of the two that call us.
-fn is_hosted(tool: &Value) -> bool {
-    !matches!(kind(tool), "function" | "custom")
-}
-
-fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
-    if kind(tool) == "custom" {
-        return parse_custom(tool, &field(path, "custom"));
-    }
-    let path = field(path, "function");
-    let Some(function) = tool.get("function").and_then(Value::as_object) else {
-        return Err(WireError::new(path, "the name, description and parameters of a function"));
-    };
-    let mut definition = parse_named(function, &path, "parameters")?;
-    definition.metadata.strict = match function.get("strict") {
-        None | Some(Value::Null) => None,
-        Some(Value::Bool(strict)) => Some(*strict),
-        Some(_) => return Err(WireError::new(field(&path, "strict"), "true or false")),
-    };
-    Ok(definition)
-}
-
-fn parse_custom(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
-    let Some(custom) = tool.get("custom").and_then(Value::as_object) else {
-        return Err(WireError::new(path, "the name, description and format of a custom tool"));
-    };
-    let named = parse_named(custom, path, "parameters")?;
-    let format = parse_format(custom.get("format"), &field(path, "format"))?;
-    Ok(ToolDefinition::custom(named.name, named.description, format))
-}
-
-/// Parses the format of free text. The flat form of the Responses API is read as well.
-fn parse_format(format: Option<&Value>, path: &str) -> Result<TextFormat, WireError> {
-    let Some(format) = format.filter(|format| !format.is_null()) else { return Ok(TextFormat::Text) };
-    if format.get("type").is_some_and(|kind| kind == "text") {
-        return Ok(TextFormat::Text);
-    }
-    let grammar = format.get("grammar").unwrap_or(format);
-    let text = |name: &str| grammar.get(name).and_then(Value::as_str);
-    match (text("syntax"), text("definition")) {
-        (Some("lark"), Some(grammar)) => Ok(TextFormat::Lark(grammar.to_owned())),
-        (Some("regex"), Some(grammar)) => Ok(TextFormat::Regex(grammar.to_owned())),
-        _ => Err(WireError::new(
-            path,
-            "`text`, or a grammar with `syntax` (`lark` or `regex`) and `definition`",
-        )),
+    fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
+        Ok(is_hosted(tool).then(|| tool.clone()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::openai_chat::NAMES;
+    use crate::declaration::Spelling;
+    use crate::openai_chat::FACTS;
     use toolkit_core::name::{ToolName, WireNames};
-    use toolkit_core::tool::ToolMetadata;
+    use toolkit_core::tool::{TextFormat, ToolMetadata};
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
@@ -260,7 +152,7 @@ mod tests {
     #[test]
     fn names_with_dots_are_respelled() {
         let name = ToolName::new("fs.read").unwrap();
-        let names = WireNames::new(NAMES, [name.as_str()]);
+        let names = WireNames::new(FACTS.names, [name.as_str()]);
         let encoded = encode(&ToolDefinition::new(name, "", json!({})), &names);
         assert_eq!(encoded["function"]["name"], "fs_read");
     }

@@ -1,22 +1,30 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
 use super::results::{content_text, part};
-use super::{IDS, OpenAiChat, call};
-use crate::call::{Fields, WireCall};
-use crate::codec::{HistoryCodec, IdRule};
-use crate::reading::Message;
+use super::{FACTS, OpenAiChat, call};
+use crate::call::{Message, OutgoingCall};
+use crate::codec::HistoryCodec;
+use crate::fields::{Fields, set};
 use serde_json::{Value, json};
-use toolkit_core::call::ToolCall;
-use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
 impl HistoryCodec for OpenAiChat {
-    fn id_rule(&self) -> Option<IdRule> {
-        Some(IdRule { rule: IDS, is_strict: false })
-    }
-
-    fn write_call(&self, call: &WireCall<'_>, id: String, names: &WireNames) -> Value {
-        call::write(call, id, names)
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut fields = call.fields(FACTS.name);
+        let (is_custom, key, text) = call.text(FACTS.name, "custom");
+        let kind = if is_custom { "custom" } else { "function" };
+        let mut part = match fields.get_mut(kind).map(Value::take) {
+            Some(Value::Object(part)) => part,
+            // The older form has these fields in the call itself. They are moved.
+            _ => {
+                fields.shift_remove("name");
+                fields.shift_remove("arguments");
+                Fields::new()
+            }
+        };
+        set(&mut part, "name", call.name);
+        set(&mut part, key, text);
+        call::whole(fields, call.id, kind, part)
     }
 
     fn write_part(&self, _part: &Value) -> Option<Value> {
@@ -25,36 +33,32 @@ impl HistoryCodec for OpenAiChat {
 
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
-        fields.insert("role".to_owned(), "assistant".into());
-        // Now among the calls if it was one; `null`, which some servers write, is refused in a request.
+        set(&mut fields, "role", "assistant");
+        // A call in this field was moved to `tool_calls`. Requests refuse `null`, which some servers write
+        // here.
         fields.shift_remove("function_call");
         if calls.is_empty() {
-            // Neither an empty list nor `null` is accepted back.
+            // Requests refuse both an empty list and `null`.
             fields.shift_remove("tool_calls");
             if is_silent(&fields) {
-                fields.insert("content".to_owned(), "".into());
+                set(&mut fields, "content", "");
             }
         } else {
             fields.entry("content").or_insert(Value::Null);
-            fields.insert("tool_calls".to_owned(), calls.into());
+            set(&mut fields, "tool_calls", calls);
         }
         vec![Value::Object(fields)]
     }
 
-    fn encode_call(&self, call: &ToolCall, id: String, names: &WireNames) -> Value {
-        call::encode(call, id, names)
-    }
-
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        // The service refuses an empty list of calls.
-        vec![match (text, calls.is_empty()) {
-            (text, true) => json!({"role": "assistant", "content": text}),
-            ("", false) => json!({"role": "assistant", "content": null, "tool_calls": calls}),
-            (text, false) => json!({"role": "assistant", "content": text, "tool_calls": calls}),
-        }]
+        let mut fields = Fields::from_iter([("role".to_owned(), "assistant".into())]);
+        if !text.is_empty() {
+            set(&mut fields, "content", text);
+        }
+        self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes plain text where there is nothing else, because many servers take only that.
+    /// Encodes a user message. Text alone is written as a string, because many servers accept nothing else.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let text_part = |content| json!({"type": "text", "text": content_text(content)});
         let content = match contents {
@@ -68,7 +72,7 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Returns whether a message without calls says nothing; it must say something, if only an empty text.
+/// Returns whether a message without calls has no content. Requests require at least an empty string.
 fn is_silent(fields: &Fields) -> bool {
     ["content", "refusal", "audio"].iter().all(|name| fields.get(*name).is_none_or(Value::is_null))
 }

@@ -1,14 +1,14 @@
-//! Histories in which every call has its result, directly after it.
+//! Repairs histories, so that every call has its result directly after it.
 
 use super::OpenAiChat;
-use crate::call::text;
+use crate::call;
 use crate::codec::RepairCodec;
+use crate::fields::{list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 impl RepairCodec for OpenAiChat {
-    /// Moves results directly after their calls, where the service wants them, and adds those that are missing.
+    /// Moves results directly after their calls, as the service requires, and adds missing results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
         let mut repaired = Vec::with_capacity(history.len());
@@ -22,7 +22,7 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// Returns the results of one message's calls: those that are missing, then the others in their order.
+/// Returns the results for the calls of one message: first the missing ones, then the others in their order.
 fn results(mut pairs: Vec<Pair<'_>>) -> Vec<Value> {
     pairs.sort_by_key(|pair| pair.result.map(|(index, _)| index));
     let results = pairs.into_iter().map(|pair| match (pair.result, pair.key) {
@@ -42,9 +42,9 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
         "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
         "function" => vec![Entry::Result(by_name(message), message)],
         "assistant" => {
-            let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+            let calls = list(message, "tool_calls").iter();
             let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
-            // Beside `tool_calls`, the older `function_call` says the same.
+            // Beside `tool_calls`, the older `function_call` repeats one of the calls.
             let older = message.get("function_call").filter(|_| calls.is_empty());
             let older = older.filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
             calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
@@ -53,17 +53,12 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
     }
 }
 
-/// Servers that give no ids have calls and results without one, which belong together.
+/// Some servers give neither calls nor results an id. Such calls and results belong together.
 fn by_id(id: Option<&Value>) -> Key<'_> {
-    let id = match id {
-        Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-        None | Some(Value::Null) => Cow::Borrowed(""),
-        Some(other) => Cow::Owned(other.to_string()),
-    };
-    Key { id: Some(id), name: None }
+    Key { id: Some(call::id(id).unwrap_or_default()), name: None }
 }
 
-/// Returns the key in the form before `tool_calls`, where a message has one call.
+/// Returns the key for a message in the form before `tool_calls`, which has a single call.
 fn by_name(named: &Value) -> Key<'_> {
     Key { id: None, name: Some(text(named, "name")) }
 }

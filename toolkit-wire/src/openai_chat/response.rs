@@ -1,20 +1,17 @@
-//! The messages of a response: calls, text and reasoning.
+//! Reads the messages of a response: calls, text and reasoning.
 
-use super::OpenAiChat;
-use super::call;
-use super::stream::Stream;
+use super::{OpenAiChat, call};
 use crate::WireError;
-use crate::call::{Fields, WireCall, text};
+use crate::call::{Message, Part, Reading, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, error_text};
-use crate::path::{element, field};
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::error::{check_role, error_text, failed};
+use crate::fields::{Fields, element, field, optional, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiChat {
-    /// Finds messages in a response body (one for each choice), one choice, one message, or calls without one.
+    /// Finds messages in a response body (one for each choice), in one choice, in one message, or in a list
+    /// of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) => bare_calls(calls)?,
@@ -27,47 +24,33 @@ impl ResponseCodec for OpenAiChat {
             },
             _ => return Err(WireError::new("", "a response, a message or a call")),
         };
-        Ok(Reading::new(payload, messages))
+        Ok(Reading { payload, messages })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
-            for piece in text_pieces(fields) {
-                match piece {
-                    TextPiece::Text(text) => response.text.push_str(text),
-                    TextPiece::Reasoning(text) => response.reasoning.push_str(text),
-                }
+            for (is_reasoning, text) in text_pieces(fields) {
+                let said = if is_reasoning { &mut response.reasoning } else { &mut response.text };
+                said.push_str(text);
             }
-            response.refusal = fields.get("refusal").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let refusal = fields.get("refusal").and_then(Value::as_str);
+            response.refusal = refusal.unwrap_or_default().to_owned();
         }
         let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usage/prompt_tokens",
-                "/usage/completion_tokens",
-                "/usage/prompt_tokens_details/cached_tokens",
-                "/usage/completion_tokens_details/reasoning_tokens",
-            ],
-        );
-    }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<Stream>::default()
     }
 }
 
 fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     match calls {
         [] => Ok(Vec::new()),
-        // One call that can be recognised vouches for the broken ones beside it.
+        // One recognised call is enough to accept damaged ones beside it.
         calls if calls.iter().any(call::is_call) => Ok(vec![of_calls(calls)]),
         _ => Err(WireError::new("[0]", "a call with `function`")),
     }
 }
 
-/// Reads a response body. One message that can be read vouches for the broken ones beside it.
+/// Reads a response body. One valid message is enough to accept damaged ones beside it.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());
@@ -83,7 +66,7 @@ fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
             }
             Err(error) => {
                 broken.get_or_insert(error);
-                // A value in the place of the list is one call, which nothing can run.
+                // A value that is not a list is read as one damaged call.
                 let call = fields.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
                 messages.push(Message { fields: Some(fields), ..of_calls(call) });
             }
@@ -100,7 +83,8 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message that was given alone. Those of other roles and other APIs look much alike.
+/// Reads a message without a choice around it. Messages with other roles and messages of other APIs look
+/// similar.
 fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -110,18 +94,17 @@ fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
 }
 
 fn of_calls(calls: &[Value]) -> Message<'_> {
-    let parts = calls.iter().map(|json| Part::Call(call::read(json, false))).collect();
-    Message { fields: None, parts, is_whole: false }
+    Message {
+        is_whole: false,
+        ..Message::of_parts(calls, None, |json, is_cut| Some(call::read(json, is_cut)))
+    }
 }
 
 fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'a>, WireError> {
-    let calls = match fields.get("tool_calls") {
-        None | Some(Value::Null) => &[][..],
-        Some(Value::Array(calls)) => calls,
-        Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
-    };
-    // The `function_call` that `tool_calls` replaced in November 2023. Some servers still write it, and
-    // some write it beside `tool_calls`, for the same call.
+    let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
+    let calls = calls.map_or(&[][..], Vec::as_slice);
+    // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
+    // some write both for the same call.
     let legacy =
         fields.get("function_call").filter(|call| call.as_object().is_some_and(|call| !call.is_empty()));
     let legacy = legacy.filter(|legacy| {
@@ -143,53 +126,37 @@ fn is_cut(choice: &Value) -> bool {
 }
 
 fn no_message(fields: &Fields) -> WireError {
-    let expected = match reported_error(fields) {
-        Some(error) => format!("a message of the model (the service reported an error: {error})"),
-        None => "a message of the model".to_owned(),
-    };
-    WireError::new("choices[0].message", expected)
+    failed("choices[0].message", "a message of the model", reported_error(fields).as_deref())
 }
 
-/// Returns the error of a body, or of a choice within it (OpenRouter).
+/// Returns the error in a body, or in one of its choices (OpenRouter).
 pub(super) fn reported_error(fields: &Fields) -> Option<String> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
     crate::error::reported_error(fields).or_else(|| in_choice().map(error_text))
 }
 
-/// A piece of the text of a message or a delta.
-pub(super) enum TextPiece<'a> {
-    Text(&'a str),
-    Reasoning(&'a str),
-}
-
-/// Returns the reasoning and the text of a message or a delta. Reasoning has two names; servers that use both
-/// mean the same.
-pub(super) fn text_pieces(message: &Fields) -> Vec<TextPiece<'_>> {
+/// Returns the text pieces of a message or a delta, and whether each is reasoning. There are two field names
+/// for reasoning; servers that use both repeat the same text.
+pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
     let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
-    let mut pieces: Vec<TextPiece<'_>> = reasoning.map(TextPiece::Reasoning).into_iter().collect();
+    let mut pieces: Vec<_> = reasoning.map(|text| (true, text)).into_iter().collect();
     match message.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => pieces.push(TextPiece::Text(text)),
+        Some(Value::String(text)) if !text.is_empty() => pieces.push((false, text)),
         Some(Value::Array(parts)) => parts.iter().for_each(|part| part_pieces(part, &mut pieces)),
         _ => {}
     }
     pieces
 }
 
-/// Parts of a content that is a list: `{type: text, text}`, and Mistral's `{type: thinking, thinking:
-/// [{type: text, text}]}`.
-fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<TextPiece<'a>>) {
+/// Adds the texts of one element of a content list: `{type: text, text}`, or Mistral's `{type: thinking,
+/// thinking: [{type: text, text}]}`.
+fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<(bool, &'a str)>) {
     let text = |part: &'a Value, name: &str| part.get(name).and_then(Value::as_str);
-    match part.get("thinking") {
-        Some(Value::Array(thoughts)) => {
-            pieces.extend(
-                thoughts.iter().filter_map(|thought| text(thought, "text")).map(TextPiece::Reasoning),
-            );
-        }
-        _ => {
-            let thought = text(part, "thinking").map(TextPiece::Reasoning);
-            pieces.extend(text(part, "text").map(TextPiece::Text).or(thought));
-        }
+    if let Some(Value::Array(thoughts)) = part.get("thinking") {
+        return pieces.extend(thoughts.iter().filter_map(|thought| Some((true, text(thought, "text")?))));
     }
+    let thought = || Some((true, text(part, "thinking")?));
+    pieces.extend(text(part, "text").map(|text| (false, text)).or_else(thought));
 }

@@ -1,11 +1,9 @@
-//! Results as tool messages.
+//! Encodes and parses results as tool messages.
 
-use super::NAMES;
-use super::OpenAiChat;
-use crate::call::text;
+use super::{FACTS, OpenAiChat};
 use crate::codec::ResultCodec;
-use crate::media::{address, base64, file_name, media};
-use crate::path::field;
+use crate::fields::{required, text};
+use crate::media::{address, base64, essence, file_name, media};
 use crate::results::{json_content, listed, output_text, unsendable};
 use crate::{WireError, history};
 use serde_json::{Value, json};
@@ -15,8 +13,8 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
 impl ResultCodec for OpenAiChat {
-    /// Encodes one `tool` message for each result. They hold text only and must follow the calls without
-    /// anything between, so all media come after them, in one message of the user.
+    /// Encodes one `tool` message per result. Tool messages contain only text and must follow the calls
+    /// directly, so all media are in one user message after them.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let mut messages: Vec<Value> =
             results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
@@ -28,14 +26,11 @@ impl ResultCodec for OpenAiChat {
         messages
     }
 
-    /// Parses the `tool` messages of a history, or one of them.
+    /// Parses the `tool` messages of a history, or a single one.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let messages = listed(payload, "a message or a list of messages")?;
         let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
-        messages
-            .enumerate()
-            .map(|(position, (path, message))| Ok(parse_result(message, path)?.with_position(position)))
-            .collect()
+        messages.map(|(path, message)| parse_result(message, path)).collect()
     }
 }
 
@@ -55,13 +50,13 @@ pub(super) fn content_text(content: &Content) -> Cow<'_, str> {
     unsendable(content)
 }
 
-/// Encodes each medium, after a text that says which call it comes from.
+/// Encodes the media of the results. A text before each media item names the call that returned it.
 fn attachments<'a>(
     result: &'a ToolResult,
     id: &'a str,
     names: &WireNames,
 ) -> impl Iterator<Item = Value> + use<'a> {
-    let name = history::name(NAMES, names.spell(&result.name)).into_owned();
+    let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     contents.iter().filter_map(|content| Some((content, part(content)?))).flat_map(move |(content, part)| {
         let label = format!("{} from tool call {id} ({name}):", content.to_text());
@@ -69,7 +64,8 @@ fn attachments<'a>(
     })
 }
 
-/// Encodes a content part of a user message: an image, audio of the two formats that the API knows, or a file with its bytes. `None` for what is not one of these.
+/// Encodes a content part of a user message: an image, audio in one of the two accepted formats, or a file
+/// with its bytes. Returns `None` for other content.
 pub(super) fn part(content: &Content) -> Option<Value> {
     match content {
         Content::Image(media) => Some(json!({"type": "image_url", "image_url": {"url": address(media)}})),
@@ -86,19 +82,17 @@ pub(super) fn part(content: &Content) -> Option<Value> {
 }
 
 fn audio_format(media_type: &str) -> Option<&'static str> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.as_str() {
+    match &*essence(media_type) {
         "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),
         "audio/mpeg" | "audio/mp3" => Some("mp3"),
         _ => None,
     }
 }
 
-/// Parses a `tool` message. The API marks no errors, so every result is an output. Some servers repeat the name.
+/// Parses a `tool` message. The API has no marker for errors, so every result is an output. Some servers add
+/// the tool name.
 fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
-    let Some(id) = message.get("tool_call_id").and_then(Value::as_str) else {
-        return Err(WireError::new(field(path, "tool_call_id"), "the id of a call"));
-    };
+    let id = required(message, path, "tool_call_id", "the id of a call")?;
     let output = match message.get("content") {
         None | Some(Value::Null) => ToolOutput::text(""),
         Some(Value::String(text)) => ToolOutput::text(text),
@@ -108,7 +102,8 @@ fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     Ok(ToolResult::new(id.into(), text(message, "name"), Ok(output)))
 }
 
-/// Parses a content part. The service takes text only; others take images too, and anything else stays as JSON.
+/// Parses a content part. The service accepts only text, and other servers also images. Other parts are kept
+/// as JSON.
 fn parse_part(part: &Value) -> Content {
     let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
     match (part.get("text"), picture) {

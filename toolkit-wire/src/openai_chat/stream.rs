@@ -1,12 +1,14 @@
-//! Streamed responses, assembled chunk by chunk.
+//! Assembles streamed responses chunk by chunk.
 
 mod call;
 mod calls;
 
-use super::response::{TextPiece, reported_error, text_pieces};
+use super::OpenAiChat;
+use super::response::{reported_error, text_pieces};
 use crate::WireError;
-use crate::call::Fields;
-use crate::path::{element, field};
+use crate::codec::StreamCodec;
+use crate::error::failed;
+use crate::fields::{Fields, element, field, object, only, set, text};
 use crate::response::FinishReason;
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use crate::stream::merge::{join, overlay};
@@ -14,27 +16,33 @@ use calls::Calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The chunks of one response so far.
+/// A streamed response that is being received.
 #[derive(Default)]
 pub(super) struct Stream {
-    /// The fields beside the choices: id, model, usage.
+    /// The fields beside the choices, such as id, model and usage.
     envelope: Fields,
     choices: BTreeMap<u64, Choice>,
     /// Whether the server announced the end.
     is_over: bool,
 }
 
-/// One choice; nearly always the only one.
+/// One choice. There is almost always only one.
 struct Choice {
     fields: Fields,
     message: Fields,
     calls: Calls,
 }
 
+impl StreamCodec for OpenAiChat {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
+}
+
 impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         match event {
-            // The line that ends the stream is no JSON, but some clients hand it on.
+            // The line that ends the stream is not JSON, but some clients pass it on.
             Value::String(text) if text.trim() == "[DONE]" => {
                 self.done();
                 Ok(())
@@ -62,30 +70,27 @@ impl StreamDecoder for Stream {
             choice.into_whole(index)
         });
         let choices: Vec<Value> = choices.collect();
-        response.insert("object".to_owned(), "chat.completion".into());
-        response.insert("choices".to_owned(), choices.into());
+        set(&mut response, "object", "chat.completion");
+        set(&mut response, "choices", choices);
         Value::Object(response)
     }
 }
 
 impl Stream {
     fn chunk(&mut self, chunk: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Value::Object(fields) = chunk else {
-            return Err(WireError::new("", "a chunk of a stream"));
-        };
+        let fields = object(chunk, "", "a chunk of a stream")?;
         if let Some(error) = reported_error(fields) {
-            let expected = format!("more of the answer (the service reported an error: {error})");
-            return Err(WireError::new("choices", expected));
+            return Err(failed("choices", "more of the answer", Some(&error)));
         }
         if is_of_another_api(fields) {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
         }
-        // `obfuscation` is random text that hides the length of what is sent.
-        let beside = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "choices" | "obfuscation"));
-        let beside: Fields = beside.map(|(name, value)| (name.clone(), value.clone())).collect();
+        // `obfuscation` is random text that hides the length of the content.
+        let beside = only(fields, |name, _| !matches!(name, "choices" | "obfuscation"));
         overlay(&mut self.envelope, &beside);
         match fields.get("choices") {
-            // Usage comes in a chunk without choices, and so do the filters of some services.
+            // Usage arrives in a chunk without choices, and so do the content filter results of some
+            // services.
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(choices)) => {
                 choices.iter().enumerate().try_for_each(|(at, choice)| self.choice(choice, at, events))
@@ -94,11 +99,14 @@ impl Stream {
         }
     }
 
-    fn choice(&mut self, choice: &Value, at: usize, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+    fn choice(
+        &mut self,
+        choice_json: &Value,
+        at: usize,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
         let path = element("choices", at);
-        let Value::Object(fields) = choice else {
-            return Err(WireError::new(path, "a choice"));
-        };
+        let fields = object(choice_json, &path, "a choice")?;
         let index = fields.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
         let is_first = self.choices.keys().next().is_none_or(|first| index <= *first);
         let seed = || json!([self.envelope.get("id"), self.envelope.get("created"), index]);
@@ -108,10 +116,10 @@ impl Stream {
         } else {
             choice.whole(fields.get("message").unwrap_or(&Value::Null), events)
         };
-        // Events do not name their choice, so there are texts of the first only.
+        // Events do not name their choice, so only the texts of the first choice are returned.
         events.extend(said.into_iter().filter(|_| is_first));
         choice.fields(fields);
-        let reason = fields.get("finish_reason").and_then(Value::as_str).unwrap_or_default();
+        let reason = text(choice_json, "finish_reason");
         if FinishReason::parse(reason).is_cut() {
             choice.calls.cut();
         }
@@ -127,21 +135,19 @@ impl Choice {
         Self { fields: Fields::new(), message: Fields::new(), calls: Calls::new(seed) }
     }
 
-    /// Returns whether the server gave the reason for the end of the choice.
+    /// Returns whether the finish reason of the choice has arrived.
     fn is_finished(&self) -> bool {
         self.fields.contains_key("finish_reason")
     }
 
-    /// Continues the message and returns its texts.
+    /// Appends a delta to the message and returns its texts.
     fn delta(
         &mut self,
         delta: &Value,
         path: &str,
         events: &mut Vec<StreamEvent>,
     ) -> Result<Vec<StreamEvent>, WireError> {
-        let Value::Object(delta) = delta else {
-            return Err(WireError::new(path, "an object"));
-        };
+        let delta = object(delta, path, "an object")?;
         join(&mut self.message, &without_calls(delta));
         match delta.get("tool_calls") {
             None | Some(Value::Null) => {}
@@ -157,7 +163,8 @@ impl Choice {
         Ok(said(delta))
     }
 
-    /// Takes a whole message, which servers send that do not really stream. After deltas, it only repeats them.
+    /// Reads a complete message from a server without real streaming. After deltas, a complete message only
+    /// repeats them.
     fn whole(&mut self, message: &Value, events: &mut Vec<StreamEvent>) -> Vec<StreamEvent> {
         let Value::Object(message) = message else { return Vec::new() };
         if !self.message.is_empty() || !self.calls.is_empty() {
@@ -173,52 +180,49 @@ impl Choice {
         said(message)
     }
 
-    /// Takes the fields beside the message.
+    /// Records the fields beside the message.
     fn fields(&mut self, fields: &Fields) {
-        for (name, value) in fields {
-            let one = Fields::from_iter([(name.clone(), value.clone())]);
-            match name.as_str() {
-                "index" | "delta" | "message" => {}
-                "finish_reason" if value.as_str().is_none_or(str::is_empty) => {}
-                "logprobs" => join(&mut self.fields, &one),
-                _ => overlay(&mut self.fields, &one),
-            }
-        }
+        let is_kept = |name: &str, value: &Value| match name {
+            "index" | "delta" | "message" | "logprobs" => false,
+            "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
+            _ => true,
+        };
+        overlay(&mut self.fields, &only(fields, is_kept));
+        join(&mut self.fields, &only(fields, |name, _| name == "logprobs"));
     }
 
-    /// Returns the choice as if it had come whole.
+    /// Returns the choice in the form of a response that was not streamed.
     fn into_whole(self, index: u64) -> Value {
-        let mut message = Fields::new();
-        message.insert("role".to_owned(), "assistant".into());
-        message.insert("content".to_owned(), Value::Null);
+        let mut message =
+            Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);
         message.extend(self.message);
         let calls = self.calls.into_whole();
         if !calls.is_empty() {
-            message.insert("tool_calls".to_owned(), calls.into());
+            set(&mut message, "tool_calls", calls);
         }
         let mut choice = Fields::new();
-        choice.insert("index".to_owned(), index.into());
-        choice.insert("message".to_owned(), message.into());
-        choice.insert("finish_reason".to_owned(), Value::Null);
+        set(&mut choice, "index", index);
+        set(&mut choice, "message", message);
+        set(&mut choice, "finish_reason", Value::Null);
         choice.extend(self.fields);
         Value::Object(choice)
     }
 }
 
 fn without_calls(message: &Fields) -> Fields {
-    let fields = message.iter().filter(|(name, _)| !matches!(name.as_str(), "tool_calls" | "function_call"));
-    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+    only(message, |name, _| !matches!(name, "tool_calls" | "function_call"))
 }
 
 fn said(message: &Fields) -> Vec<StreamEvent> {
-    let event = |piece| match piece {
-        TextPiece::Text(text) => StreamEvent::Text(text.to_owned()),
-        TextPiece::Reasoning(text) => StreamEvent::Reasoning(text.to_owned()),
+    let event = |(is_reasoning, text): (bool, &str)| match is_reasoning {
+        true => StreamEvent::Reasoning(text.to_owned()),
+        false => StreamEvent::Text(text.to_owned()),
     };
     text_pieces(message).into_iter().map(event).collect()
 }
 
-/// Returns whether a chunk is an event of another API: finding nothing in it would hide a mistake.
+/// Returns whether a chunk is an event of another API. Silently finding nothing in it would hide a mistake of
+/// the caller.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

@@ -1,32 +1,32 @@
-//! Calls among the items, read and written.
+//! Reads and writes calls among the items of a response.
 
-use super::{FORMAT, NAMES};
-use crate::call::{self, Fields, WireCall};
-use crate::history;
+use super::FACTS;
+use crate::call::{self, WireCall};
+use crate::fields::{Fields, set, text};
 use serde_json::Value;
 use std::borrow::Cow;
-use toolkit_core::call::{ProviderExtras, ToolCall};
-use toolkit_core::name::WireNames;
+use toolkit_core::call::ProviderExtras;
 
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// Fields of a call that the service takes back with it.
+/// The fields of a call that are sent back with it.
 ///
-/// The item's own `id` is not among them: the service demands the reasoning item that stood before a
-/// call with a known id ("was provided without its required 'reasoning' item"), and encoded calls come
-/// without it. Without an id, a call stands for itself.
-const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
+/// The `id` of the item is not among them. For a call with a known id, the service requires the reasoning
+/// item before it ("was provided without its required 'reasoning' item"), which encoded calls do not have. A
+/// call without an id needs no reasoning item.
+pub(super) const RETURNED: [&str; 3] = ["namespace", "caller", "async"];
 
 /// Returns the type of an item.
 pub(super) fn kind(item: &Fields) -> Option<&str> {
     item.get("type").and_then(Value::as_str)
 }
 
-/// Reads an item `function_call`: `{type, call_id, name, arguments}`, or `custom_tool_call` with a free
-/// text as `input`. An item without a type must look like one.
+/// Reads an item `function_call`: `{type, call_id, name, arguments}`, or `custom_tool_call` with the free
+/// text `input`.
 ///
-/// `is_cut` marks the item at which the model was stopped.
+/// An item without a type must have the fields of a call. If generation stopped early at this item, `is_cut`
+/// is `true`.
 pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let has = |name| fields.contains_key(name);
@@ -41,24 +41,24 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let is_cut = is_cut || fields.get("status").is_some_and(|status| status == "incomplete");
     let mut extras = Fields::new();
     if is_custom {
-        extras.insert("type".to_owned(), CUSTOM.into());
+        set(&mut extras, "type", CUSTOM);
     }
     copy(fields, &mut extras, &RETURNED);
     Some(WireCall {
         json,
         id: id(fields),
-        name: call::text(json, "name"),
+        name: text(json, "name"),
         arguments: match is_custom {
             true => call::input_arguments(fields.get("input")),
             false => call::arguments(fields.get("arguments"), is_cut),
         },
         index: None,
-        extras: ProviderExtras::new(FORMAT, extras),
+        extras: ProviderExtras::new(FACTS.name, extras),
     })
 }
 
-/// Servers that know one id only write it as that of the item: where both are there, they differ in the
-/// prefix.
+/// Servers with a single id write it as the id of the item. If both ids are present, they have different
+/// prefixes.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let of_item = || {
         let id = call::id(fields.get("id"))?;
@@ -67,55 +67,16 @@ fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     call::id(fields.get("call_id")).or_else(of_item)
 }
 
-/// Writes a received call for the next request. Unknown fields stay.
-pub(super) fn write(call: &WireCall<'_>, id: String, names: &WireNames) -> Fields {
-    let mut item = call.json.as_object().cloned().unwrap_or_default();
-    let is_custom = is_custom(&call.extras);
-    item.insert("type".to_owned(), if is_custom { CUSTOM } else { FUNCTION }.into());
-    item.insert("call_id".to_owned(), id.into());
-    item.insert("name".to_owned(), history::name(NAMES, names.spell(call.name)).into());
-    match is_custom {
-        true => call::make_text(&mut item, "input"),
-        false => drop(item.insert("arguments".to_owned(), history::arguments(&call.arguments).into())),
-    }
-    item
-}
-
-/// Encodes a call.
-///
-/// `status` is optional to the service, but some imitating servers demand it (Volcengine), or take an
-/// item without it for no call at all (older vLLM). Custom calls have none.
-pub(super) fn encode(call: &ToolCall, id: String, names: &WireNames) -> Value {
-    let arguments = call.arguments.as_str();
-    let mut item = Fields::new();
-    let is_custom = is_custom(&call.extras);
-    let (kind, key, text) = match is_custom {
-        true => (CUSTOM, "input", call::free_text(arguments)),
-        false => (FUNCTION, "arguments", history::arguments(arguments)),
-    };
-    item.insert("type".to_owned(), kind.into());
-    item.insert("call_id".to_owned(), id.into());
-    item.insert("name".to_owned(), history::name(NAMES, names.spell(&call.name)).into());
-    item.insert(key.to_owned(), text.into());
-    if !is_custom {
-        item.insert("status".to_owned(), "completed".into());
-    }
-    if let Some(extras) = call.extras.of(FORMAT) {
-        copy(extras, &mut item, &RETURNED);
-    }
-    Value::Object(item)
-}
-
-/// Returns whether the call was one with free text, which wants a result of the same kind.
+/// Returns whether the call was a custom tool call, whose result must be of the same kind.
 pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
-    extras.get(FORMAT, "type").is_some_and(|kind| kind == CUSTOM)
+    extras.get(FACTS.name, "type").is_some_and(|kind| kind == CUSTOM)
 }
 
-/// Copies fields that are not `null`.
+/// Copies the named fields, except `null`.
 pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
     for name in names {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
-            to.insert((*name).to_owned(), value.clone());
+            set(to, name, value.clone());
         }
     }
 }

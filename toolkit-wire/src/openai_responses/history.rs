@@ -1,26 +1,35 @@
-//! Messages for the next request, received or made.
+//! Writes messages for the next request.
 
-use super::{IDS, OpenAiResponses, call, response, results};
-use crate::call::WireCall;
-use crate::codec::{HistoryCodec, IdRule};
-use crate::reading::Message;
+use super::{FACTS, OpenAiResponses, call, response, results};
+use crate::call::{Message, OutgoingCall};
+use crate::codec::HistoryCodec;
+use crate::fields::{Fields, set, text};
 use serde_json::{Value, json};
-use toolkit_core::call::ToolCall;
-use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
 impl HistoryCodec for OpenAiResponses {
-    fn id_rule(&self) -> Option<IdRule> {
-        Some(IdRule { rule: IDS, is_strict: true })
-    }
-
-    fn write_call(&self, call: &WireCall<'_>, id: String, names: &WireNames) -> Value {
-        let mut item = call::write(call, id, names);
+    /// Writes a call for the next request.
+    ///
+    /// The service treats `status` as optional. Some compatible servers require it (Volcengine), or do not
+    /// recognise calls without it (older vLLM). Custom calls have no `status`.
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut item = call.received.and_then(Value::as_object).cloned().unwrap_or_default();
+        let (is_custom, key, text) = call.text(FACTS.name, call::CUSTOM);
+        set(&mut item, "type", if is_custom { call::CUSTOM } else { call::FUNCTION });
+        set(&mut item, "call_id", call.id);
+        set(&mut item, "name", call.name);
+        set(&mut item, key, text);
+        if call.received.is_none() {
+            if !is_custom {
+                set(&mut item, "status", "completed");
+            }
+            call::copy(call.extras.of(FACTS.name).unwrap_or(&Fields::new()), &mut item, &call::RETURNED);
+        }
         response::strip_refused(&mut item);
         Value::Object(item)
     }
 
-    /// Drops an item with neither a type nor a role, which no server accepts.
+    /// Drops items with neither a type nor a role, because no server accepts them.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();
@@ -29,23 +38,19 @@ impl HistoryCodec for OpenAiResponses {
     }
 
     fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
-        // A turn that was cut while the model was thinking: reasoning "without its required following
-        // item" is refused.
-        while message.is_whole && items.last().is_some_and(|item| response::is_kind(item, "reasoning")) {
+        // The turn was cut off during reasoning. The service refuses reasoning "without its required
+        // following item".
+        while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
             items.pop();
         }
         items
     }
 
-    fn encode_call(&self, call: &ToolCall, id: String, names: &WireNames) -> Value {
-        call::encode(call, id, names)
-    }
-
-    /// Makes the text an item of its own, in the short form, because the long one wants an id.
-    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text).filter(|text| !text.is_empty());
-        let text = text.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
-        text.into_iter().chain(calls).collect()
+    /// Writes the text as an item in the short form, because the long form requires an id.
+    fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
+        let said = Some(said).filter(|said| !said.is_empty());
+        let said = said.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
+        said.into_iter().chain(calls).collect()
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {

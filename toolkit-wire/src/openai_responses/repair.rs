@@ -1,18 +1,19 @@
-//! Histories in which every call has its result.
+//! Repairs histories, so that every call has a result.
 
 use super::OpenAiResponses;
 use super::call::{self, CUSTOM, FUNCTION, copy};
 use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT};
-use crate::call::{Fields, WireCall, text};
+use crate::call::WireCall;
 use crate::codec::RepairCodec;
+use crate::fields::{Fields, set, text};
 use crate::ids;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
 use serde_json::Value;
 use std::collections::HashMap;
 
 impl RepairCodec for OpenAiResponses {
-    /// Removes results without a call, and adds missing ones after the calls beside theirs, so that calls
-    /// made at once stay together. Results stay where they are.
+    /// Removes results without a call, and adds missing results after the adjacent calls of the same turn, so
+    /// that parallel calls stay together. Other results stay at their positions.
     fn repair_history(&self, mut history: Vec<Value>) -> Vec<Value> {
         let pairs = pair(&history);
         identify(&mut history, &pairs);
@@ -38,7 +39,7 @@ impl RepairCodec for OpenAiResponses {
     }
 }
 
-/// Returns the indices of calls and of their results. Neighbouring calls were made in one turn.
+/// Returns the indices of calls and of their results. Adjacent calls belong to one turn.
 fn pair(history: &[Value]) -> Vec<(usize, Option<usize>)> {
     let mut pairing = Pairing::default();
     let mut pairs = Vec::new();
@@ -63,8 +64,8 @@ fn pair(history: &[Value]) -> Vec<(usize, Option<usize>)> {
     pairs
 }
 
-/// Gives an id to calls that have none, and to their results: the service demands one, which not all
-/// servers give.
+/// Adds an id to calls without one, and to their results. The service requires ids, but not all servers send
+/// them.
 fn identify(history: &mut [Value], pairs: &[(usize, Option<usize>)]) {
     let calls: Vec<WireCall<'_>> = history.iter().filter_map(read_call).collect();
     let ids = ids::complete(calls.iter().map(|call| (call.json, call.id.as_deref())));
@@ -90,14 +91,14 @@ fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT)
 }
 
-/// Returns the result of a call that was never answered. It has no `status`: nothing was completed.
+/// Returns the result for a call that was never answered. It has no `status`, because nothing was completed.
 fn no_output(call: &Value) -> Option<Value> {
     let call = call.as_object()?;
     let is_custom = call::kind(call) == Some(CUSTOM);
     let mut result = Fields::new();
-    result.insert("type".to_owned(), if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT }.into());
+    set(&mut result, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
     copy(call, &mut result, &["call_id"]);
-    result.insert("output".to_owned(), NO_OUTPUT.into());
+    set(&mut result, "output", NO_OUTPUT);
     copy(call, &mut result, if is_custom { &["caller"] } else { &["namespace", "caller"] });
     Some(Value::Object(result))
 }

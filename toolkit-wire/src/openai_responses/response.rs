@@ -1,23 +1,20 @@
-//! The items of a response: calls, text and reasoning.
+//! Reads the items of a response: calls, text and reasoning.
 
 use super::OpenAiResponses;
 use super::call::{self, kind};
-use super::stream::Stream;
 use crate::WireError;
-use crate::call::{Fields, text};
+use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, reported_error};
-use crate::pairing::parts;
-use crate::reading::{Message, Part, Reading};
-use crate::response::{FinishReason, Response, Usage};
-use crate::stream::decode::StreamDecoder;
+use crate::error::{check_role, failed, reported_error};
+use crate::fields::{Fields, list, text};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiResponses {
-    /// Finds the items of a response body, of a list, or the one item that the payload is.
+    /// Finds the items in a response body or in a list, or reads the payload as a single item.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let message = match payload {
-            // One item that can be recognised vouches for the strange ones beside it.
+            // One recognised item is enough to accept unknown items beside it.
             Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
             Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
             Value::Object(fields) if is_item(payload) => {
@@ -27,12 +24,12 @@ impl ResponseCodec for OpenAiResponses {
             Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
             _ => return Err(WireError::new("", "a response, an item or a list of items")),
         };
-        Ok(Reading::new(payload, vec![message]))
+        Ok(Reading { payload, messages: vec![message] })
     }
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for item in reading.other_parts() {
-            for part in parts(item, "summary").iter().chain(parts(item, "content")) {
+            for part in list(item, "summary").iter().chain(list(item, "content")) {
                 let said = match text(item, "type") {
                     "reasoning" => &mut response.reasoning,
                     "message" => &mut response.text,
@@ -47,30 +44,13 @@ impl ResponseCodec for OpenAiResponses {
             status => Some(status),
         };
         response.finish = FinishReason::parse(status.unwrap_or_default());
-        response.usage = Usage::read(
-            reading.payload,
-            [
-                "/usage/input_tokens",
-                "/usage/output_tokens",
-                "/usage/input_tokens_details/cached_tokens",
-                "/usage/output_tokens_details/reasoning_tokens",
-            ],
-        );
-    }
-
-    fn stream(&self) -> Box<dyn StreamDecoder> {
-        Box::<Stream>::default()
     }
 }
 
-/// Reads a list of items. An incomplete response ends with the item at which the model was stopped.
+/// Reads a list of items. If generation stopped early, the last item is incomplete.
 fn message(list: &[Value], is_cut: bool) -> Message<'_> {
-    let items = list.iter().enumerate();
-    let parts = items.map(|(at, item)| match call::read(item, is_cut && at + 1 == list.len()) {
-        Some(call) => Part::Call(call),
-        None => Part::Other(item),
-    });
-    Message { fields: None, parts: parts.collect(), is_whole: false }
+    let last = list.len().checked_sub(1).filter(|_| is_cut);
+    Message { is_whole: false, ..Message::of_parts(list, last, call::read) }
 }
 
 fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
@@ -78,26 +58,18 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     match (fields.get("output"), reported_error(fields)) {
         (Some(Value::Array(list)), None) => Ok(message(list, is_cut)),
         (Some(Value::Array(list)), Some(_)) if !list.is_empty() => Ok(message(list, is_cut)),
-        (_, Some(error)) => {
-            let expected = format!("a list of items (the service reported an error: {error})");
-            Err(WireError::new("output", expected))
-        }
-        (_, None) => Err(WireError::new("output", "a list of items")),
+        (_, error) => Err(failed("output", "a list of items", error.as_deref())),
     }
 }
 
-pub(super) fn is_kind(item: &Value, expected: &str) -> bool {
-    item.get("type").is_some_and(|kind| kind == expected)
-}
-
-/// Returns whether a value is an item, when nothing around it says so.
+/// Returns whether a value without context is an item.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
-        // Anthropic's response is a `message` too, with its calls as content.
+        // Anthropic's responses have this type too, but their calls are in the content.
         Some("message") => {
             !fields.contains_key("stop_reason")
-                && !parts(value, "content").iter().any(|block| is_kind(block, "tool_use"))
+                && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
         }
         Some("reasoning" | "compaction" | "item_reference" | "program") => true,
         Some("mcp_list_tools" | "mcp_approval_request") => true,
@@ -106,14 +78,14 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Removes fields that the service sends, or an SDK adds, and a request refuses ("Unknown parameter",
+/// Removes fields that the service or an SDK adds to responses, but requests refuse ("Unknown parameter",
 /// "Invalid type").
 pub(super) fn strip_refused(item: &mut Fields) {
     for name in ["created_by", "parsed_arguments"] {
         item.shift_remove(name);
     }
     let is_reasoning = kind(item) == Some("reasoning");
-    // vLLM writes out all that it does not know as `null`.
+    // vLLM writes unknown fields as `null`.
     for name in ["id", "status", "namespace", "async"] {
         if item.get(name).is_some_and(Value::is_null) {
             item.shift_remove(name);

@@ -1,13 +1,11 @@
-//! Results as items.
+//! Encodes and parses results as items.
 
-use super::FORMAT;
-use super::OpenAiResponses;
 use super::call::{CUSTOM, copy, is_custom};
+use super::{FACTS, OpenAiResponses};
 use crate::WireError;
-use crate::call::{Fields, text};
 use crate::codec::ResultCodec;
+use crate::fields::{Fields, field, required, set, text};
 use crate::media::{address, file_name, media};
-use crate::path::field;
 use crate::results::{json_content, listed, output_text, unsendable};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -19,7 +17,7 @@ use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// Fields that the result of a function repeats of its call.
+/// The fields that the result of a function repeats from its call.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
 impl ResultCodec for OpenAiResponses {
@@ -27,7 +25,7 @@ impl ResultCodec for OpenAiResponses {
         results.iter().zip(ids).map(|(result, id)| encode_result(result, id)).collect()
     }
 
-    /// Parses the results of a list of items, or of one. Their names are those of the calls beside them.
+    /// Parses the results of a list of items, or of a single item. The names come from the calls in the list.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "an item or a list of items")?;
         let named = items
@@ -36,35 +34,31 @@ impl ResultCodec for OpenAiResponses {
         let names: HashMap<&str, &str> = named.collect();
         let results =
             items.iter().filter(|(_, item)| matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT));
-        results
-            .enumerate()
-            .map(|(position, (path, item))| Ok(parse_result(item, path, &names)?.with_position(position)))
-            .collect()
+        results.map(|(path, item)| parse_result(item, path, &names)).collect()
     }
 }
 
-/// Encodes a result.
+/// Encodes a result. The API has no marker for errors, so the text states the error.
 ///
-/// There is no mark for errors: the text says it. `status` is as in calls: optional to the service,
-/// demanded by some imitating servers, and unknown to custom calls.
+/// As in calls, the service treats `status` as optional, some compatible servers require it, and custom calls
+/// have none.
 pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut item = Fields::new();
-    let mut put = |name: &str, value: Value| item.insert(name.to_owned(), value);
     let is_custom = is_custom(&result.extras);
-    put("type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT }.into());
-    put("call_id", id.into());
-    put("output", encode_output(result));
+    set(&mut item, "type", if is_custom { CUSTOM_OUTPUT } else { FUNCTION_OUTPUT });
+    set(&mut item, "call_id", id);
+    set(&mut item, "output", encode_output(result));
     if !is_custom {
-        put("status", "completed".into());
+        set(&mut item, "status", "completed");
     }
-    if let Some(extras) = result.extras.of(FORMAT) {
-        // The result of a custom call has no namespace.
+    if let Some(extras) = result.extras.of(FACTS.name) {
+        // Results of custom calls have no namespace.
         copy(extras, &mut item, if is_custom { &REPEATED[1..] } else { &REPEATED });
     }
     Value::Object(item)
 }
 
-/// Encodes an output: plain text, which every server accepts, or a list of contents if there are media.
+/// Encodes an output as plain text, which every server accepts, or as a list of contents if there are media.
 fn encode_output(result: &ToolResult) -> Value {
     let output = match &result.outcome {
         Ok(output) => output,
@@ -81,7 +75,7 @@ fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// Encodes a content, as text if the API has no other form for it.
+/// Encodes a content. A content without another form in the API becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -102,9 +96,7 @@ fn media_part(content: &Content) -> Option<Value> {
 }
 
 fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {
-    let Some(id) = item.get("call_id").and_then(Value::as_str) else {
-        return Err(WireError::new(field(path, "call_id"), "the id of a call"));
-    };
+    let id = required(item, path, "call_id", "the id of a call")?;
     let name = item.get("name").and_then(Value::as_str).or_else(|| names.get(id).copied());
     let output = match item.get("output") {
         Some(Value::String(text)) => ToolOutput::text(text.as_str()),
@@ -113,14 +105,14 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
     };
     let mut extras = Fields::new();
     if text(item, "type") == CUSTOM_OUTPUT {
-        extras.insert("type".to_owned(), CUSTOM.into());
+        set(&mut extras, "type", CUSTOM);
     }
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &REPEATED);
     Ok(ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
-        .with_extras(ProviderExtras::new(FORMAT, extras)))
+        .with_extras(ProviderExtras::new(FACTS.name, extras)))
 }
 
-/// Parses a content. An unknown one, or one that refers to a file at the service, stays as its JSON.
+/// Parses a content. Unknown contents and references to files at the service are kept as JSON.
 fn parse_part(part: &Value) -> Content {
     let text = |name| part.get(name).and_then(Value::as_str);
     let media = |address, name: Option<&str>, otherwise| {

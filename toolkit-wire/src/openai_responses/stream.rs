@@ -1,15 +1,18 @@
-//! Streamed responses, assembled item by item.
+//! Assembles streamed responses item by item.
 //!
-//! Events belong to items by the ids and places that they state, never by their order. Items interleave, and
-//! servers leave out or repeat every one of `item_id`, `output_index` and `call_id`: llama.cpp has no
-//! `output_index` and no `function_call_arguments.done`, others give an item a new id in each event.
+//! Events belong to items by the ids and indices in the events, never by their order. Items may be
+//! interleaved, and servers omit or repeat each of `item_id`, `output_index` and `call_id`. llama.cpp sends
+//! neither `output_index` nor `function_call_arguments.done`, and other servers give an item a new id in each
+//! event.
 
 mod slot;
 
+use super::OpenAiResponses;
 use super::call::kind;
 use crate::WireError;
-use crate::call::Fields;
-use crate::error::reported_error;
+use crate::codec::StreamCodec;
+use crate::error::{failed, reported_error};
+use crate::fields::{Fields, object, only, set};
 use crate::stream::assembler::Assembler;
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use serde_json::{Value, json};
@@ -18,7 +21,7 @@ use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// The last response that came, without its output.
+    /// The latest response object, without its output.
     response: Fields,
     /// Whether the provider announced the end.
     is_over: bool,
@@ -28,20 +31,24 @@ pub(super) struct Stream {
     by_call: HashMap<String, usize>,
 }
 
-/// The state of the item that an event is about.
+/// The state of the item to which an event belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sought {
-    /// An item that begins.
+    /// The item is new.
     Begun,
-    /// An item that goes on or ends.
+    /// The item already exists, and continues or ends.
     Known,
+}
+
+impl StreamCodec for OpenAiResponses {
+    fn stream(&self) -> Box<dyn StreamDecoder> {
+        Box::<Stream>::default()
+    }
 }
 
 impl StreamDecoder for Stream {
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
-        let Some(fields) = event.as_object() else {
-            return Err(WireError::new("", "an event: an object with a `type`"));
-        };
+        let fields = object(event, "", "an event: an object with a `type`")?;
         let Some(kind) = kind(fields) else {
             return Err(match reported_error(fields) {
                 Some(error) => self.fail(Some(error)),
@@ -51,7 +58,7 @@ impl StreamDecoder for Stream {
         self.slots.seed(|| event.clone());
         let name = kind.strip_prefix("response.").unwrap_or(kind);
         match name {
-            // Events after the end add nothing.
+            // Events after the end are ignored.
             _ if self.is_over && name != "error" => {}
             "created" | "queued" | "in_progress" => self.set_response(fields),
             "completed" | "incomplete" => {
@@ -61,7 +68,7 @@ impl StreamDecoder for Stream {
             "failed" => {
                 self.end(name, fields, events);
                 let error = reported_error(&self.response);
-                return Err(failed("response", error.as_deref()));
+                return Err(no_response("response", error.as_deref()));
             }
             "error" => return Err(self.fail(reported_error(fields))),
             "output_item.added" => self.add_item(fields, events),
@@ -78,85 +85,66 @@ impl StreamDecoder for Stream {
     }
 
     fn is_complete(&self) -> bool {
-        // Some servers leave out the event that ends the response.
+        // Some servers do not send the event that ends the response.
         self.is_over || (self.slots.len() > 0 && self.slots.parts().all(Slot::is_done))
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value {
         if !self.is_over {
             let status = if self.is_complete() { "completed" } else { "incomplete" };
-            self.response.insert("status".to_owned(), status.into());
+            set(&mut self.response, "status", status);
         }
         self.close_all(events);
         let mut response = std::mem::take(&mut self.response);
         response.entry("object").or_insert_with(|| "response".into());
         let slots = std::mem::take(&mut self.slots).into_parts(false);
         let output: Vec<Value> = slots.into_iter().map(Slot::into_item).collect();
-        response.insert("output".to_owned(), output.into());
+        set(&mut response, "output", output);
         Value::Object(response)
     }
 }
 
 impl Stream {
-    /// Takes text, reasoning or arguments, in pieces (`….delta`) or whole (`….done`).
+    /// Adds text, reasoning or arguments to an item, as a piece (`….delta`) or complete (`….done`).
     fn push_part(&mut self, name: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
-        let Some((name, is_whole)) = (match name.rsplit_once('.') {
-            Some((name, "delta")) => Some((name, false)),
-            Some((name, "done")) => Some((name, true)),
-            _ => None,
-        }) else {
-            return;
-        };
-        let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
-        let (part, whole) = match name {
-            "function_call_arguments" => (Part::Arguments, "arguments"),
-            "custom_tool_call_input" => (Part::Input, "input"),
-            "output_text" => (Part::Text(number("content_index")), "text"),
-            "refusal" => (Part::Refusal(number("content_index")), "refusal"),
-            "reasoning_text" | "reasoning" => (Part::Reasoning(number("content_index")), "text"),
-            "reasoning_summary_text" | "reasoning_summary" => {
-                (Part::Summary(number("summary_index")), "text")
-            }
+        let (name, is_whole) = match name.rsplit_once('.') {
+            Some((name, "delta")) => (name, false),
+            Some((name, "done")) => (name, true),
             _ => return,
         };
-        let Some(text) = event.get(if is_whole { whole } else { "delta" }).and_then(Value::as_str) else {
-            return;
-        };
+        let Some(part) = Part::of(name, event) else { return };
+        let field = if is_whole { part.text } else { "delta" };
+        let Some(text) = event.get(field).and_then(Value::as_str) else { return };
         let index = self.slot_of(Key::of_event(event, part), Sought::Known);
         let slot = &mut self.slots[index];
         let is_new = !is_whole || slot.set(part, text);
         if !is_whole {
             slot.append(part, text);
         }
-        if is_new && !text.is_empty() {
-            match part {
-                Part::Arguments | Part::Input => {}
-                Part::Text(_) | Part::Refusal(_) => events.push(StreamEvent::Text(text.to_owned())),
-                Part::Reasoning(_) | Part::Summary(_) => events.push(StreamEvent::Reasoning(text.to_owned())),
-            }
-        }
+        events.extend(part.event(text).filter(|_| is_new));
     }
 
     fn set_response(&mut self, event: &Fields) {
         if let Some(response) = event.get("response").and_then(Value::as_object) {
-            self.response = response.clone();
-            self.response.shift_remove("output");
+            self.response = only(response, |name, _| name != "output");
         }
     }
 
-    /// Keeps an error that the service reported for the response.
+    /// Records an error that the service reported for the response.
     fn fail(&mut self, error: Option<String>) -> WireError {
-        let failure = failed("", error.as_deref());
-        self.response.insert("error".to_owned(), json!({"message": error.unwrap_or_default()}));
+        let failure = no_response("", error.as_deref());
+        set(&mut self.response, "error", json!({"message": error.unwrap_or_default()}));
         failure
     }
 
-    /// Takes the last response, which is the authority on its items. Some servers leave items out of it, or all of them; items that came before stay.
+    /// Applies the final response, which is the authority on its items.
+    ///
+    /// Some servers leave out some or all items of the final response. Items received earlier are kept.
     fn end(&mut self, status: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         self.set_response(event);
         let told = self.response.get("status").and_then(Value::as_str);
         if !matches!(told, Some("completed" | "incomplete" | "failed" | "cancelled")) {
-            self.response.insert("status".to_owned(), status.into());
+            set(&mut self.response, "status", status);
         }
         self.is_over = true;
         let output = event.get("response").and_then(|response| response.get("output"));
@@ -181,7 +169,8 @@ impl Stream {
 
     fn end_item(&mut self, key: Key, item: &Fields, events: &mut Vec<StreamEvent>) {
         let mut index = self.find(&key, Sought::Known).or_else(|| self.last_open(&key, Sought::Known));
-        // A call that was yielded is over: under the same `call_id` alone, something else is another call.
+        // A call that was already returned is complete. A different item with the same `call_id` is another
+        // call.
         index =
             index.filter(|&index| !self.slots.is_yielded(index) || !self.slots[index].is_another(&key, item));
         let index = index.unwrap_or_else(|| self.open());
@@ -196,7 +185,7 @@ impl Stream {
         self.slots.end(index, events);
     }
 
-    /// Finds or makes the slot of a key.
+    /// Returns the slot for a key, creating it if necessary.
     fn slot_of(&mut self, key: Key, sought: Sought) -> usize {
         let index = self.find(&key, sought).or_else(|| self.last_open(&key, sought));
         let index = index.unwrap_or_else(|| self.open());
@@ -204,8 +193,10 @@ impl Stream {
         index
     }
 
-    /// Finds or makes the slot of an item at `position` in the last response, which lists none twice. An item
-    /// that is not known by an id is looked for at that place.
+    /// Returns the slot for the item at `position` in the final response, creating it if necessary.
+    ///
+    /// The item is searched by its ids first, then by `position`. Slots already matched with another item of
+    /// the final response are skipped.
     fn slot_at(&mut self, key: Key, position: usize) -> usize {
         let is_same_call =
             |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.key.is_same_call(&key));
@@ -233,7 +224,7 @@ impl Stream {
             let known = &self.slots[index].key;
             known.is_same_call(key) || !known.is_elsewhere(key)
         });
-        // Two calls may have one id: an item of another id that begins is another call.
+        // Two calls may have the same `call_id`. A new item with another item id is another call.
         let by_call = by_call.filter(|&&index| {
             let known = &self.slots[index].key;
             !(known.is_elsewhere(key) || is_begun && known.is_other_item(key))
@@ -245,7 +236,7 @@ impl Stream {
         })
     }
 
-    /// Returns the last item for an event that names none, if it is still open.
+    /// Returns the last item for an event without ids, if this item is still open.
     fn last_open(&self, key: &Key, sought: Sought) -> Option<usize> {
         let last = self.slots.len().checked_sub(1)?;
         let slot = &self.slots[last];
@@ -274,8 +265,8 @@ impl Stream {
         }
     }
 
-    /// Ends all items, yields their calls, and brings them into order: that of the last response, else
-    /// that of the stated indices, else that of arrival.
+    /// Ends all items, returns their calls, and sorts the items: by the final response, otherwise by their
+    /// indices, otherwise by arrival.
     fn close_all(&mut self, events: &mut Vec<StreamEvent>) {
         let is_ordered = self.slots.parts().any(|slot| slot.is_listed);
         let is_indexed = self.slots.parts().all(|slot| slot.key.index.is_some());
@@ -287,7 +278,7 @@ impl Stream {
                 _ => {}
             }
         }
-        // An item of which only fragments came stands in the last response under another id.
+        // Items known only from fragments are in the final response under another id.
         self.slots.arrange(|slot| !is_ordered || slot.is_known());
         let is_status = |status: &str| self.response.get("status").is_some_and(|known| known == status);
         let (is_complete, is_cut) = (is_status("completed"), is_status("incomplete"));
@@ -306,7 +297,6 @@ impl Stream {
     }
 }
 
-fn failed(path: &str, error: Option<&str>) -> WireError {
-    let error = error.unwrap_or("it gave no reason");
-    WireError::new(path, format!("a response (the service reported an error: {error})"))
+fn no_response(path: &str, error: Option<&str>) -> WireError {
+    failed(path, "a response", Some(error.unwrap_or("it gave no reason")))
 }

@@ -1,51 +1,70 @@
-//! The life of a streamed call, for all codecs: begun, announced once, held back while it may have been
-//! cut off, and yielded once.
+//! Tracks the calls of a streamed response, for all codecs. A call begins, is announced once, waits if it may
+//! have been cut off, and is returned once.
 //!
-//! Codecs find out which part a piece of a stream belongs to, and how parts grow.
+//! The codecs decide to which part a piece of the stream belongs, and add the piece to this part.
 
 use super::decode::StreamEvent;
+use crate::call::WireCall;
 use crate::ids::CallIds;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::{Index, IndexMut};
 use toolkit_core::call::ToolCall;
 
-/// A part of a streamed message: a call, a text, or anything else with a place of its own.
+/// A part of a streamed message: a call, a text, or any other item with its own position.
 pub(crate) trait StreamPart {
-    /// Returns the place among the parts of the message.
+    /// Returns the position among the parts of the message.
     fn position(&self) -> u64;
 
-    /// Returns the provider's id of the call, if there is one.
-    fn given_id(&self) -> Option<Cow<'_, str>>;
+    /// Returns the call of this part, once the call is complete.
+    fn call(&self) -> Option<WireCall<'_>>;
 
-    fn name(&self) -> &str;
+    /// Returns whether no arguments have arrived so far.
+    fn is_blank(&self) -> bool;
 
-    /// Sets the id that the call has from now on.
+    /// Sets the final id of the call.
     fn set_id(&mut self, id: &str);
 
-    /// Returns whether the part is a call that can be yielded.
-    fn is_call(&self) -> bool;
-
-    /// Returns whether the part is a call without arguments so far.
-    fn is_blank_call(&self) -> bool;
-
-    /// Replaces blank arguments.
+    /// Replaces blank arguments with `text`.
     fn set_arguments(&mut self, text: &str);
 
-    /// Completes the part: its call is about to be yielded.
+    /// Returns the name of the call.
+    fn name(&self) -> &str {
+        self.call().map(|call| call.name).unwrap_or_default()
+    }
+
+    /// Returns the provider's id of the call, if there is one.
+    fn given_id(&self) -> Option<Cow<'_, str>> {
+        self.call()?.id
+    }
+
+    /// Finishes the part, just before its call is returned.
     fn seal(&mut self) {}
 
-    /// Returns the call that the part is, with the id that was set.
-    fn to_call(&self) -> Option<ToolCall>;
+    /// Returns the tool call of this part, with the final id.
+    fn to_call(&self) -> Option<ToolCall> {
+        let call = self.call()?;
+        let id = call.id.as_deref()?.into();
+        Some(call.into_call(id))
+    }
+
+    fn is_call(&self) -> bool {
+        self.call().is_some()
+    }
+
+    /// Returns whether the part is a call without arguments so far.
+    fn is_blank_call(&self) -> bool {
+        self.is_blank() && self.is_call()
+    }
 }
 
-/// The parts of one message, in the order in which they began.
+/// The parts of one message, in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct Assembler<P> {
     slots: Vec<Slot<P>>,
     ids: Option<CallIds>,
-    /// Calls without arguments that have ended. A model that is cut off ends its call, too, so they wait until
-    /// it goes on or says why it stopped.
+    /// The numbers of ended calls without arguments. A model that is cut off ends its call too, so these
+    /// calls wait until another part or the finish reason arrives.
     held: Vec<usize>,
 }
 
@@ -63,7 +82,7 @@ impl<P> Default for Assembler<P> {
 }
 
 impl<P: StreamPart> Assembler<P> {
-    /// Sets the seed of generated ids, unless it is set already.
+    /// Sets the seed of generated ids, unless it is already set.
     pub(crate) fn seed(&mut self, seed: impl FnOnce() -> Value) {
         self.ids.get_or_insert_with(|| CallIds::new(&seed()));
     }
@@ -90,7 +109,7 @@ impl<P: StreamPart> Assembler<P> {
         self.slots.iter().map(|slot| &slot.part)
     }
 
-    /// Returns whether the call was yielded: nothing that comes later changes it.
+    /// Returns whether the call was already returned. Later pieces no longer change it.
     pub(crate) fn is_yielded(&self, number: usize) -> bool {
         self.slots.get(number).is_some_and(|slot| slot.is_yielded)
     }
@@ -102,10 +121,11 @@ impl<P: StreamPart> Assembler<P> {
         let ids = self.ids.get_or_insert_with(|| CallIds::new(&Value::Null));
         let id = ids.settle(slot.part.given_id().as_deref());
         slot.part.set_id(id.as_str());
-        events.push(StreamEvent::CallStarted { id: id.into(), name: slot.part.name().to_owned() });
+        let name = slot.part.name().to_owned();
+        events.push(StreamEvent::CallStarted { id: id.into(), name });
     }
 
-    /// Ends a call. One without arguments is held back if no part follows it.
+    /// Ends a call. A call without arguments waits unless another part follows it.
     pub(crate) fn end(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
         match self.get(number).is_some_and(P::is_blank_call) && !self.is_yielded(number) {
             true => self.held.push(number),
@@ -114,7 +134,7 @@ impl<P: StreamPart> Assembler<P> {
         self.release_passed(events);
     }
 
-    /// Yields a call, once.
+    /// Returns a call through `events`, unless it was returned before.
     pub(crate) fn yield_call(&mut self, number: usize, events: &mut Vec<StreamEvent>) {
         if !self.slots.get(number).is_some_and(|slot| !slot.is_yielded && slot.part.is_call()) {
             return;
@@ -127,7 +147,7 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// Yields the calls that were held back and are not the last part any more: the model went on.
+    /// Returns the waiting calls that are followed by another part, because the model continued after them.
     pub(crate) fn release_passed(&mut self, events: &mut Vec<StreamEvent>) {
         let last = if self.held.is_empty() { return } else { self.last() };
         let (held, passed) =
@@ -138,7 +158,7 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// Yields the calls that were held back. If the model was cut off, the last part is the one at which it was.
+    /// Returns all waiting calls. If generation stopped early (`is_cut`), the last part is marked as cut off.
     pub(crate) fn release(&mut self, is_cut: bool, events: &mut Vec<StreamEvent>) {
         let last = self.last().filter(|_| is_cut);
         for number in std::mem::take(&mut self.held) {
@@ -149,7 +169,8 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// Marks the call as cut off if no arguments came: running it with none would run another call.
+    /// Marks a call without arguments as cut off, so that it is refused instead of being run without
+    /// arguments.
     pub(crate) fn cut(&mut self, number: usize) {
         let slot = self.slots.get_mut(number).filter(|slot| !slot.is_yielded && slot.part.is_blank_call());
         if let Some(slot) = slot {
@@ -157,21 +178,22 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// Returns the number of the part that no other follows.
+    /// Returns the number of the last part by position.
     pub(crate) fn last(&self) -> Option<usize> {
         let slots = self.slots.iter().enumerate();
         slots.max_by_key(|(number, slot)| (slot.part.position(), *number)).map(|(number, _)| number)
     }
 
-    /// Drops parts that are not kept, and sorts the others. Their numbers change.
+    /// Removes the parts for which `is_kept` returns `false`, and sorts the others by position. The numbers
+    /// of parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&P) -> bool) {
         self.held.clear();
         self.slots.retain(|slot| is_kept(&slot.part));
         self.slots.sort_by_key(|slot| slot.part.position());
     }
 
-    /// Returns the parts in their order. If the model was cut off (`is_cut`), the last call states explicitly that
-    /// it has no arguments, so that it does not look cut off itself.
+    /// Returns the parts, sorted by position. If generation stopped early (`is_cut`), blank arguments of the
+    /// last call are written as `{}`, so that the call does not look cut off itself.
     pub(crate) fn into_parts(mut self, is_cut: bool) -> Vec<P> {
         let last = self.last().filter(|_| is_cut).and_then(|last| self.get_mut(last));
         if let Some(call) = last.filter(|part| part.is_blank_call()) {

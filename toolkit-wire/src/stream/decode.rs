@@ -1,39 +1,40 @@
-//! Decoders of streams, one for each API.
+//! Stream decoders, one per API.
 
 use crate::WireError;
 use serde_json::Value;
 use toolkit_core::call::ToolCall;
 
-/// News from a streamed response.
+/// An event of a streamed response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {
-    /// More of the text.
+    /// Further text of the answer.
     Text(String),
-    /// More of the reasoning, where the provider shows it.
+    /// Further reasoning, if the provider returns it.
     Reasoning(String),
-    /// The model has begun to write a call of this tool.
+    /// The model has started to write a tool call.
     CallStarted {
-        /// The id that the call will have.
+        /// The id of the call.
         id: String,
-        /// The tool's name as the model wrote it.
+        /// The tool name, as the model wrote it.
         name: String,
     },
-    /// A call is complete and can be dispatched.
+    /// A complete call, ready to be dispatched.
     Call(ToolCall),
 }
 
-/// Decodes the events of one API's stream.
+/// Decodes the stream of one API.
 pub(crate) trait StreamDecoder: Send {
-    /// Takes one event and adds the news to `events`, also before an error.
+    /// Processes one event and appends the resulting events. Events decoded before an error are appended too.
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError>;
 
-    /// Notes that the server announced the end in a way that is no event of the format.
+    /// Records that the server announced the end outside of the format's events.
     fn done(&mut self) {}
 
     /// Returns whether the server announced the end.
     fn is_complete(&self) -> bool;
 
-    /// Completes the open calls, adds them to `events`, and returns the response body as if it had come whole.
+    /// Completes the open calls, appends them to `events`, and returns the response body in the form of a
+    /// response that was not streamed.
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
 }

@@ -1,66 +1,52 @@
-//! Merging of fields that come in pieces, unknown ones included.
+//! Merges fields that arrive in pieces, including unknown ones.
 
 use serde_json::{Map, Value, json};
 
-/// The depth from which later values replace earlier ones.
+/// The nesting depth from which values are replaced instead of merged.
 const DEEPEST: usize = 32;
 
-/// The number of elements at the end of a list that a piece may continue. Streams have a few parts open at a
-/// time.
+/// The number of elements at the end of a list that are searched for a matching index. Streams have few open
+/// parts at a time.
 const OPEN_PARTS: usize = 64;
 
-/// Texts that are repeated rather than continued.
+/// The fields whose strings replace earlier ones instead of being appended.
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
-/// Sets each field of `piece`, also those within objects; `null` changes nothing.
+/// Sets each field of `piece`, merging nested objects. `null` changes nothing.
 pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    overlay_at(fields, piece, 0);
+    merge(fields, piece, 0, |old, value, _| *old = value.clone());
 }
 
-fn overlay_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth: usize) {
+/// Appends each field of `piece`: strings are concatenated, lists extended, objects merged, and other values
+/// replaced. `null` changes nothing.
+pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
+    merge(fields, piece, 0, join_value);
+}
+
+fn merge(
+    fields: &mut Map<String, Value>,
+    piece: &Map<String, Value>,
+    depth: usize,
+    add: fn(&mut Value, &Value, usize),
+) {
     for (name, value) in piece {
         match (fields.get_mut(name), value) {
-            (Some(_), Value::Null) => {}
+            (None, _) => drop(fields.insert(name.clone(), value.clone())),
+            (_, Value::Null) => {}
+            (Some(old), _) if WHOLE.contains(&name.as_str()) => *old = value.clone(),
             (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-                overlay_at(old, new, depth + 1);
+                merge(old, new, depth + 1, add)
             }
-            (Some(old), _) => *old = value.clone(),
-            (None, _) => {
-                fields.insert(name.clone(), value.clone());
-            }
-        }
-    }
-}
-
-/// Continues each field of `piece`: a text is appended, a list extended, an object continued, and all
-/// else replaced; `null` changes nothing.
-pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    join_at(fields, piece, 0);
-}
-
-fn join_at(fields: &mut Map<String, Value>, piece: &Map<String, Value>, depth: usize) {
-    for (name, value) in piece {
-        match fields.get_mut(name) {
-            Some(old) if WHOLE.contains(&name.as_str()) => {
-                if !value.is_null() {
-                    *old = value.clone();
-                }
-            }
-            Some(old) => join_value(old, value, depth),
-            None => {
-                fields.insert(name.clone(), value.clone());
-            }
+            (Some(old), _) => add(old, value, depth),
         }
     }
 }
 
 fn join_value(old: &mut Value, new: &Value, depth: usize) {
     match (old, new) {
-        (_, Value::Null) => {}
         (Value::String(old), Value::String(new)) => old.push_str(new),
-        (Value::Object(old), Value::Object(new)) if depth < DEEPEST => join_at(old, new, depth + 1),
         (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
-        // Content may begin as text and go on as a list of parts, or the other way round.
+        // Content may begin as a string and continue as a list of parts, or the other way round.
         (old @ Value::String(_), Value::Array(new)) => {
             let mut parts = vec![json!({"type": "text", "text": old.take()})];
             new.iter().for_each(|part| join_part(&mut parts, part, depth));
@@ -73,8 +59,10 @@ fn join_value(old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Joins a part to a list. It continues the one with its `index`. Without an index, text and thinking continue
-/// the part before, unless that was signed and thus over.
+/// Appends a part to a list.
+///
+/// The part continues the element with the same `index`. Without an index, text and thinking continue the
+/// last element, unless this element is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let is_same = |old: &Value| match part.get("index") {
         Some(index) => old.get("index") == Some(index) && same_kind(old, part),
@@ -86,7 +74,9 @@ fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
         None => parts.last().filter(|last| is_continued(last, part)).map(|_| parts.len() - 1),
     };
     match (at.and_then(|at| parts.get_mut(at)), part) {
-        (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => join_at(old, new, depth + 1),
+        (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
+            merge(old, new, depth + 1, join_value)
+        }
         _ => parts.push(part.clone()),
     }
 }

@@ -1,28 +1,24 @@
-//! A scanner that finds the end of a JSON object while its text arrives.
+//! A scanner for the end of a JSON object that arrives in pieces.
 
-/// Follows the text of a JSON object that arrives in pieces, each character once.
+/// Scans a JSON object that arrives in pieces, reading each character once.
 ///
-/// It counts brackets outside strings, which finds the end of an object, not whether it is correct JSON.
+/// The scanner counts brackets outside of strings. It finds the end of the object without checking whether
+/// the JSON is valid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ObjectScanner {
-    place: Place,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
-    /// Nothing but white space so far.
+pub(crate) enum ObjectScanner {
+    /// Only white space so far.
     #[default]
-    Before,
-    /// Within `depth` brackets.
-    Inside { depth: usize, text: Text },
-    /// The object ended, and nothing but white space followed.
-    After,
-    /// It is no object, or more followed.
+    Blank,
+    /// Inside of `depth` brackets.
+    Open { depth: usize, text: Text },
+    /// The object has ended, followed by at most white space.
+    Complete,
+    /// The text is not an object, or continues after the object.
     NoObject,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Text {
+pub(crate) enum Text {
     Outside,
     Within,
     /// After a `\`.
@@ -30,51 +26,42 @@ enum Text {
 }
 
 impl ObjectScanner {
-    /// Takes the next piece.
+    /// Scans the next piece by bytes. No byte of a character beyond ASCII equals a bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
-            self.place = self.place.after(byte);
-        }
-    }
-
-    /// Returns whether there was nothing but white space.
-    pub(crate) fn is_blank(self) -> bool {
-        self.place == Place::Before
-    }
-
-    /// Returns whether an object has begun and not ended.
-    pub(crate) fn is_open(self) -> bool {
-        matches!(self.place, Place::Inside { .. })
-    }
-
-    /// Returns whether all of it was one object, to its end.
-    pub(crate) fn is_complete(self) -> bool {
-        self.place == Place::After
-    }
-}
-
-impl Place {
-    /// Moves past a byte. No byte of a character beyond ASCII looks like a bracket or quote.
-    fn after(self, byte: u8) -> Self {
-        match (self, byte) {
-            (Self::Inside { depth, text }, _) => Self::inside(depth, text, byte),
-            (Self::Before | Self::After, b' ' | b'\t' | b'\n' | b'\r') => self,
-            (Self::Before, b'{') => Self::Inside { depth: 1, text: Text::Outside },
-            _ => Self::NoObject,
+            *self = match (*self, byte) {
+                (Self::Open { depth, text }, _) => Self::inside(depth, text, byte),
+                (Self::Blank | Self::Complete, b' ' | b'\t' | b'\n' | b'\r') => *self,
+                (Self::Blank, b'{') => Self::Open { depth: 1, text: Text::Outside },
+                _ => Self::NoObject,
+            };
         }
     }
 
     fn inside(depth: usize, text: Text, byte: u8) -> Self {
-        match (text, byte) {
-            (Text::Escaped, _) => Self::Inside { depth, text: Text::Within },
-            (Text::Within, b'\\') => Self::Inside { depth, text: Text::Escaped },
-            (Text::Within, b'"') => Self::Inside { depth, text: Text::Outside },
-            (Text::Outside, b'"') => Self::Inside { depth, text: Text::Within },
-            (Text::Outside, b'{' | b'[') => Self::Inside { depth: depth + 1, text },
-            (Text::Outside, b'}' | b']') if depth == 1 => Self::After,
-            (Text::Outside, b'}' | b']') => Self::Inside { depth: depth - 1, text },
-            _ => Self::Inside { depth, text },
-        }
+        let (depth, text) = match (text, byte) {
+            (Text::Within, b'\\') => (depth, Text::Escaped),
+            (Text::Within, b'"') => (depth, Text::Outside),
+            (Text::Within | Text::Escaped, _) => (depth, Text::Within),
+            (Text::Outside, b'"') => (depth, Text::Within),
+            (Text::Outside, b'{' | b'[') => (depth + 1, text),
+            (Text::Outside, b'}' | b']') if depth == 1 => return Self::Complete,
+            (Text::Outside, b'}' | b']') => (depth - 1, text),
+            (Text::Outside, _) => (depth, text),
+        };
+        Self::Open { depth, text }
+    }
+
+    pub(crate) fn is_blank(self) -> bool {
+        self == Self::Blank
+    }
+
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    pub(crate) fn is_complete(self) -> bool {
+        self == Self::Complete
     }
 }
 

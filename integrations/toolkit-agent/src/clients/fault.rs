@@ -5,6 +5,7 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 use std::error::Error;
+use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
 /// The length up to which an unexpected body is shown.
@@ -98,7 +99,7 @@ pub(super) fn timed_out(what: &str, limit: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::TimedOut, text)
 }
 
-pub(super) fn no_json(error: &serde_json::Error, body: &[u8]) -> ModelError {
+pub(super) fn no_json(error: &dyn Display, body: &[u8]) -> ModelError {
     if body.trim_ascii().is_empty() {
         return ModelError::new(ModelErrorKind::Empty, "the response of the model's server is empty");
     }

@@ -3,15 +3,21 @@
 mod fault;
 mod reply;
 mod request;
-mod stream;
 
+use super::fault::timed_out;
 use super::http::Http;
-use super::settings::{Settings, settings_methods};
-use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+use super::settings::{PLAIN, Settings, after, client_settings};
+use crate::model::{ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream};
 use ::genai::adapter::AdapterKind;
+use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
 use ::genai::{Client, ServiceTarget};
-use std::fmt;
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Sleep, sleep_until};
 
 /// Every provider that the crate `genai` knows: some forty, among them those that have no client of their own here, as
 /// Bedrock, Vertex AI, Cohere, Ollama, Mistral, DeepSeek or xAI. The key of each is in its own environment variable.
@@ -43,21 +49,13 @@ pub struct GenAi {
     settings: Settings,
 }
 
-settings_methods!(GenAi);
-
-impl Default for GenAi {
-    fn default() -> Self {
-        Self { settings: Settings::new("") }
-    }
-}
+client_settings!(
+    GenAi,
+    PLAIN,
+    /// Creates every provider at its own address, with the key in its own environment variable.
+);
 
 impl GenAi {
-    /// Creates every provider at its own address, with the key in its own environment variable.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Creates the model of this name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> GenAiModel {
@@ -65,7 +63,7 @@ impl GenAi {
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        let http = Http::new(&self.settings, Vec::new())?;
+        let http = Http::new(&self.settings, None)?;
         let Settings { base_url, key, .. } = self.settings.clone();
         let builder = Client::builder().with_reqwest(http.client);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
@@ -120,7 +118,7 @@ impl ChatModel for GenAiModel {
         let answer = client.exec_chat(self.name.as_str(), chat, Some(&options));
         match tokio::time::timeout(limit, answer).await {
             Ok(answer) => reply::whole(answer.map_err(fault::of_genai)?, &request, adapter),
-            Err(_) => Err(super::fault::timed_out("has not said all", limit)),
+            Err(_) => Err(timed_out("has not said all", limit)),
         }
     }
 
@@ -134,17 +132,73 @@ impl ChatModel for GenAiModel {
         let begun = client.exec_chat_stream(self.name.as_str(), chat, Some(&options));
         let limit = self.settings.limits.total;
         let answer = begun.await.map_err(fault::of_genai)?;
-        Ok(ModelStream::new(stream::Pieces::new(answer.stream, request, adapter, limit)))
+        Ok(ModelStream::new(Pieces {
+            stream: Some(answer.stream),
+            request,
+            adapter,
+            limit,
+            deadline: Box::pin(sleep_until(after(limit))),
+            ready: VecDeque::new(),
+        }))
     }
 }
 
-impl fmt::Debug for GenAiModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GenAiModel").field("name", &self.name).finish_non_exhaustive()
+debug!(GenAiModel, self, "name": self.name);
+
+/// The pieces of an answer. Its calls come at its end, because before they are not complete.
+struct Pieces {
+    /// Until the answer has ended.
+    stream: Option<ChatStream>,
+    request: ModelRequest,
+    adapter: AdapterKind,
+    limit: Duration,
+    deadline: Pin<Box<Sleep>>,
+    ready: VecDeque<Result<ModelDelta, ModelError>>,
+}
+
+impl Pieces {
+    fn end(&mut self, end: Result<StreamEnd, ModelError>) {
+        self.stream = None;
+        match end.and_then(|end| reply::streamed(end, &self.request, self.adapter)) {
+            Ok(response) => {
+                let calls = response.message.calls.iter().cloned().map(ModelDelta::Call);
+                self.ready.extend(calls.map(Ok));
+                self.ready.push_back(Ok(ModelDelta::Done(Box::new(response))));
+            }
+            Err(error) => self.ready.push_back(Err(error)),
+        }
+    }
+
+    fn take(&mut self, event: Option<Result<ChatStreamEvent, ::genai::Error>>) {
+        let delta = match event {
+            Some(Ok(ChatStreamEvent::Chunk(piece))) => ModelDelta::Text(piece.content),
+            Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => ModelDelta::Reasoning(piece.content),
+            Some(Ok(ChatStreamEvent::End(end))) => return self.end(Ok(end)),
+            Some(Ok(_)) => return,
+            Some(Err(error)) => return self.end(Err(fault::of_genai(error))),
+            None => return self.end(Err(ModelError::cut())),
+        };
+        self.ready.push_back(Ok(delta));
     }
 }
 
-/// Creates the error of an answer that ended before it was complete.
-fn cut() -> ModelError {
-    ModelError::new(ModelErrorKind::Connection, "the answer ended before it was complete")
+impl Stream for Pieces {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Poll::Ready(Some(piece));
+            }
+            let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
+            match Pin::new(stream).poll_next(context) {
+                Poll::Ready(event) => self.take(event),
+                Poll::Pending if self.deadline.as_mut().poll(context).is_ready() => {
+                    let error = timed_out("has not said all", self.limit);
+                    self.end(Err(error));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
 }

@@ -1,21 +1,25 @@
-//! The HTTP client that all clients of providers have in common.
+//! HTTP for all clients: requests, and bodies of responses within limits.
 
-use super::body::BoundedBody;
 use super::fault;
-use super::limits::{HttpLimits, after};
-use super::settings::Settings;
+use super::settings::{HttpLimits, Settings, after};
+use crate::helpers::lock;
 use crate::model::{ModelError, ModelErrorKind};
+use bytes::Bytes;
+use http_body::{Body, Frame};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use std::sync::Arc;
-use tokio::time::timeout;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 /// How much of the body of a failure is read.
 const READ_OF_FAILURES: usize = 64 << 10;
 
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 
 /// The HTTP client of one server.
 #[derive(Debug, Clone)]
@@ -35,11 +39,11 @@ pub(super) enum Expected {
 }
 
 impl Http {
-    /// Creates a client with these headers beside those of the settings.
-    pub(super) fn new(settings: &Settings, own: Vec<(&str, String)>) -> Result<Self, ModelError> {
+    /// Creates a client with the header of the key before those of the settings.
+    pub(super) fn new(settings: &Settings, key: Option<(&str, String)>) -> Result<Self, ModelError> {
         let mut headers = HeaderMap::new();
-        let said = settings.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        for (name, value) in own.iter().map(|(name, value)| (*name, value.as_str())).chain(said) {
+        let key = key.iter().map(|(name, key)| (*name, key));
+        for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
             let (name, value) = header(name, value)?;
             headers.insert(name, value);
         }
@@ -51,6 +55,7 @@ impl Http {
         &self,
         mut request: reqwest::Request,
         expected: Expected,
+        watch: &Watch,
     ) -> Result<BoundedBody, ModelError> {
         request.headers_mut().extend(self.headers.clone());
         let HttpLimits { total, idle, .. } = self.limits;
@@ -64,7 +69,14 @@ impl Http {
             Err(_) => return Err(fault::timed_out("has not answered", patience)),
         };
         let (status, headers) = (response.status(), response.headers().clone());
-        let mut body = BoundedBody::new(response, self.limits.clone(), deadline);
+        let mut body = BoundedBody {
+            body: response.into(),
+            limits: self.limits.clone(),
+            deadline,
+            alarm: Box::pin(sleep_until(deadline.min(after(idle)))),
+            received: 0,
+            watch: watch.clone(),
+        };
         if !status.is_success() {
             return Err(fault::of_status(status, &headers, &body.head(READ_OF_FAILURES).await));
         }
@@ -126,4 +138,115 @@ fn tls(base_url: &str) -> Result<ClientConfig, ModelError> {
         false => builder.with_platform_verifier().map_err(failed)?,
     };
     Ok(builder.with_no_client_auth())
+}
+
+/// The body of a response. A server that is silent for too long, or says too much, ends it with an error.
+pub(super) struct BoundedBody {
+    body: reqwest::Body,
+    limits: HttpLimits,
+    /// When the whole answer has to be there.
+    deadline: Instant,
+    /// The end of the silence, or the deadline.
+    alarm: Pin<Box<Sleep>>,
+    received: usize,
+    watch: Watch,
+}
+
+/// The observations of a body, for a reader behind another client.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Watch(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The error that broke the response.
+    pub(super) fault: Option<ModelError>,
+    /// Whether the last byte came.
+    pub(super) ended: bool,
+}
+
+impl Watch {
+    pub(super) fn see<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+        look(&mut lock(&self.0))
+    }
+}
+
+impl BoundedBody {
+    /// Returns the next bytes; `None` after the last.
+    pub(super) fn poll_bytes(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, ModelError>>> {
+        loop {
+            let Poll::Ready(next) = Pin::new(&mut self.body).poll_frame(context) else {
+                ready!(self.alarm.as_mut().poll(context));
+                return Poll::Ready(Some(Err(self.silence())));
+            };
+            let frame = match next {
+                None => return Poll::Ready(None),
+                Some(Err(error)) => return Poll::Ready(Some(Err(fault::of_client(&error)))),
+                Some(Ok(frame)) => frame,
+            };
+            // Trailers say nothing that matters here.
+            let Ok(bytes) = frame.into_data() else { continue };
+            self.received = self.received.saturating_add(bytes.len());
+            if self.received > self.limits.max_bytes {
+                return Poll::Ready(Some(Err(self.too_long())));
+            }
+            self.alarm.as_mut().reset(self.deadline.min(after(self.limits.idle)));
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+    }
+
+    /// Reads all bytes.
+    pub(super) async fn all(&mut self) -> Result<Vec<u8>, ModelError> {
+        let mut all = Vec::new();
+        while let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await {
+            all.extend_from_slice(&bytes?);
+        }
+        Ok(all)
+    }
+
+    /// Returns the first bytes, as many as are there before something goes wrong.
+    async fn head(&mut self, most: usize) -> Vec<u8> {
+        let mut head = Vec::new();
+        while head.len() < most
+            && let Some(Ok(bytes)) = poll_fn(|context| self.poll_bytes(context)).await
+        {
+            head.extend_from_slice(&bytes);
+        }
+        head.truncate(most);
+        head
+    }
+
+    fn silence(&self) -> ModelError {
+        if Instant::now() >= self.deadline {
+            fault::timed_out("has not said all", self.limits.total)
+        } else {
+            fault::timed_out("has said nothing more", self.limits.idle)
+        }
+    }
+
+    fn too_long(&self) -> ModelError {
+        let text = format!("the response is longer than {} bytes", self.limits.max_bytes);
+        // It would be as long the next time.
+        ModelError::new(ModelErrorKind::Other, text)
+    }
+}
+
+impl Body for BoundedBody {
+    type Data = Bytes;
+    type Error = ModelError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ModelError>>> {
+        let next = ready!(self.poll_bytes(context));
+        match &next {
+            None => self.watch.see(|seen| seen.ended = true),
+            Some(Err(error)) => self.watch.see(|seen| seen.fault = Some(error.clone())),
+            Some(Ok(_)) => {}
+        }
+        Poll::Ready(next.map(|bytes| bytes.map(Frame::data)))
+    }
 }

@@ -1,21 +1,29 @@
 //! The two APIs of OpenAI, which most other servers speak, too.
 
 mod service;
-mod stream;
 
-use super::http::{Expected, Http};
-use super::settings::{Settings, from_env, settings_methods};
-use crate::model::{ModelError, ModelErrorKind};
+use super::http::{Expected, Http, Watch};
+use super::settings::{PLAIN, Service, Settings, client_settings};
+use crate::model::ModelError;
 use crate::wire::{EventStream, Transport, WireModel};
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
 use serde_json::Value;
-use service::{HttpService, Watch};
-use std::fmt;
-use stream::Events;
+use service::{Events, HttpService, explain};
 use toolkit_wire::ApiFormat;
 
-const BASE_URL: &str = "https://api.openai.com/v1";
+static SERVICE: Service = Service {
+    name: "OpenAI",
+    base_url: "https://api.openai.com/v1",
+    key_header: ("authorization", "Bearer "),
+    key_variables: &["OPENAI_API_KEY"],
+    url_variable: Some("OPENAI_BASE_URL"),
+    header_variables: &[("OPENAI_ORG_ID", ORGANIZATION), ("OPENAI_PROJECT_ID", PROJECT)],
+    ..PLAIN
+};
+
+const ORGANIZATION: &str = "openai-organization";
+const PROJECT: &str = "openai-project";
 
 /// The APIs of OpenAI, Chat Completions and Responses, and every server that speaks one of them.
 ///
@@ -33,51 +41,32 @@ const BASE_URL: &str = "https://api.openai.com/v1";
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     settings: Settings,
-    organization: Option<String>,
-    project: Option<String>,
 }
 
-settings_methods!(OpenAi);
-
-impl Default for OpenAi {
-    fn default() -> Self {
-        Self { settings: Settings::new(BASE_URL), organization: None, project: None }
-    }
-}
+client_settings!(
+    OpenAi,
+    SERVICE,
+    /// Creates the API at OpenAI's own address, without a key.
+);
 
 impl OpenAi {
-    /// Creates the API at OpenAI's own address, without a key.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Creates the API as the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and
-    /// `OPENAI_PROJECT_ID` say.
+    /// Creates the API from the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and
+    /// `OPENAI_PROJECT_ID`.
     #[must_use]
     pub fn from_env() -> Self {
-        let mut client = Self::default();
-        client.settings.key = from_env("OPENAI_API_KEY");
-        client.organization = from_env("OPENAI_ORG_ID");
-        client.project = from_env("OPENAI_PROJECT_ID");
-        match from_env("OPENAI_BASE_URL") {
-            Some(url) => client.with_base_url(url),
-            None => client,
-        }
+        Self { settings: Settings::from_env(&SERVICE) }
     }
 
     /// Sets the organisation that pays.
     #[must_use]
-    pub fn with_organization(mut self, id: impl Into<String>) -> Self {
-        self.organization = Some(id.into());
-        self
+    pub fn with_organization(self, id: impl Into<String>) -> Self {
+        self.with_header(ORGANIZATION, id)
     }
 
     /// Sets the project of the organisation.
     #[must_use]
-    pub fn with_project(mut self, id: impl Into<String>) -> Self {
-        self.project = Some(id.into());
-        self
+    pub fn with_project(self, id: impl Into<String>) -> Self {
+        self.with_header(PROJECT, id)
     }
 
     /// Creates the model of this name, over Chat Completions.
@@ -99,22 +88,7 @@ impl OpenAi {
             .with_api_key("")
             .with_org_id("")
             .with_project_id("");
-        WireModel::new(format, name, OpenAiTransport { format, http: self.http(), config })
-    }
-
-    fn http(&self) -> Result<Http, ModelError> {
-        let mut headers = Vec::new();
-        match &self.settings.key {
-            Some(key) => headers.push(("authorization", format!("Bearer {key}"))),
-            None if self.settings.base_url == BASE_URL => {
-                let text = "there is no key for OpenAI: `OPENAI_API_KEY` must hold it";
-                return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
-            }
-            None => {}
-        }
-        headers.extend(self.organization.clone().map(|id| ("openai-organization", id)));
-        headers.extend(self.project.clone().map(|id| ("openai-project", id)));
-        Http::new(&self.settings, headers)
+        WireModel::new(format, name, OpenAiTransport { format, http: self.settings.http(), config })
     }
 }
 
@@ -132,7 +106,7 @@ impl OpenAiTransport {
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();
-        let service = HttpService::new(http.clone(), expected, watch.clone());
+        let service = HttpService { http: http.clone(), expected, watch: watch.clone() };
         let client = Client::build(http.client.clone(), self.config.clone()).with_http_service(service);
         Ok((client, watch))
     }
@@ -145,7 +119,7 @@ impl Transport for OpenAiTransport {
             ApiFormat::OpenAiResponses => client.responses().create_byot(body).await,
             _ => client.chat().create_byot(body).await,
         };
-        response.map_err(|error| watch.explain(error))
+        response.map_err(|error| explain(&watch, error))
     }
 
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
@@ -154,16 +128,9 @@ impl Transport for OpenAiTransport {
             ApiFormat::OpenAiResponses => client.responses().create_stream_byot(body).await,
             _ => client.chat().create_stream_byot(body).await,
         };
-        let events = events.map_err(|error| watch.explain(error))?;
-        Ok(Box::pin(Events::new(self.format, events, watch)))
+        let events = events.map_err(|error| explain(&watch, error))?;
+        Ok(Box::pin(Events { format: self.format, events, watch, is_over: false }))
     }
 }
 
-impl fmt::Debug for OpenAiTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiTransport")
-            .field("format", &self.format)
-            .field("http", &self.http)
-            .finish_non_exhaustive()
-    }
-}
+debug!(OpenAiTransport, self, "format": self.format, "http": self.http);

@@ -1,12 +1,10 @@
 //! The JSON of an API over HTTP.
 
-use super::body::BoundedBody;
 use super::fault;
-use super::http::{Expected, Http};
+use super::http::{BoundedBody, EVENTS, Expected, Http, Watch};
 use crate::model::ModelError;
 use crate::wire::{EventStream, Fragment, Transport};
 use futures_core::Stream;
-use reqwest::Request;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 use std::pin::Pin;
@@ -16,29 +14,25 @@ use std::task::{Context, Poll};
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
     /// Or why there is none.
-    http: Result<Http, ModelError>,
-    /// Where whole answers are asked for.
-    url: String,
-    /// Where streams are.
-    stream_url: String,
+    pub(super) http: Result<Http, ModelError>,
+    /// The address for whole answers.
+    pub(super) url: String,
+    /// The address for streams.
+    pub(super) stream_url: String,
 }
 
 impl HttpTransport {
-    pub(super) fn new(http: Result<Http, ModelError>, url: String, stream_url: String) -> Self {
-        Self { http, url, stream_url }
-    }
-
     async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<BoundedBody, ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let builder = http.client.post(url).body(body.to_string());
-        let mut request: Request = builder.build().map_err(|error| fault::of_client(&error))?;
+        let mut request = builder.build().map_err(|error| fault::of_client(&error))?;
         let accepted = match expected {
             Expected::Json => "application/json",
-            Expected::Events => "text/event-stream",
+            Expected::Events => EVENTS,
         };
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
-        http.send(request, expected).await
+        http.send(request, expected, &Watch::default()).await
     }
 }
 

@@ -5,14 +5,15 @@ use super::calls::{TurnCalls, without};
 use super::failures::Failures;
 use super::history;
 use super::tools::Tools;
-use crate::agent::{Agent, AgentOutput, Run, RunAgent};
+use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::model::{ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
+use crate::model::{DynModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
@@ -41,7 +42,7 @@ pub(super) struct LlmAgent {
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) description: String,
-    pub(super) model: SharedModel,
+    pub(super) model: Arc<dyn DynModel>,
     pub(super) instructions: Box<MakeInstructions>,
     pub(super) callbacks: ModelCallbacks,
     pub(super) sub_agents: Vec<Agent>,
@@ -56,21 +57,7 @@ pub(super) struct Settings {
 }
 
 impl RunAgent for LlmAgent {
-    fn name(&self) -> &str {
-        &self.settings.name
-    }
-
-    fn description(&self) -> &str {
-        &self.settings.description
-    }
-
-    fn sub_agents(&self) -> &[Agent] {
-        &self.settings.sub_agents
-    }
-
-    fn limits(&self) -> Limits {
-        self.settings.limits.clone()
-    }
+    agent_facts!(settings);
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned() });
@@ -99,21 +86,29 @@ enum Outcome {
 impl LlmAgent {
     /// Calls the model and its tools until a turn has no calls.
     async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
-        let mut failures = Failures::new(run.budget().limits().max_repeated_failures);
+        let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
         let mut escalate = false;
         loop {
             run.check_cancelled()?;
-            run.budget().take_model_call()?;
+            run.0.budget.take_model_call()?;
             let dispatcher = self.dispatcher(conversation, run)?;
-            let mut calls = TurnCalls::new(&dispatcher, run, self.name(), &mut failures);
-            let response = match self.answer(conversation, run, &dispatcher, &mut calls).await {
+            let mut calls = TurnCalls {
+                conversation,
+                run,
+                agent: self.name(),
+                batch: dispatcher.batch([]),
+                failures: &mut failures,
+                started: Vec::new(),
+                dispatched: Vec::new(),
+            };
+            let response = match self.answer(&dispatcher, &mut calls).await {
                 Ok(response) => response,
                 Err(error) => {
-                    calls.stop(conversation).await;
+                    calls.stop().await;
                     return Err(error);
                 }
             };
-            let results = self.end_turn(conversation, run, &response, calls).await?;
+            let results = self.end_turn(&response, calls).await?;
             let ToolActions { transfer_to_agent, skip_summarization, escalate: now, .. } =
                 ToolResult::merged_actions(&results);
             escalate |= now;
@@ -141,7 +136,8 @@ impl LlmAgent {
     /// Returns a dispatcher with the current tools and the context of their calls.
     fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
         let context = run
-            .context()
+            .0
+            .context
             .clone()
             .with_agent_name(self.name())
             .with_session(conversation.session())
@@ -169,7 +165,7 @@ impl LlmAgent {
             .with_tools(dispatcher.registry())
             .with_tool_use(settings.tool_config.clone())
             .with_options(settings.options.clone());
-        if let Some(format) = run.answer_format() {
+        if let Some(format) = &run.0.answer_format {
             format.apply(&mut request);
         }
         request
@@ -178,50 +174,47 @@ impl LlmAgent {
     /// Returns the response of the model, or of a callback in its place.
     async fn answer(
         &self,
-        conversation: &mut Conversation,
-        run: &Run,
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let Settings { name, callbacks, price, .. } = &self.settings;
-        let request = self.request(conversation, run, dispatcher);
-        conversation.begin_turn(name);
+        let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
+        let request = self.request(calls.conversation, run, dispatcher);
+        calls.conversation.begin_turn(name);
         let response = match run.until_stopped(callbacks.before(request)).await? {
             ControlFlow::Break(response) => response,
-            ControlFlow::Continue(request) => self.ask(conversation, run, request, calls).await?,
+            ControlFlow::Continue(request) => self.ask(request, calls).await?,
         };
-        run.budget().add_usage(response.usage, price);
+        run.0.budget.add_usage(response.usage, price);
         run.until_stopped(callbacks.after(response)).await
     }
 
     /// Waits for the results and adds the whole turn to the conversation.
     async fn end_turn(
         &self,
-        conversation: &mut Conversation,
-        run: &Run,
         response: &ModelResponse,
         mut calls: TurnCalls<'_>,
     ) -> Result<Vec<ToolResult>, AgentError> {
+        let run = calls.run;
         let mut message = response.message.clone();
         self.name().clone_into(&mut message.agent);
         message.usage = response.usage;
-        let missing = without(calls.started(), &message.calls);
+        let missing = without(&calls.started, &message.calls);
         if !missing.is_empty() {
             // Started calls need an answer; the native form does not contain them.
             message.calls.extend(missing);
             message.native = None;
         }
-        conversation.turn().message = message.clone();
+        calls.conversation.turn().message = message.clone();
         run.emit(|| RunEvent::Message { message: Box::new(message.clone()) });
         if !message.calls.is_empty() {
-            run.save(conversation).await?;
+            run.save(calls.conversation).await?;
         }
-        for call in without(&message.calls, calls.started()) {
-            calls.start(call, conversation.turn());
+        for call in without(&message.calls, &calls.started) {
+            calls.start(call);
         }
-        let finished = calls.finish(conversation).await;
-        let results = std::mem::take(&mut conversation.turn().results);
-        let results = conversation.end_turn(message, results);
+        let finished = calls.finish().await;
+        let results = std::mem::take(&mut calls.conversation.turn().results);
+        let results = calls.conversation.end_turn(message, results);
         finished.map(|()| results)
     }
 }

@@ -2,8 +2,7 @@
 
 use super::agent::{LlmAgent, Settings};
 use super::calls::TurnCalls;
-use crate::agent::Run;
-use crate::conversation::{Conversation, Turn};
+use crate::conversation::Turn;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
@@ -17,66 +16,44 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 
-/// A failed attempt.
-enum Failure {
-    /// May be retried.
-    Model(ModelError),
-    Run(AgentError),
-}
-
-impl From<ModelError> for Failure {
-    fn from(error: ModelError) -> Self {
-        Self::Model(error)
-    }
-}
-
-impl From<AgentError> for Failure {
-    fn from(error: AgentError) -> Self {
-        Self::Run(error)
-    }
-}
-
 impl LlmAgent {
     /// Calls the model until it answers. Tool calls start once complete, unless a callback may change them.
     pub(super) async fn ask(
         &self,
-        conversation: &mut Conversation,
-        run: &Run,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let Settings { name, model, retry, .. } = &self.settings;
+        let (run, Settings { name, model, retry, .. }) = (calls.run, &self.settings);
         for attempt in 1_u32.. {
             run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
-            let error = match self.attempt(conversation, run, request.clone(), calls).await {
+            let error = match self.attempt(request.clone(), calls).await {
                 Ok(response) => return Ok(response),
-                Err(Failure::Run(error)) => return Err(error),
                 // Calls have run and cannot be undone: the model continues from their results.
-                Err(Failure::Model(error)) if !calls.started().is_empty() => {
-                    return Ok(interrupted(error, conversation.turn()));
+                Err(AgentError::Model(error)) if !calls.started.is_empty() => {
+                    return Ok(interrupted(error, calls.conversation.turn()));
                 }
-                Err(Failure::Model(error)) => error,
+                Err(AgentError::Model(error)) => error,
+                Err(error) => return Err(error),
             };
-            conversation.drop_turn();
+            calls.conversation.turn = None;
             let Some(pause) = retry.pause_after(attempt, &error) else {
                 return Err(error.into());
             };
             run.emit(|| RunEvent::ModelRetried { agent: name.clone(), error: error.to_string(), pause });
             run.until_stopped(sleep(pause)).await?;
-            conversation.begin_turn(name);
+            calls.conversation.begin_turn(name);
         }
         Err(AgentError::Cancelled)
     }
 
     async fn attempt(
         &self,
-        conversation: &mut Conversation,
-        run: &Run,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, Failure> {
-        let response = self.receive(conversation, run, request, calls);
-        let Some(limit) = run.budget().limits().model_timeout else {
+    ) -> Result<ModelResponse, AgentError> {
+        let run = calls.run;
+        let response = self.receive(request, calls);
+        let Some(limit) = run.0.budget.limits.model_timeout else {
             return run.until_stopped(response).await?;
         };
         run.until_stopped(timeout(limit, response)).await?.unwrap_or_else(|_| {
@@ -87,12 +64,10 @@ impl LlmAgent {
 
     async fn receive(
         &self,
-        conversation: &mut Conversation,
-        run: &Run,
         request: ModelRequest,
         calls: &mut TurnCalls<'_>,
-    ) -> Result<ModelResponse, Failure> {
-        let Settings { name, model, callbacks, streaming, .. } = &self.settings;
+    ) -> Result<ModelResponse, AgentError> {
+        let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
         if !streaming {
             return Ok(model.respond(request).await?);
         }
@@ -102,19 +77,15 @@ impl LlmAgent {
             consume_budget().await;
             let delta = match next(&mut stream, calls).await {
                 Next::Result(result) => {
-                    calls.keep(result, conversation.turn());
+                    calls.keep(result);
                     continue;
                 }
-                Next::Delta(Some(delta)) => delta?,
-                Next::Delta(None) => {
-                    let text = "the answer ended before it was complete";
-                    return Err(ModelError::new(ModelErrorKind::Connection, text).into());
-                }
+                Next::Delta(delta) => delta.ok_or_else(ModelError::cut)??,
             };
             let agent = || name.clone();
             match delta {
                 ModelDelta::Text(text) => {
-                    conversation.turn().message.text.push_str(&text);
+                    calls.conversation.turn().message.text.push_str(&text);
                     run.emit(|| RunEvent::Text { agent: agent(), text });
                 }
                 ModelDelta::Reasoning(text) => run.emit(|| RunEvent::Reasoning { agent: agent(), text }),
@@ -122,9 +93,9 @@ impl LlmAgent {
                     run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
                 }
                 ModelDelta::Call(call) if !callbacks.may_change_calls() => {
-                    conversation.turn().message.calls.push(call.clone());
-                    run.save(conversation).await?;
-                    calls.start(call, conversation.turn());
+                    calls.conversation.turn().message.calls.push(call.clone());
+                    run.save(calls.conversation).await?;
+                    calls.start(call);
                 }
                 ModelDelta::Call(_) => {}
                 ModelDelta::Done(response) => return Ok(*response),

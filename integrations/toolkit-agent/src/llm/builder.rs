@@ -8,11 +8,11 @@ use crate::error::AgentError;
 use crate::event::RunOutput;
 use crate::limits::Limits;
 use crate::message::UserMessage;
-use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, SharedModel};
+use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::team::check_names;
-use std::fmt;
 use std::future::ready;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
@@ -31,7 +31,7 @@ impl Agent {
 /// the tool, and of the callbacks after it.
 pub struct AgentBuilder {
     settings: Settings,
-    dispatcher: Result<Option<Dispatcher>, BuildError>,
+    dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
     /// Names and descriptions of agents beyond the sub-agents.
     transfer_targets: Vec<(String, String)>,
@@ -42,7 +42,7 @@ impl AgentBuilder {
         let settings = Settings {
             name: "agent".to_owned(),
             description: String::new(),
-            model: SharedModel::new(model),
+            model: Arc::new(model),
             instructions: Box::new(|_| String::new()),
             callbacks: ModelCallbacks::default(),
             sub_agents: Vec::new(),
@@ -55,21 +55,8 @@ impl AgentBuilder {
             history_limit: None,
             streaming: true,
         };
-        Self { settings, dispatcher: Ok(None), tool_callbacks: None, transfer_targets: Vec::new() }
-    }
-
-    /// Sets the name. Default: `agent`.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.settings.name = name.into();
-        self
-    }
-
-    /// Sets the description for the models of other agents.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.settings.description = description.into();
-        self
+        let dispatcher = Dispatcher::new(ToolRegistry::new());
+        Self { settings, dispatcher, tool_callbacks: None, transfer_targets: Vec::new() }
     }
 
     /// Sets the instructions of the model, also known as system prompt.
@@ -101,26 +88,14 @@ impl AgentBuilder {
     /// Sets the tools: a registry, a live one, or an `Arc` of one.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<RegistrySource>) -> Self {
-        self.dispatcher = match self.dispatcher {
-            Ok(Some(dispatcher)) => dispatcher.with_registry(tools),
-            _ => Dispatcher::new(tools),
-        }
-        .map(Some);
-        self
-    }
-
-    /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
-    #[must_use]
-    pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
-        self.dispatcher = Ok(Some(dispatcher));
+        self.dispatcher = self.dispatcher.and_then(|dispatcher| dispatcher.with_registry(tools));
         self
     }
 
     /// Adds a [`Middleware`] around all tool calls.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        let dispatcher = self.dispatcher.and_then(or_empty);
-        self.dispatcher = dispatcher.map(|dispatcher| Some(dispatcher.with_middleware(middleware)));
+        self.dispatcher = self.dispatcher.map(|dispatcher| dispatcher.with_middleware(middleware));
         self
     }
 
@@ -136,63 +111,6 @@ impl AgentBuilder {
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.transfer_targets.push((name.into(), description.into()));
-        self
-    }
-
-    /// Sets the tool choice and the other settings for the use of tools.
-    #[must_use]
-    pub fn tool_config(mut self, config: impl Into<ToolConfig>) -> Self {
-        self.settings.tool_config = config.into();
-        self
-    }
-
-    /// Sets the options of the model.
-    #[must_use]
-    pub fn options(mut self, options: ModelOptions) -> Self {
-        self.settings.options = options;
-        self
-    }
-
-    /// Sets the limits of a run.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.settings.limits = limits;
-        self
-    }
-
-    /// Sets the retries of failed model calls.
-    #[must_use]
-    pub fn retry(mut self, retry: ModelRetry) -> Self {
-        self.settings.retry = retry;
-        self
-    }
-
-    /// Sets the price of tokens, for the cost of a run.
-    #[must_use]
-    pub fn price(mut self, price: Price) -> Self {
-        self.settings.price = price;
-        self
-    }
-
-    /// Stores the answer under this key of the session.
-    #[must_use]
-    pub fn output_key(mut self, key: impl Into<String>) -> Self {
-        self.settings.output_key = Some(key.into());
-        self
-    }
-
-    /// Limits the model to the latest messages of a conversation. They begin with a user message, and always include
-    /// the latest user message and all after it.
-    #[must_use]
-    pub fn history_limit(mut self, messages: usize) -> Self {
-        self.settings.history_limit = Some(messages);
-        self
-    }
-
-    /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
-    #[must_use]
-    pub fn streaming(mut self, streaming: bool) -> Self {
-        self.settings.streaming = streaming;
         self
     }
 
@@ -298,7 +216,7 @@ impl AgentBuilder {
     pub fn build(self) -> Result<Agent, BuildError> {
         let settings = self.settings;
         check_names(&settings.name, &settings.sub_agents)?;
-        let mut dispatcher = self.dispatcher.and_then(or_empty)?;
+        let mut dispatcher = self.dispatcher?;
         if let Some(callbacks) = self.tool_callbacks {
             dispatcher = dispatcher.with_middleware(callbacks);
         }
@@ -315,13 +233,33 @@ impl AgentBuilder {
     }
 }
 
-fn or_empty(dispatcher: Option<Dispatcher>) -> Result<Dispatcher, BuildError> {
-    dispatcher.map_or_else(|| Dispatcher::new(ToolRegistry::new()), Ok)
+setters! { AgentBuilder:
+    /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
+    dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 
-impl fmt::Debug for AgentBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { name, model, .. } = &self.settings;
-        f.debug_struct("AgentBuilder").field("name", name).field("model", model).finish_non_exhaustive()
-    }
+setters! { AgentBuilder.settings:
+    /// Sets the name. Default: `agent`.
+    name(name: impl Into<String>) = name.into();
+    /// Sets the description for the models of other agents.
+    description(description: impl Into<String>) = description.into();
+    /// Sets the tool choice and the other settings for the use of tools.
+    tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
+    /// Sets the options of the model.
+    options(options: ModelOptions) = options;
+    /// Sets the limits of a run.
+    limits(limits: Limits) = limits;
+    /// Sets the retries of failed model calls.
+    retry(retry: ModelRetry) = retry;
+    /// Sets the price of tokens, for the cost of a run.
+    price(price: Price) = price;
+    /// Stores the answer under this key of the session.
+    output_key(output_key: impl Into<String>) = Some(output_key.into());
+    /// Limits the model to the latest messages of a conversation. They begin with a user message, and always include
+    /// the latest user message and all after it.
+    history_limit(history_limit: usize) = Some(history_limit);
+    /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
+    streaming(streaming: bool) = streaming;
 }
+
+debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());

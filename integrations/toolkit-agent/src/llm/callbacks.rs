@@ -1,13 +1,12 @@
 //! Callbacks before and after a model.
 
+use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
 use std::ops::ControlFlow;
-use std::pin::Pin;
 
-type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
-type Before = dyn Fn(ModelRequest) -> BoxFuture<Proceed> + Send + Sync;
-type After = dyn Fn(ModelResponse) -> BoxFuture<ModelResponse> + Send + Sync;
+type Before = dyn Fn(ModelRequest) -> BoxFuture<'static, Proceed> + Send + Sync;
+type After = dyn Fn(ModelResponse) -> BoxFuture<'static, ModelResponse> + Send + Sync;
 
 /// Callbacks before and after a model, in their order of registration.
 #[derive(Default)]

@@ -2,47 +2,31 @@
 
 use super::failures::Failures;
 use crate::agent::Run;
-use crate::conversation::{Conversation, Turn};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use toolkit_core::{Batch, Dispatcher, ErrorKind, ToolCall, ToolError, ToolResult};
+use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
 
 /// The tool calls of one turn.
 pub(super) struct TurnCalls<'a> {
-    run: Run,
-    agent: &'a str,
-    batch: Batch,
-    failures: &'a mut Failures,
-    /// All calls so far.
-    calls: Vec<ToolCall>,
+    pub(super) conversation: &'a mut Conversation,
+    pub(super) run: &'a Run,
+    pub(super) agent: &'a str,
+    pub(super) batch: Batch,
+    pub(super) failures: &'a mut Failures,
+    /// All calls that have started.
+    pub(super) started: Vec<ToolCall>,
     /// For each call of the batch, its position among all calls.
-    dispatched: Vec<usize>,
+    pub(super) dispatched: Vec<usize>,
 }
 
-impl<'a> TurnCalls<'a> {
-    pub(super) fn new(
-        dispatcher: &Dispatcher,
-        run: &Run,
-        agent: &'a str,
-        failures: &'a mut Failures,
-    ) -> Self {
-        let batch = dispatcher.batch([]);
-        Self { run: run.clone(), agent, batch, failures, calls: Vec::new(), dispatched: Vec::new() }
-    }
-
-    /// Returns the started calls.
-    pub(super) fn started(&self) -> &[ToolCall] {
-        &self.calls
-    }
-
+impl TurnCalls<'_> {
     /// Starts a call, or answers it with an error at a limit.
-    pub(super) fn start(&mut self, call: ToolCall, turn: &mut Turn) {
-        let position = self.calls.len();
-        self.calls.push(call.clone());
+    pub(super) fn start(&mut self, call: ToolCall) {
+        let position = self.started.len();
+        self.started.push(call.clone());
         match self.refusal(&call) {
-            Some(error) => {
-                self.keep(ToolResult::of(&call, Err(error)).with_position(position), turn);
-            }
+            Some(error) => self.keep(ToolResult::of(&call, Err(error)).with_position(position)),
             None => {
                 self.dispatched.push(position);
                 self.batch.push(call);
@@ -55,7 +39,7 @@ impl<'a> TurnCalls<'a> {
             let text =
                 "The limit of tool calls is reached and this one was not run. Answer with what you have.";
             let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
-            (!self.run.budget().take_tool_call()).then(error)
+            (!self.run.0.budget.take_tool_call()).then(error)
         };
         self.failures.refusal(call).or_else(limit)
     }
@@ -68,21 +52,21 @@ impl<'a> TurnCalls<'a> {
         }
         let result = self.batch.next().await?;
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
-        if let Some(call) = self.calls.get(position) {
+        if let Some(call) = self.started.get(position) {
             self.failures.record(call, &result);
         }
         Some(result.with_position(position))
     }
 
     /// Adds a result to the turn and emits it.
-    pub(super) fn keep(&self, result: ToolResult, turn: &mut Turn) {
+    pub(super) fn keep(&mut self, result: ToolResult) {
         self.run.emit(|| RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) });
-        turn.results.push(result);
+        self.conversation.turn().results.push(result);
     }
 
     /// Waits for all results. A stopped run cancels its calls; each still gets a result.
-    pub(super) async fn finish(mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        let run = self.run.clone();
+    pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
+        let run = self.run;
         let mut stopped = Ok(());
         while !self.batch.is_empty() {
             let next = match stopped {
@@ -91,9 +75,9 @@ impl<'a> TurnCalls<'a> {
             };
             match next {
                 Ok(Some(result)) => {
-                    self.keep(result, conversation.turn());
+                    self.keep(result);
                     if !self.batch.is_empty() {
-                        stopped = stopped.and(run.save(conversation).await);
+                        stopped = stopped.and(run.save(self.conversation).await);
                     }
                 }
                 Ok(None) => break,
@@ -108,10 +92,10 @@ impl<'a> TurnCalls<'a> {
     }
 
     /// Cancels the running calls and keeps the results of the others.
-    pub(super) async fn stop(mut self, conversation: &mut Conversation) {
+    pub(super) async fn stop(mut self) {
         self.batch.cancel();
         while let Some(result) = self.next().await {
-            self.keep(result, conversation.turn());
+            self.keep(result);
         }
     }
 }

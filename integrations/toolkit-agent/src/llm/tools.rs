@@ -1,8 +1,9 @@
 //! The tools of an agent, with the tool for transfers.
 
 use crate::agent::Agent;
+use crate::helpers::lock;
 use crate::team::TransferTool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 
 /// The tools of an agent.
@@ -25,14 +26,14 @@ impl Tools {
             _ => Some(Arc::new(TransferTool::new(sub_agents, targets)?)),
         };
         let tools = Self { dispatcher, transfer, extended: Mutex::new(None) };
-        tools.current()?;
+        tools.current().map(drop)?;
         Ok(tools)
     }
 
     /// Returns a dispatcher of the current tools.
     pub(super) fn current(&self) -> Result<Dispatcher, BuildError> {
         let Some(transfer) = &self.transfer else { return Ok(self.dispatcher.clone()) };
-        let mut extended = self.extended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut extended = lock(&self.extended);
         let current = self.dispatcher.registry();
         if let Some((snapshot, dispatcher)) = &*extended
             && Arc::ptr_eq(snapshot, &current)

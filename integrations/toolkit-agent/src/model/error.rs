@@ -1,45 +1,45 @@
 //! Errors of models.
 
-use super::ModelResponse;
+use super::{FinishReason, ModelResponse};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 use toolkit_wire::WireError;
 
-/// The error of a model that has not answered.
+/// An error of a model that did not answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {
     /// The kind of failure.
     pub kind: ModelErrorKind,
-    /// The text of the provider, or of the client.
+    /// The message of the provider or of the client.
     pub message: String,
     /// The status of the HTTP response, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The wait that the provider asks for.
+    /// The time after which the provider allows another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
-    /// The part of the response that came before the failure.
+    /// The part of the response that arrived before the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<ModelResponse>>,
 }
 
-/// The kinds of [`ModelError`].
+/// The kind of a [`ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// There were too many requests.
+    /// Too many requests were sent.
     RateLimited,
-    /// The provider failed, or is overloaded.
+    /// The provider failed or is overloaded.
     Unavailable,
-    /// The connection was not made, or broke.
+    /// The connection failed or was lost.
     Connection,
-    /// No answer came in time.
+    /// The answer did not arrive within the time limit.
     TimedOut,
-    /// The key is missing or not accepted.
+    /// The API key is missing or invalid.
     Unauthorized,
     /// The provider refused the request.
     InvalidRequest,
@@ -58,7 +58,7 @@ impl ModelError {
         Self { kind, message: message.into(), status: None, retry_after: None, partial: None }
     }
 
-    /// Creates the error of an HTTP status. `message` is the provider's.
+    /// Creates an error from an HTTP status and the provider's message.
     #[must_use]
     pub fn from_status(status: u16, message: impl Into<String>) -> Self {
         let kind = match status {
@@ -72,26 +72,35 @@ impl ModelError {
         Self { status: Some(status), ..Self::new(kind, message) }
     }
 
-    /// Sets the wait that the provider asks for.
-    #[must_use]
-    pub fn with_retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after = Some(wait);
-        self
+    /// Creates the error for a response that ended too early.
+    pub(crate) fn cut() -> Self {
+        Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
     }
 
-    /// Sets the part of the response that came before the failure.
-    #[must_use]
-    pub fn with_partial(mut self, response: ModelResponse) -> Self {
-        self.partial = Some(Box::new(response));
-        self
-    }
-
-    /// Returns whether the same request may succeed if it is made again.
+    /// Returns whether the same request may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
         matches!(self.kind, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
     }
+}
+
+impl ModelResponse {
+    /// Returns an error if the response has no content. A response that was cut off or refused has a finish
+    /// reason instead of content.
+    pub(crate) fn unless_empty(self) -> Result<Self, ModelError> {
+        if !self.message.is_empty() || self.finish != FinishReason::Stop {
+            return Ok(self);
+        }
+        Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))
+    }
+}
+
+setters! { ModelError:
+    /// Sets the time after which the provider allows another request.
+    with_retry_after(retry_after: Duration) = Some(retry_after);
+    /// Sets the part of the response that arrived before the failure.
+    with_partial(partial: ModelResponse) = Some(Box::new(partial));
 }
 
 impl fmt::Display for ModelError {

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toolkit_core::schema::schema_of;
+use toolkit_core::schema::{SchemaDialect, schema_of};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_wire::ApiFormat;
 
-/// The longest name of an output format that providers accept.
+/// The maximum length of a format name accepted by providers.
 const LONGEST_NAME: usize = 64;
 
-/// Options for the answer of a model. `None` leaves an option to the provider.
+/// Options for the answer of a model. An option with `None` has the provider's default.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -26,49 +26,28 @@ pub struct ModelOptions {
     /// The probability mass of nucleus sampling, up to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// The limit of tokens written.
+    /// The maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
     /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// The sampling seed, where the provider has one.
+    /// The sampling seed, for providers that support one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The format of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
-    /// Fields of the request's body for one API; they override all others.
+    /// Provider-specific fields of the request body. They take precedence over all other fields.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
 impl ModelOptions {
-    /// Creates options that leave everything to the provider.
+    /// Creates options with the provider's defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Sets the sampling temperature.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: f64) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Sets the probability mass of nucleus sampling.
-    #[must_use]
-    pub fn with_top_p(mut self, top_p: f64) -> Self {
-        self.top_p = Some(top_p);
-        self
-    }
-
-    /// Sets the limit of tokens written.
-    #[must_use]
-    pub fn with_max_output_tokens(mut self, tokens: u32) -> Self {
-        self.max_output_tokens = Some(tokens);
-        self
     }
 
     /// Adds a stop sequence.
@@ -78,21 +57,7 @@ impl ModelOptions {
         self
     }
 
-    /// Sets the sampling seed.
-    #[must_use]
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Sets the format of the final answer.
-    #[must_use]
-    pub fn with_output(mut self, output: OutputFormat) -> Self {
-        self.output = Some(output);
-        self
-    }
-
-    /// Sets a field of the request's body for one API.
+    /// Sets a provider-specific field of the request body.
     #[must_use]
     pub fn with_extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(field.into(), value.into());
@@ -100,24 +65,37 @@ impl ModelOptions {
     }
 }
 
-/// The format of an answer: JSON of a schema.
+setters! { ModelOptions:
+    /// Sets the sampling temperature.
+    with_temperature(temperature: f64) = Some(temperature);
+    /// Sets the probability mass of nucleus sampling.
+    with_top_p(top_p: f64) = Some(top_p);
+    /// Sets the maximum number of output tokens.
+    with_max_output_tokens(max_output_tokens: u32) = Some(max_output_tokens);
+    /// Sets the sampling seed.
+    with_seed(seed: u64) = Some(seed);
+    /// Sets the format of the final answer.
+    with_output(output: OutputFormat) = Some(output);
+}
+
+/// The format of an answer: JSON that matches a schema.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
-    /// The name of the format: letters, digits, `_` and `-`.
+    /// The name of the format. It consists of letters, digits, `_` and `-`.
     pub name: String,
     /// The schema.
     pub schema: Value,
 }
 
 impl OutputFormat {
-    /// Creates a format of this schema.
+    /// Creates a format from a schema.
     #[must_use]
     pub fn new(name: impl Into<String>, schema: Value) -> Self {
         Self { name: name.into(), schema }
     }
 
-    /// Creates the format of a type, named as the type's schema, up to 64 characters.
+    /// Creates a format from a type. Its name is the name of the type's schema, cut to 64 characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -125,9 +103,8 @@ impl OutputFormat {
         Self::new(name, schema_of::<T>())
     }
 
-    /// Returns the schema as the API accepts it.
+    /// Returns the schema in the dialect of the API.
     pub(crate) fn schema_for(&self, format: ApiFormat) -> Value {
-        use toolkit_core::schema::SchemaDialect;
         let dialect = match format {
             ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
             ApiFormat::Anthropic => SchemaDialect::AnthropicStrict,

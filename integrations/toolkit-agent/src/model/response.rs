@@ -13,42 +13,35 @@ pub use toolkit_wire::{FinishReason, Usage};
 pub struct ModelResponse {
     /// The message, with its calls.
     pub message: AssistantMessage,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub finish: FinishReason,
-    /// The tokens read and written.
+    /// The token counts.
     pub usage: Usage,
 }
 
 impl ModelResponse {
-    /// Creates a response of text.
+    /// Creates a response with text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { message: AssistantMessage::text(text), ..Self::default() }
     }
 
-    /// Creates a response of calls.
+    /// Creates a response with tool calls.
     #[must_use]
     pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let message = AssistantMessage::default().with_calls(calls);
         Self { message, finish: FinishReason::ToolCalls, ..Self::default() }
     }
-
-    /// Sets the tokens read and written.
-    #[must_use]
-    pub fn with_usage(mut self, usage: Usage) -> Self {
-        self.usage = usage;
-        self
-    }
-
-    /// Sets why the model stopped.
-    #[must_use]
-    pub fn with_finish(mut self, finish: FinishReason) -> Self {
-        self.finish = finish;
-        self
-    }
 }
 
-/// The price of a million tokens, in any currency.
+setters! { ModelResponse:
+    /// Sets the token counts.
+    with_usage(usage: Usage) = usage;
+    /// Sets the reason why the model stopped.
+    with_finish(finish: FinishReason) = finish;
+}
+
+/// The price of one million tokens, in any currency.
 ///
 /// ```
 /// use toolkit_agent::{Price, Usage};
@@ -59,29 +52,22 @@ impl ModelResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Price {
-    /// For tokens read.
+    /// The price of input tokens.
     pub input: f64,
-    /// For tokens read from a cache; [`input`](Self::input) if it is `None`.
+    /// The price of input tokens read from a cache. `None` for the price of [`input`](Self::input).
     pub cached_input: Option<f64>,
-    /// For tokens written.
+    /// The price of output tokens.
     pub output: f64,
 }
 
 impl Price {
-    /// Creates a price for tokens read and tokens written.
+    /// Creates a price for input and output tokens.
     #[must_use]
     pub fn per_million(input: f64, output: f64) -> Self {
         Self { input, cached_input: None, output }
     }
 
-    /// Sets the price of tokens read from a cache.
-    #[must_use]
-    pub fn with_cached_input(mut self, price: f64) -> Self {
-        self.cached_input = Some(price);
-        self
-    }
-
-    /// Returns the cost of a usage.
+    /// Returns the cost of the tokens in `usage`.
     #[must_use]
     pub fn of(&self, usage: Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
@@ -92,4 +78,9 @@ impl Price {
         ];
         parts.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
     }
+}
+
+setters! { Price:
+    /// Sets the price of input tokens read from a cache.
+    with_cached_input(cached_input: f64) = Some(cached_input);
 }

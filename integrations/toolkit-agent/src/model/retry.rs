@@ -1,14 +1,14 @@
-//! Asking a model again.
+//! Retries of failed model requests.
 
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often a model is asked again when it has not answered, and after which pauses.
+/// The number of attempts and the pauses for failed model requests.
 ///
-/// Only failures that may pass are tried again: too many requests, an overloaded server, a broken connection, an
-/// answer that is not understood. A pause doubles with each attempt, with a part of chance, so that many clients do
-/// not come back at once; what the provider asks for in `Retry-After` goes before, if it is not longer than the
-/// longest pause.
+/// Only temporary failures are retried: too many requests, an overloaded server, a lost connection, or an
+/// invalid response. The pause doubles with each attempt and is partly random, so that many clients do not
+/// retry at the same time. A `Retry-After` of the provider replaces the pause, unless it is longer than the
+/// maximum pause.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,11 +20,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRetry {
-    /// How often the model is asked in all.
+    /// The maximum number of attempts, including the first.
     pub attempts: u32,
     /// The pause after the first attempt.
     pub first_pause: Duration,
-    /// The longest pause.
+    /// The maximum pause.
     pub longest_pause: Duration,
 }
 
@@ -35,7 +35,7 @@ impl Default for ModelRetry {
 }
 
 impl ModelRetry {
-    /// Creates a retry with this many attempts, and pauses from half a second to half a minute.
+    /// Creates retries with this number of attempts, and with pauses between half a second and half a minute.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self {
@@ -45,13 +45,13 @@ impl ModelRetry {
         }
     }
 
-    /// Creates a retry with one attempt.
+    /// Creates a setting without retries.
     #[must_use]
     pub fn never() -> Self {
         Self::new(1)
     }
 
-    /// Sets the first and the longest pause.
+    /// Sets the first and the maximum pause.
     #[must_use]
     pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
         self.first_pause = first;
@@ -59,7 +59,8 @@ impl ModelRetry {
         self
     }
 
-    /// Returns the wait after an attempt, counted from 1; `None` if it was the last, or the error is not retryable.
+    /// Returns the pause after `attempt`, counted from 1. Returns `None` if this was the last attempt or the
+    /// error is not retryable.
     #[must_use]
     pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         if attempt >= self.attempts || !error.is_retryable() {
@@ -82,10 +83,10 @@ fn chance() -> f64 {
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
 }
 
-/// A model that is asked again when it has not answered. Agents do so by themselves; this is for programs that ask
-/// models without one.
+/// A model with retries of failed requests.
 ///
-/// A stream is begun again only if it has not begun.
+/// Agents retry by themselves. This type is for programs that use a model without an agent. A streamed
+/// request is retried only until its stream has begun.
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,
@@ -93,19 +94,25 @@ pub struct Retrying<M> {
 }
 
 impl<M: ChatModel> Retrying<M> {
-    /// Creates a model that retries as `retry` says.
+    /// Adds retries to a model.
     #[must_use]
     pub fn new(model: M, retry: ModelRetry) -> Self {
         Self { model, retry }
     }
 
-    async fn pause(&self, attempt: u32, error: ModelError) -> Result<(), ModelError> {
-        match self.retry.pause_after(attempt, &error) {
-            Some(pause) => {
-                tokio::time::sleep(pause).await;
-                Ok(())
-            }
-            None => Err(error),
+    async fn retry<T, Answer>(&self, ask: impl Fn() -> Answer + Send) -> Result<T, ModelError>
+    where
+        Answer: Future<Output = Result<T, ModelError>> + Send,
+    {
+        let mut attempt = 1;
+        loop {
+            let error = match ask().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let Some(pause) = self.retry.pause_after(attempt, &error) else { return Err(error) };
+            tokio::time::sleep(pause).await;
+            attempt += 1;
         }
     }
 }
@@ -116,23 +123,11 @@ impl<M: ChatModel> ChatModel for Retrying<M> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        for attempt in 1.. {
-            match self.model.respond(request.clone()).await {
-                Ok(response) => return Ok(response),
-                Err(error) => self.pause(attempt, error).await?,
-            }
-        }
-        self.model.respond(request).await
+        self.retry(|| self.model.respond(request.clone())).await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        for attempt in 1.. {
-            match self.model.stream(request.clone()).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => self.pause(attempt, error).await?,
-            }
-        }
-        self.model.stream(request).await
+        self.retry(|| self.model.stream(request.clone())).await
     }
 }
 

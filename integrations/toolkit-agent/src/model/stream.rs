@@ -1,10 +1,9 @@
-//! Streamed answers.
+//! Streamed answers of a model.
 
 use super::{ModelError, ModelResponse};
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,26 +14,26 @@ use toolkit_core::{CallId, ToolCall};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelDelta {
-    /// More of the text.
+    /// Further text of the answer.
     Text(String),
-    /// More of the reasoning, where the provider shows it.
+    /// Further reasoning, if the provider returns it.
     Reasoning(String),
-    /// The model has begun to write a call.
+    /// The model has started to write a tool call.
     CallStarted {
-        /// The id that the call will have.
+        /// The id of the call.
         id: CallId,
-        /// The tool's name as the model wrote it.
+        /// The tool name, as the model wrote it.
         name: String,
     },
     /// A call is complete.
     Call(ToolCall),
-    /// The whole answer, with every call that came before. It is the last piece.
+    /// The complete answer, including all calls returned before. This is the last piece.
     Done(Box<ModelResponse>),
 }
 
 type Pieces = dyn Stream<Item = Result<ModelDelta, ModelError>> + Send;
 
-/// A streamed answer. Dropping it ends the request.
+/// A streamed answer. Dropping it cancels the request.
 pub struct ModelStream(Source);
 
 enum Source {
@@ -43,24 +42,24 @@ enum Source {
 }
 
 impl ModelStream {
-    /// Creates a stream. The last piece has to be [`ModelDelta::Done`], or an error.
+    /// Creates a stream. Its last piece must be [`ModelDelta::Done`] or an error.
     #[must_use]
     pub fn new(pieces: impl Stream<Item = Result<ModelDelta, ModelError>> + Send + 'static) -> Self {
         Self(Source::Running(Box::pin(pieces)))
     }
 
-    /// Creates a stream of pieces that are there already.
+    /// Creates a stream from existing pieces.
     #[must_use]
     pub fn from_pieces(pieces: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
         Self(Source::Ready(pieces.into_iter().collect()))
     }
 
-    /// Returns the next piece; `None` after the last.
+    /// Returns the next piece. Returns `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<ModelDelta, ModelError>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Waits for the whole answer.
+    /// Waits for the complete answer.
     ///
     /// # Errors
     /// [`ModelError`] if the answer broke off.
@@ -70,11 +69,11 @@ impl ModelStream {
                 return Ok(*response);
             }
         }
-        Err(ModelError::new(super::ModelErrorKind::Connection, "the answer ended before it was complete"))
+        Err(ModelError::cut())
     }
 }
 
-/// Streams the answer as its texts, its calls, and the whole.
+/// Creates a stream with the text, the calls, and the complete answer.
 impl From<ModelResponse> for ModelStream {
     fn from(response: ModelResponse) -> Self {
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
@@ -97,8 +96,4 @@ impl Stream for ModelStream {
     }
 }
 
-impl fmt::Debug for ModelStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelStream").finish_non_exhaustive()
-    }
-}
+debug!(ModelStream, self);

@@ -2,6 +2,7 @@
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
+use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
@@ -11,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 /// Records the requests and answers of a model for a [`Replay`](crate::record::Replay).
@@ -82,7 +83,7 @@ impl Tape {
         self.secrets.hide(&mut exchange);
         // One write, so that lines of concurrent answers do not mix.
         let line = format!("{exchange}\n");
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
     }
 
@@ -169,8 +170,4 @@ impl Drop for RecordedStream {
     }
 }
 
-impl fmt::Debug for Tape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Tape").field(&self.path).finish()
-    }
-}
+debug!(Tape, self, "path": self.path);

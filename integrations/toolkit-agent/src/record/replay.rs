@@ -3,14 +3,14 @@
 use super::difference::differences;
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
+use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Replays the answers of a [`Recorder`](crate::record::Recorder) as a model, without a network.
 ///
@@ -22,12 +22,7 @@ pub struct Replay {
     model: Arc<str>,
     lenient: bool,
     secrets: Secrets,
-    remaining: Arc<Mutex<Vec<Entry>>>,
-}
-
-struct Entry {
-    line: usize,
-    exchange: Exchange,
+    remaining: Arc<Mutex<Vec<(usize, Exchange)>>>,
 }
 
 impl Replay {
@@ -46,10 +41,10 @@ impl Replay {
             })?;
             // Computed anew: the recorded request may have been edited.
             exchange.fingerprint = fingerprint(&exchange.request);
-            Ok(Entry { line, exchange })
+            Ok((line, exchange))
         };
-        let entries: Vec<Entry> = lines.map(read).collect::<io::Result<_>>()?;
-        let model = entries.first().map_or("replay", |entry| entry.exchange.model.as_str()).into();
+        let entries: Vec<(usize, Exchange)> = lines.map(read).collect::<io::Result<_>>()?;
+        let model = entries.first().map_or("replay", |(_, exchange)| exchange.model.as_str()).into();
         let secrets = Secrets::of_environment();
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
@@ -71,11 +66,7 @@ impl Replay {
     /// Returns the number of remaining answers.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.entries().len()
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.remaining).len()
     }
 
     fn next(&self, request: &ModelRequest) -> Result<Answer, ModelError> {
@@ -84,13 +75,13 @@ impl Replay {
         };
         let asked = recorded(request, &self.secrets).map_err(|error| failed(error.to_string()))?;
         let wanted = fingerprint(&asked);
-        let mut entries = self.entries();
-        let index = match entries.iter().position(|entry| entry.exchange.fingerprint == wanted) {
+        let mut entries = lock(&self.remaining);
+        let index = match entries.iter().position(|(_, exchange)| exchange.fingerprint == wanted) {
             Some(index) => index,
             None => match entries.first() {
                 None => return Err(failed("the recording has ended".to_owned())),
                 Some(_) if self.lenient => 0,
-                Some(Entry { line, exchange, .. }) => {
+                Some((line, exchange)) => {
                     let differences = differences(&exchange.request, &asked);
                     return Err(failed(format!(
                         "the request was not recorded; line {line} differs:{differences}"
@@ -98,7 +89,7 @@ impl Replay {
                 }
             },
         };
-        Ok(entries.remove(index).exchange.answer)
+        Ok(entries.remove(index).1.answer)
     }
 }
 
@@ -133,8 +124,4 @@ fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
     }
 }
 
-impl fmt::Debug for Replay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Replay").field("path", &self.path).field("remaining", &self.remaining()).finish()
-    }
-}
+debug!(Replay, self, "path": self.path, "remaining": self.remaining());

@@ -2,9 +2,9 @@
 
 mod names;
 
-use super::state::apply;
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking};
 use crate::conversation::Conversation;
+use crate::helpers::lock;
 use names::{id_of, path_of};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use toolkit_core::context::SessionDelta;
 
 /// A store with one JSON file for each conversation, in a folder. Clones share the conversations.
@@ -104,7 +104,7 @@ impl ConversationStore for FileStore {
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         let (path, changes, update_lock) = (self.state(scope), changes.clone(), self.update_lock.clone());
         blocking(move || {
-            let _guard = update_lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let _guard = lock(&update_lock);
             let mut values: BTreeMap<String, Value> = read(&path)?.unwrap_or_default();
             apply(&mut values, &changes);
             write(&path, &serde_json::to_vec(&values)?)

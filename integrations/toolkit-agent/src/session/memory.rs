@@ -1,12 +1,11 @@
 //! A store in memory.
 
-use super::state::apply;
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError};
+use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply};
 use crate::conversation::Conversation;
+use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
@@ -28,28 +27,24 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self::default()
     }
-
-    fn stored(&self) -> MutexGuard<'_, Stored> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl ConversationStore for MemoryStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         let key = (user.to_owned(), id.to_owned());
-        let saved = self.stored().conversations.get(&key).map(|(_, saved)| saved.clone());
+        let saved = lock(&self.0).conversations.get(&key).map(|(_, saved)| saved.clone());
         Ok(saved.map(|saved| serde_json::from_str(&saved)).transpose()?)
     }
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let key = (conversation.user_id().to_owned(), conversation.id().to_owned());
         let saved = serde_json::to_string(conversation)?;
-        self.stored().conversations.insert(key, (SystemTime::now(), saved));
+        lock(&self.0).conversations.insert(key, (SystemTime::now(), saved));
         Ok(())
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        let stored = self.stored();
+        let stored = lock(&self.0);
         let of_user = stored.conversations.iter().filter(|((owner, _), _)| owner == user);
         let mut found: Vec<_> =
             of_user.map(|((_, id), (saved_at, _))| ConversationInfo::new(id.as_str(), *saved_at)).collect();
@@ -58,11 +53,11 @@ impl ConversationStore for MemoryStore {
     }
 
     async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        Ok(self.stored().conversations.remove(&(user.to_owned(), id.to_owned())).is_some())
+        Ok(lock(&self.0).conversations.remove(&(user.to_owned(), id.to_owned())).is_some())
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        let stored = self.stored();
+        let stored = lock(&self.0);
         Ok(match scope {
             StateScope::App => stored.app.clone(),
             StateScope::User(user) => stored.users.get(user).cloned().unwrap_or_default(),
@@ -70,7 +65,7 @@ impl ConversationStore for MemoryStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        let mut stored = self.stored();
+        let mut stored = lock(&self.0);
         let values = match scope {
             StateScope::App => &mut stored.app,
             StateScope::User(user) => stored.users.entry(user.to_owned()).or_default(),
@@ -80,8 +75,4 @@ impl ConversationStore for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("conversations", &self.stored().conversations.len()).finish()
-    }
-}
+debug!(MemoryStore, self, "conversations": lock(&self.0).conversations.len());

@@ -1,12 +1,14 @@
 //! The conversations of a program and the state of its users.
 
 use super::memory::MemoryStore;
-use super::state::{Lease, SharedState};
 use super::store::{ConversationInfo, ConversationStore, DynStore, StateScope, StoreError};
 use crate::conversation::Conversation;
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use crate::helpers::lock;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, Weak};
+use tokio::sync::Mutex as AsyncMutex;
+use toolkit_core::context::{SessionDelta, SessionMap};
 
 /// The conversations of a program, in a [`ConversationStore`](crate::session::ConversationStore). Clones share them.
 ///
@@ -52,14 +54,15 @@ impl Sessions {
     pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
         let store = &*self.0.store;
         let shared = self.user(user);
-        self.0.app.refresh(store.load_state(StateScope::App)).await?;
-        shared.refresh(store.load_state(StateScope::User(user))).await?;
+        self.0.app.refresh(store, StateScope::App).await?;
+        shared.refresh(store, StateScope::User(user)).await?;
         let conversation = store.load(user, id).await?.unwrap_or_else(|| Conversation::new(id));
-        Ok(conversation
+        let mut conversation = conversation
             .with_user_id(user)
             .with_user_state(shared.values.clone())
-            .with_app_state(self.0.app.values.clone())
-            .leased(Arc::new(Lease { user: shared })))
+            .with_app_state(self.0.app.values.clone());
+        conversation.lease = Some(Arc::new(Lease { user: shared }));
+        Ok(conversation)
     }
 
     /// Loads a conversation without its shared state.
@@ -69,7 +72,7 @@ impl Sessions {
 
     /// Returns the shared state of a user.
     fn user(&self, user: &str) -> Arc<SharedState> {
-        let mut users = self.0.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = lock(&self.0.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
             return shared;
         }
@@ -86,10 +89,9 @@ impl Sessions {
     /// [`StoreError`] if it cannot be written.
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let store = &*self.0.store;
-        if let Some(lease) = conversation.lease() {
-            let user = StateScope::User(conversation.user_id());
-            self.0.app.save(async |changes| store.update_state(StateScope::App, changes).await).await?;
-            lease.user.save(async |changes| store.update_state(user, changes).await).await?;
+        if let Some(lease) = &conversation.lease {
+            self.0.app.save(store, StateScope::App).await?;
+            lease.user.save(store, StateScope::User(conversation.user_id())).await?;
         }
         store.save(conversation).await
     }
@@ -118,8 +120,56 @@ impl Default for Sessions {
     }
 }
 
-impl fmt::Debug for Sessions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").finish_non_exhaustive()
+debug!(Sessions, self);
+
+/// The session values of one scope.
+#[derive(Debug, Default)]
+struct SharedState {
+    values: SessionMap,
+    /// The values in the store, as last seen.
+    stored: AsyncMutex<BTreeMap<String, Value>>,
+}
+
+impl SharedState {
+    /// Takes over changes by other programs. Unsaved changes of this program stay.
+    async fn refresh(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
+        let mut stored = self.stored.lock().await;
+        let loaded = store.load_state(scope).await?;
+        let unsaved = delta(&stored, &self.values.snapshot());
+        for (key, value) in delta(&stored, &loaded) {
+            match value {
+                _ if unsaved.contains_key(&key) => {}
+                Some(value) => self.values.set(key, value),
+                None => self.values.remove(&key),
+            }
+        }
+        *stored = loaded;
+        Ok(())
     }
+
+    /// Saves the changes since the last save, if there are any.
+    async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
+        let mut stored = self.stored.lock().await;
+        let current = self.values.snapshot();
+        let changes = delta(&stored, &current);
+        if !changes.is_empty() {
+            store.update_state(scope, &changes).await?;
+            *stored = current;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the changes from `old` to `new`.
+fn delta(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> SessionDelta {
+    let set = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
+    let removed = old.keys().filter(|key| !new.contains_key(*key));
+    let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
+    set.chain(removed.map(|key| (key.clone(), None))).collect()
+}
+
+/// Keeps the shared state of a user open as long as one of the user's conversations.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    user: Arc<SharedState>,
 }

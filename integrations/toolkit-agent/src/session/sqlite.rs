@@ -2,11 +2,12 @@
 
 use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
 use crate::conversation::Conversation;
+use crate::helpers::lock;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionDelta;
 
@@ -48,7 +49,7 @@ impl SqliteStore {
     /// [`StoreError`] if it cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        blocking(move || Ok(Self::with(Connection::open(path))?)).await
+        blocking(move || Self::with(Connection::open(path)).map_err(failed)).await
     }
 
     /// Creates a database in memory, for tests.
@@ -56,10 +57,10 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError`] if the database cannot be created.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Ok(Self::with(Connection::open_in_memory())?)
+        Self::with(Connection::open_in_memory()).map_err(failed)
     }
 
-    fn with(connection: rusqlite::Result<Connection>) -> Result<Self, Failure> {
+    fn with(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Self> {
         let connection = connection?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         // Readers and one writer do not block each other. A database in memory ignores this.
@@ -70,22 +71,24 @@ impl SqliteStore {
 
     async fn with_connection<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let connection = self.0.clone();
-        blocking(move || Ok(work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner))?)).await
+        let work = move || work(&mut lock(&connection));
+        blocking(move || work().map_err(failed)).await
     }
 }
 
 impl ConversationStore for SqliteStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
-        self.with_connection(move |connection| {
-            let sql = "SELECT conversation FROM conversations WHERE user_id = ?1 AND id = ?2";
-            let text: Option<String> = connection.query_row(sql, key, |row| row.get(0)).optional()?;
-            Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
-        })
-        .await
+        let text: Option<String> = self
+            .with_connection(move |connection| {
+                let sql = "SELECT conversation FROM conversations WHERE user_id = ?1 AND id = ?2";
+                connection.query_row(sql, key, |row| row.get(0)).optional()
+            })
+            .await?;
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
     }
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
@@ -95,8 +98,7 @@ impl ConversationStore for SqliteStore {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
             let sql = "INSERT OR REPLACE INTO conversations VALUES (?1, ?2, ?3, ?4)";
-            connection.execute(sql, params![user, id, now, text])?;
-            Ok(())
+            connection.execute(sql, params![user, id, now, text]).map(drop)
         })
         .await
     }
@@ -111,7 +113,7 @@ impl ConversationStore for SqliteStore {
                 let saved_at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
                 Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
             })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            rows.collect()
         })
         .await
     }
@@ -127,17 +129,14 @@ impl ConversationStore for SqliteStore {
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
         let scope = key(scope);
-        self.with_connection(move |connection| {
-            let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
-            let mut statement = connection.prepare(sql)?;
-            let rows = statement.query_map(scope, |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
-            rows.map(|row| {
-                let (key, value) = row?;
-                Ok((key, serde_json::from_str(&value)?))
+        let rows: Vec<(String, String)> = self
+            .with_connection(move |connection| {
+                let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
+                let mut statement = connection.prepare(sql)?;
+                statement.query_map(scope, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
             })
-            .collect()
-        })
-        .await
+            .await?;
+        rows.into_iter().map(|(key, value)| Ok((key, serde_json::from_str(&value)?))).collect()
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
@@ -156,7 +155,7 @@ impl ConversationStore for SqliteStore {
                     )?,
                 };
             }
-            Ok(transaction.commit()?)
+            transaction.commit()
         })
         .await
     }
@@ -169,23 +168,6 @@ fn key(scope: StateScope<'_>) -> [String; 2] {
     }
 }
 
-/// A [`StoreError`] with private conversions, so that `rusqlite` is no part of the public API.
-struct Failure(StoreError);
-
-impl From<Failure> for StoreError {
-    fn from(Failure(error): Failure) -> Self {
-        error
-    }
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self(StoreError::new(format_args!("the database of conversations failed: {error}")))
-    }
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self(error.into())
-    }
+fn failed(error: rusqlite::Error) -> StoreError {
+    StoreError::new(format_args!("the database of conversations failed: {error}"))
 }

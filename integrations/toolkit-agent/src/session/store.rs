@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
@@ -135,40 +134,24 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(StoreError::new(error)))
 }
 
-type BoxResult<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
-
-/// The object-safe form of [`ConversationStore`].
-pub(super) trait DynStore: Send + Sync {
-    fn load<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, Option<Conversation>>;
-    fn save<'a>(&'a self, conversation: &'a Conversation) -> BoxResult<'a, ()>;
-    fn list<'a>(&'a self, user: &'a str) -> BoxResult<'a, Vec<ConversationInfo>>;
-    fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, bool>;
-    fn load_state<'a>(&'a self, scope: StateScope<'a>) -> BoxResult<'a, BTreeMap<String, Value>>;
-    fn update_state<'a>(&'a self, scope: StateScope<'a>, changes: &'a SessionDelta) -> BoxResult<'a, ()>;
+/// Applies changes to values.
+pub(super) fn apply(values: &mut BTreeMap<String, Value>, changes: &SessionDelta) {
+    for (key, value) in changes {
+        match value {
+            Some(value) => values.insert(key.clone(), value.clone()),
+            None => values.remove(key),
+        };
+    }
 }
 
-impl<S: ConversationStore> DynStore for S {
-    fn load<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, Option<Conversation>> {
-        Box::pin(ConversationStore::load(self, user, id))
-    }
-
-    fn save<'a>(&'a self, conversation: &'a Conversation) -> BoxResult<'a, ()> {
-        Box::pin(ConversationStore::save(self, conversation))
-    }
-
-    fn list<'a>(&'a self, user: &'a str) -> BoxResult<'a, Vec<ConversationInfo>> {
-        Box::pin(ConversationStore::list(self, user))
-    }
-
-    fn delete<'a>(&'a self, user: &'a str, id: &'a str) -> BoxResult<'a, bool> {
-        Box::pin(ConversationStore::delete(self, user, id))
-    }
-
-    fn load_state<'a>(&'a self, scope: StateScope<'a>) -> BoxResult<'a, BTreeMap<String, Value>> {
-        Box::pin(ConversationStore::load_state(self, scope))
-    }
-
-    fn update_state<'a>(&'a self, scope: StateScope<'a>, changes: &'a SessionDelta) -> BoxResult<'a, ()> {
-        Box::pin(ConversationStore::update_state(self, scope, changes))
+object_safe! {
+    /// The object-safe form of [`ConversationStore`].
+    pub(super) trait DynStore: ConversationStore {
+        async fn load(user: &'a str, id: &'a str) -> Result<Option<Conversation>, StoreError>;
+        async fn save(conversation: &'a Conversation) -> Result<(), StoreError>;
+        async fn list(user: &'a str) -> Result<Vec<ConversationInfo>, StoreError>;
+        async fn delete(user: &'a str, id: &'a str) -> Result<bool, StoreError>;
+        async fn load_state(scope: StateScope<'a>) -> Result<BTreeMap<String, Value>, StoreError>;
+        async fn update_state(scope: StateScope<'a>, changes: &'a SessionDelta) -> Result<(), StoreError>;
     }
 }

@@ -1,11 +1,11 @@
 //! The reader of structured output.
 
 use super::json;
-use crate::agent::{AnswerFormat, Enforcement};
-use crate::model::OutputFormat;
+use crate::helpers::lock;
+use crate::model::{AnswerFormat, OutputFormat};
 use serde::Deserialize;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
@@ -37,7 +37,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         let value = Arc::new(Mutex::new(None));
         let keep = |value: &Arc<Mutex<Option<T>>>| {
             let value = value.clone();
-            move |read: T| *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(read)
+            move |read: T| *lock(&value) = Some(read)
         };
         let plain = keep(&value);
         let (tool, is_wrapped, mut format) = match ClosureTool::new(ANSWER, "", plain) {
@@ -58,8 +58,8 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         Ok(Self { context, tool, value, is_wrapped, format })
     }
 
-    pub(super) fn answer_format(&self, enforcement: Enforcement) -> AnswerFormat {
-        AnswerFormat { format: self.format.clone(), enforcement }
+    pub(super) fn answer_format(&self, native: Option<bool>) -> AnswerFormat {
+        AnswerFormat { format: self.format.clone(), native }
     }
 
     /// Reads the last valid value of an answer.
@@ -99,7 +99,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
 
     async fn call(&self, arguments: &str) -> Result<T, ToolError> {
         self.tool.call(arguments, &self.context).await?;
-        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let value = lock(&self.value).take();
         value.ok_or_else(|| ToolError::failed("nothing was read"))
     }
 }

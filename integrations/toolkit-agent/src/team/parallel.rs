@@ -1,7 +1,7 @@
 //! Agents side by side.
 
 use super::workflow::{Workflow, workflow_agent};
-use crate::agent::{Agent, AgentOutput, Run, RunAgent};
+use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -31,7 +31,9 @@ pub struct ParallelAgent {
     workflow: Workflow,
 }
 
-workflow_agent!(ParallelAgent);
+workflow_agent!(ParallelAgent {
+    /// Creates a group of parallel agents.
+});
 
 /// The outcome of one agent.
 struct Branch {
@@ -41,15 +43,9 @@ struct Branch {
 }
 
 impl ParallelAgent {
-    /// Creates a group of parallel agents.
-    #[must_use]
-    pub fn new(name: impl Into<String>, agents: impl IntoIterator<Item = Agent>) -> Self {
-        Self { workflow: Workflow::new(name, agents) }
-    }
-
     /// Runs each agent in a copy of the conversation. A panic is a failure of its agent.
     async fn branches(&self, conversation: &Conversation, run: &Run) -> Vec<Branch> {
-        let agents = &self.workflow.agents;
+        let agents = &self.workflow.sub_agents;
         let mut tasks = JoinSet::new();
         for (index, agent) in agents.iter().cloned().enumerate() {
             let (mut copy, run) = (conversation.clone(), run.branch());
@@ -76,7 +72,7 @@ impl ParallelAgent {
         let begin = conversation.messages().len();
         let branches = self.branches(conversation, run).await;
         let (mut texts, mut failed, mut escalate) = (Vec::new(), Vec::new(), false);
-        for (agent, branch) in self.workflow.agents.iter().zip(branches) {
+        for (agent, branch) in self.workflow.sub_agents.iter().zip(branches) {
             if let Some(copy) = branch.conversation {
                 conversation.add_branch(copy, begin);
             }

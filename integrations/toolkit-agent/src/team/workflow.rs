@@ -1,7 +1,8 @@
-//! The common part of sequential, parallel and looping agents.
+//! Agents one after another, and in a loop; the common part of all workflows.
 
 use super::check_names;
-use crate::agent::{Agent, AgentOutput, Run};
+use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
@@ -11,7 +12,7 @@ use crate::limits::Limits;
 pub(super) struct Workflow {
     pub(super) name: String,
     pub(super) description: String,
-    pub(super) agents: Vec<Agent>,
+    pub(super) sub_agents: Vec<Agent>,
     pub(super) limits: Limits,
 }
 
@@ -20,7 +21,7 @@ impl Workflow {
         Self {
             name: name.into(),
             description: String::new(),
-            agents: agents.into_iter().collect(),
+            sub_agents: agents.into_iter().collect(),
             limits: Limits::default(),
         }
     }
@@ -31,49 +32,51 @@ impl Workflow {
         run: &Run,
         work: impl Future<Output = Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
-        check_names(&self.name, &self.agents)?;
+        check_names(&self.name, &self.sub_agents)?;
         run.emit(|| RunEvent::AgentStarted { agent: self.name.clone() });
         let output = work.await;
         run.emit(|| RunEvent::AgentEnded { agent: self.name.clone() });
         output
     }
+
+    /// Runs the agents one after another, up to the last or to an escalation.
+    async fn sequence(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        let mut output = AgentOutput::new(self.name.as_str(), "");
+        for (index, agent) in self.sub_agents.iter().enumerate() {
+            run.check_cancelled()?;
+            let is_last = index + 1 == self.sub_agents.len();
+            // Only the last agent gives the final answer.
+            let part = if is_last { run.clone() } else { run.with_answer_format(None) };
+            output = agent.join_run(conversation, &part).await?;
+            run.save(conversation).await?;
+            if output.escalate {
+                break;
+            }
+        }
+        Ok(output)
+    }
 }
 
 /// Implements the settings and `RunAgent` for a type with a field `workflow` and a method `work`.
 macro_rules! workflow_agent {
-    ($agent:ident) => {
+    ($agent:ident { $(#[$new:meta])* $($field:ident: $value:expr)? }) => {
         impl $agent {
-            /// Sets the description for the models of other agents.
+            $(#[$new])*
             #[must_use]
-            pub fn with_description(mut self, description: impl Into<String>) -> Self {
-                self.workflow.description = description.into();
-                self
-            }
-
-            /// Sets the limits of a run, for all its agents together.
-            #[must_use]
-            pub fn with_limits(mut self, limits: Limits) -> Self {
-                self.workflow.limits = limits;
-                self
+            pub fn new(name: impl Into<String>, agents: impl IntoIterator<Item = Agent>) -> Self {
+                Self { workflow: Workflow::new(name, agents), $($field: $value)? }
             }
         }
 
+        setters! { $agent.workflow:
+            /// Sets the description for the models of other agents.
+            with_description(description: impl Into<String>) = description.into();
+            /// Sets the limits of a run, for all its agents together.
+            with_limits(limits: Limits) = limits;
+        }
+
         impl RunAgent for $agent {
-            fn name(&self) -> &str {
-                &self.workflow.name
-            }
-
-            fn description(&self) -> &str {
-                &self.workflow.description
-            }
-
-            fn sub_agents(&self) -> &[Agent] {
-                &self.workflow.agents
-            }
-
-            fn limits(&self) -> Limits {
-                self.workflow.limits.clone()
-            }
+            agent_facts!(workflow);
 
             async fn run(
                 &self,
@@ -87,3 +90,85 @@ macro_rules! workflow_agent {
 }
 
 pub(super) use workflow_agent;
+
+/// A sequence of agents in one conversation; each reads the messages of the agents before it. The last agent gives the
+/// answer. An agent that [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence. A
+/// [resumed](Agent::resume) run starts with the first agent again.
+///
+/// ```
+/// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let writer = Agent::builder(ScriptedModel::new().text("Roses are red.")).name("writer").build()?;
+/// let critic = Agent::builder(ScriptedModel::new().text("Too short.")).name("critic").build()?;
+/// let team = Agent::from(SequentialAgent::new("team", [writer, critic]));
+/// let output = team.run("A poem, please.").await?;
+/// assert_eq!((output.text.as_str(), output.agent.as_str()), ("Too short.", "critic"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct SequentialAgent {
+    workflow: Workflow,
+}
+
+workflow_agent!(SequentialAgent {
+    /// Creates a sequence of these agents.
+});
+
+impl SequentialAgent {
+    async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        self.workflow.sequence(conversation, run).await
+    }
+}
+
+/// A sequence of agents, repeated until one [escalates](toolkit_core::context::ActionsHandle::escalate) or the iterations
+/// are used up. The last answer counts. Escalation ends the innermost loop only.
+///
+/// ```
+/// use toolkit_agent::{Agent, ScriptedModel, team::LoopAgent};
+/// use toolkit::{ClosureTool, ToolContext, ToolRegistry};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Nothing {}
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let good = ClosureTool::with_context("good_enough", "Ends the work.", |_: Nothing, context: ToolContext| {
+///     context.actions().escalate();
+/// })?;
+/// let model = ScriptedModel::new().text("First draft.").call("good_enough", "{}").text("Second draft.");
+/// let writer = Agent::builder(model).name("writer").tools(ToolRegistry::from_tools([good])?).build()?;
+/// let output = Agent::from(LoopAgent::new("until_good", [writer])).run("Write.").await?;
+/// assert_eq!((output.text.as_str(), output.model_calls), ("Second draft.", 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct LoopAgent {
+    workflow: Workflow,
+    max_iterations: u32,
+}
+
+workflow_agent!(LoopAgent {
+    /// Creates a loop of these agents with at most 10 iterations.
+    max_iterations: 10
+});
+
+setters! { LoopAgent:
+    /// Sets the maximum number of iterations.
+    with_max_iterations(max_iterations: u32) = max_iterations;
+}
+
+impl LoopAgent {
+    async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        let mut output = AgentOutput::new(self.workflow.name.as_str(), "");
+        for _ in 0..self.max_iterations {
+            output = self.workflow.sequence(conversation, run).await?;
+            if output.escalate {
+                break;
+            }
+        }
+        output.escalate = false;
+        Ok(output)
+    }
+}

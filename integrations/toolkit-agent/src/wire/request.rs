@@ -9,45 +9,16 @@ use toolkit_wire::ApiFormat;
 /// Anthropic wants a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
 
-/// The names of a request's fields; an option without one does not exist in the API.
-struct FieldNames {
-    messages: &'static str,
-    /// The object that holds the options, if it is not the body.
-    options: Option<&'static str>,
-    top_p: &'static str,
-    max_output_tokens: &'static str,
-    stop: Option<&'static str>,
-    seed: Option<&'static str>,
+/// Returns the names of the messages, nucleus sampling, the limit of tokens, stop sequences and the seed. An option
+/// without a name does not exist in the API.
+const fn field_names(format: ApiFormat) -> [&'static str; 5] {
+    match format {
+        ApiFormat::OpenAiResponses => ["input", "top_p", "max_output_tokens", "", ""],
+        ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
+        ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
+        _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
+    }
 }
-
-const OPENAI_CHAT: FieldNames = FieldNames {
-    messages: "messages",
-    options: None,
-    top_p: "top_p",
-    max_output_tokens: "max_completion_tokens",
-    stop: Some("stop"),
-    seed: Some("seed"),
-};
-
-const OPENAI_RESPONSES: FieldNames = FieldNames {
-    messages: "input",
-    max_output_tokens: "max_output_tokens",
-    stop: None,
-    seed: None,
-    ..OPENAI_CHAT
-};
-
-const ANTHROPIC: FieldNames =
-    FieldNames { max_output_tokens: "max_tokens", stop: Some("stop_sequences"), seed: None, ..OPENAI_CHAT };
-
-const GEMINI: FieldNames = FieldNames {
-    messages: "contents",
-    options: Some("generationConfig"),
-    top_p: "topP",
-    max_output_tokens: "maxOutputTokens",
-    stop: Some("stopSequences"),
-    seed: Some("seed"),
-};
 
 /// Writes the body of a request for this model, whole or (`stream`) for an answer in pieces.
 ///
@@ -69,22 +40,24 @@ pub fn request_body(
     request: &ModelRequest,
     stream: bool,
 ) -> Map<String, Value> {
-    let names = match format {
-        ApiFormat::OpenAiResponses => OPENAI_RESPONSES,
-        ApiFormat::Anthropic => ANTHROPIC,
-        ApiFormat::Gemini => GEMINI,
-        _ => OPENAI_CHAT,
-    };
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
+        if stream {
+            body.insert("stream".to_owned(), true.into());
+        }
     }
-    if stream && format != ApiFormat::Gemini {
-        body.insert("stream".to_owned(), true.into());
-    }
-    let wire_names = request.tools.wire_names(&format);
-    body.insert(names.messages.to_owned(), history(format, request, &wire_names).into());
-    instructions(format, &request.instructions, &names, &mut body);
+    let [messages, ..] = field_names(format);
+    let names = request.tools.wire_names(&format);
+    body.insert(messages.to_owned(), history(format, request, &names).into());
+    let text = request.instructions.as_str();
+    let instructions = match format {
+        ApiFormat::OpenAiResponses => Some(("instructions", text.into())),
+        ApiFormat::Anthropic => Some(("system", text.into())),
+        ApiFormat::Gemini => Some(("systemInstruction", json!({"parts": [{"text": text}]}))),
+        _ => None,
+    };
+    body.extend(instructions.filter(|_| !text.is_empty()).map(|(name, value)| (name.to_owned(), value)));
     match format {
         // Without it, a stream does not say what it cost.
         ApiFormat::OpenAiChat if stream => {
@@ -97,16 +70,16 @@ pub fn request_body(
         }
         _ => {}
     }
-    let mut options = options(format, request, &names);
-    match names.options {
-        None => body.append(&mut options),
-        Some(_) if options.is_empty() => {}
-        Some(name) => drop(body.insert(name.to_owned(), options.into())),
+    let options = options(format, request);
+    match format {
+        ApiFormat::Gemini if options.is_empty() => {}
+        ApiFormat::Gemini => drop(body.insert("generationConfig".to_owned(), options.into())),
+        _ => body.extend(options),
     }
     if !request.tools.is_empty() {
         body.insert("tools".to_owned(), request.tools.definitions(format).to_value());
         let wanted = request.tool_use.clone().with_kinds_of(request.tools.iter_definitions());
-        body.extend(format.encode_tool_config(&wanted, &wire_names).fields);
+        body.extend(format.encode_tool_config(&wanted, &names).fields);
     }
     body.extend(request.options.extra.clone());
     body
@@ -123,40 +96,26 @@ fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<
         },
         Message::Tool(message) => writer.encode_results(&message.results),
     });
-    format.repair_history(messages.collect())
+    // The instructions are the first message of an API that has no field for them.
+    let system = (format == ApiFormat::OpenAiChat && !request.instructions.is_empty())
+        .then(|| json!({"role": "system", "content": request.instructions}));
+    system.into_iter().chain(format.repair_history(messages.collect())).collect()
 }
 
-fn instructions(format: ApiFormat, text: &str, names: &FieldNames, body: &mut Map<String, Value>) {
-    if text.is_empty() {
-        return;
-    }
-    let (field, value) = match format {
-        ApiFormat::OpenAiResponses => ("instructions", text.into()),
-        ApiFormat::Anthropic => ("system", text.into()),
-        ApiFormat::Gemini => ("systemInstruction", json!({"parts": [{"text": text}]})),
-        _ => {
-            if let Some(Value::Array(messages)) = body.get_mut(names.messages) {
-                messages.insert(0, json!({"role": "system", "content": text}));
-            }
-            return;
-        }
-    };
-    body.insert(field.to_owned(), value);
-}
-
-fn options(format: ApiFormat, request: &ModelRequest, names: &FieldNames) -> Map<String, Value> {
+fn options(format: ApiFormat, request: &ModelRequest) -> Map<String, Value> {
     let options = &request.options;
     let default_tokens = (format == ApiFormat::Anthropic).then_some(ANTHROPIC_OUTPUT_TOKENS);
-    let stop = (!options.stop.is_empty()).then(|| options.stop.clone().into());
-    let fields: [(Option<&str>, Option<Value>); 5] = [
-        (Some("temperature"), options.temperature.map(Value::from)),
-        (Some(names.top_p), options.top_p.map(Value::from)),
-        (Some(names.max_output_tokens), options.max_output_tokens.or(default_tokens).map(Value::from)),
-        (names.stop, stop),
-        (names.seed, options.seed.map(Value::from)),
+    let [_, top_p, max_output_tokens, stop, seed] = field_names(format);
+    let fields: [(&str, Option<Value>); 5] = [
+        ("temperature", options.temperature.map(Value::from)),
+        (top_p, options.top_p.map(Value::from)),
+        (max_output_tokens, options.max_output_tokens.or(default_tokens).map(Value::from)),
+        (stop, (!options.stop.is_empty()).then(|| options.stop.clone().into())),
+        (seed, options.seed.map(Value::from)),
     ];
-    let fields = fields.into_iter().filter_map(|(name, value)| Some((name?.to_owned(), value?)));
-    fields.chain(output(format, request).into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
+    let fields = fields.into_iter().filter(|(name, _)| !name.is_empty());
+    let fields = fields.filter_map(|(name, value)| Some((name, value?))).chain(output(format, request));
+    fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Returns the fields that ask for an answer of a given form.

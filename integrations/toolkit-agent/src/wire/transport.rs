@@ -1,16 +1,16 @@
 //! Models behind a transport that carries the JSON of an API.
 
-use super::{model_response, parse_response, request_body};
-use crate::model::FinishReason;
+use super::request_body;
+use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 use futures_core::Stream;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent, WireError};
+use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent};
 
 /// Carries the body of a request to a server and its response back.
 ///
@@ -83,6 +83,26 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 }
 
+/// Reads a whole response.
+///
+/// # Errors
+/// [`ModelError`] if the body is not a response of this format, reports a failure, or says nothing.
+pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
+    model_response(format, format.parse_response(body)?)
+}
+
+fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse, ModelError> {
+    let Response { text, reasoning, refusal, calls, finish, usage, native, .. } = response;
+    let message = AssistantMessage {
+        text: text + &refusal,
+        reasoning,
+        calls,
+        native: Some(NativeMessages::new(format.name(), native)),
+        ..AssistantMessage::default()
+    };
+    ModelResponse { message, finish, usage }.unless_empty()
+}
+
 /// The pieces of an answer, decoded from a stream.
 struct Deltas {
     format: ApiFormat,
@@ -105,40 +125,30 @@ impl Deltas {
         for event in events {
             match event {
                 Ok(event) => self.ready.extend(delta(event).map(Ok)),
-                Err(error) => return self.break_off(provider_error(&error)),
+                // An error in the middle of a stream is most often the provider's own, and passes.
+                Err(error) => {
+                    return self.end(Some(ModelError::new(ModelErrorKind::Unavailable, error.to_string())));
+                }
             }
         }
     }
 
-    /// Ends the response, complete or not.
-    fn end(&mut self) {
+    /// Ends the response. The part of an incomplete one goes with the error.
+    fn end(&mut self, failure: Option<ModelError>) {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();
-        if !end.is_complete {
-            let text = "the answer ended before it was complete";
-            let error = ModelError::new(ModelErrorKind::Connection, text);
-            return self.ready.push_back(Err(self.with_partial(error, end.response)));
-        }
-        self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
         let response = end.response.map_err(ModelError::from);
         let response = response.and_then(|response| model_response(self.format, response));
-        self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
-    }
-
-    /// Ends an incomplete response. The part that came goes with the error.
-    fn break_off(&mut self, error: ModelError) {
-        let Some(response) = self.response.take() else { return };
-        let error = self.with_partial(error, response.finish().response);
-        self.ready.push_back(Err(error));
-    }
-
-    fn with_partial(&self, error: ModelError, response: Result<Response, WireError>) -> ModelError {
-        let partial =
-            response.map_err(ModelError::from).and_then(|response| model_response(self.format, response));
-        match partial {
-            Ok(partial) => error.with_partial(partial.with_finish(FinishReason::Interrupted)),
-            Err(_) => error,
-        }
+        let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
+        let last = match (failure, response) {
+            (None, response) => {
+                self.ready.extend(end.events.into_iter().filter_map(delta).map(Ok));
+                response.map(|response| ModelDelta::Done(Box::new(response)))
+            }
+            (Some(error), Ok(part)) => Err(error.with_partial(part.with_finish(FinishReason::Interrupted))),
+            (Some(error), Err(_)) => Err(error),
+        };
+        self.ready.push_back(last);
     }
 }
 
@@ -150,11 +160,6 @@ fn delta(event: StreamEvent) -> Option<ModelDelta> {
         StreamEvent::Call(call) => ModelDelta::Call(call),
         _ => return None,
     })
-}
-
-/// Converts an error in the middle of a stream, which is most often the provider's own, and passes.
-fn provider_error(error: &WireError) -> ModelError {
-    ModelError::new(ModelErrorKind::Unavailable, error.to_string())
 }
 
 impl Stream for Deltas {
@@ -170,8 +175,8 @@ impl Stream for Deltas {
             }
             match ready!(self.events.as_mut().poll_next(context)) {
                 Some(Ok(fragment)) => self.take(fragment),
-                Some(Err(error)) => self.break_off(error),
-                None => self.end(),
+                Some(Err(error)) => self.end(Some(error)),
+                None => self.end(None),
             }
         }
     }

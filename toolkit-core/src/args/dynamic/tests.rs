@@ -1,4 +1,4 @@
-//! Accepted exactly if the validator accepts, with a reason for each refusal.
+//! Arguments are accepted exactly if the validator accepts them, and each refusal has a reason.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -26,10 +26,10 @@ fn all_that_is_wrong_is_said_at_once_and_in_the_words_for_typed_tools() {
     assert_eq!(
         error.message(),
         "Error validating JSON arguments: 5 problems
+- `querry`: there is no such parameter; did you mean `query`?
 - `count`: expected integer of at least 1, got number 0
 - `filters[2].max`: expected number, got string \"x\"
 - `tags`: expected array of string, got string \"a\"
-- `querry`: there is no such parameter; did you mean `query`?
 - `query`: required, but missing; expected string"
     );
 }
@@ -181,7 +181,8 @@ proptest! {
             "$defs": {"tree": {"type": "object", "properties": {"a": {"$ref": "#/$defs/tree"}}, "maxProperties": 2}},
         });
         let validator = jsonschema::validator_for(&schema).unwrap();
-        // `null` may stand for no arguments, which is not the validator's business.
+        // `read` turns a refused `null` into empty arguments, so the validator's verdict on `null` says
+        // nothing here.
         prop_assume!(validator.is_valid(&value) || !value.is_null());
         match read(&schema, &value.to_string(), false) {
             Ok(read) => {
@@ -194,7 +195,8 @@ proptest! {
                 prop_assert!(error.message().len() < 20_000);
             }
         }
-        // Coercion accepts more, and only what the validator accepts.
+        // With coercion, `read` may accept more arguments, but the validator accepts every value returned by
+        // `read`.
         match read(&schema, &value.to_string(), true) {
             Ok(read) => prop_assert!(validator.is_valid(&read)),
             Err(_) => prop_assert!(!validator.is_valid(&value)),

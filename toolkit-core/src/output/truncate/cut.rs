@@ -1,8 +1,10 @@
-//! Where a text is cut, and the words that say so.
+//! The positions for cutting a text, and the marker for the missing part.
 
 use super::TruncationStrategy;
 
-/// The kept characters, counted over all pieces, and the marker in place of the others.
+/// The plan for cutting a text: how many characters to keep at both ends, and the marker in between.
+///
+/// The text may consist of several pieces. The characters are counted over all pieces together.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     head: usize,
@@ -11,15 +13,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// A plan for `total` characters, of which `limit` may stay; the marker is among these. `note` is what
-    /// the marker says beside the number, if there is room.
+    /// Creates a plan to cut `total` characters to `limit`, including the marker.
+    ///
+    /// The marker states the number of missing characters and, if there is room, the `note`.
     pub(super) fn new(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Self {
         Self::in_words(total, limit, strategy, note)
             .or_else(|| Self::in_words(total, limit, strategy, ""))
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// `None` if the words have no room.
+    /// Creates a plan with the number of missing characters in the marker.
+    ///
+    /// Returns `None` if there is no room for this marker.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {
         let mut missing = total.saturating_sub(limit);
         loop {
@@ -31,7 +36,8 @@ impl Plan {
             };
             let room = limit.checked_sub(marker.chars().count())?;
             let actual = total.saturating_sub(room);
-            // The number may have one digit more than was thought; it only grows.
+            // A longer marker leaves less room, so more characters may be missing. The number only grows, so
+            // the loop ends.
             if actual <= missing {
                 let (head, tail) = match strategy {
                     TruncationStrategy::Head => (room, 0),
@@ -53,7 +59,10 @@ impl Plan {
         }
     }
 
-    /// Returns the cut form of a piece of `length` characters after `start` of `total`; `None` if it is kept whole.
+    /// Returns the cut form of a piece, or `None` if the whole piece is kept.
+    ///
+    /// The piece has `length` characters, beginning at character `start` of the `total` characters of all
+    /// pieces.
     pub(super) fn cut(&self, piece: &str, start: usize, length: usize, total: usize) -> Option<String> {
         let end = start + length;
         let front = self.head.saturating_sub(start).min(length);
@@ -69,7 +78,7 @@ impl Plan {
     }
 }
 
-/// The byte behind the first so many characters.
+/// Returns the byte offset after the first `characters` characters of `text`.
 fn end_of(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)
 }

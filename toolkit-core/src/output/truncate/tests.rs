@@ -1,4 +1,4 @@
-//! The limit holds for every text, and the kept parts come from it.
+//! The limit holds for every text, and the kept parts come from this text.
 
 use super::super::{Content, Media, ToolOutput};
 use super::*;
@@ -7,12 +7,12 @@ use serde_json::json;
 use std::future::Ready;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 const STRATEGIES: [TruncationStrategy; 3] =
     [TruncationStrategy::Head, TruncationStrategy::Tail, TruncationStrategy::HeadTail];
 
-/// Returns the output of a future that does not wait.
+/// Returns the output of a future ready at the first poll.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -1,15 +1,15 @@
 //! Checks of new tools before a live registry publishes them.
 
-use crate::error::{BuildError, BuildProblem};
-use crate::registry::ToolRegistry;
-use crate::tool::{Tool, ToolDefinition};
+use crate::error::{BuildError, ToolFault};
+use crate::registry::{Entry, ToolRegistry};
+use crate::tool::ToolDefinition;
 use std::sync::Arc;
 
 /// The outcome of a [check](super::LiveRegistry::add_check) of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckOutcome {
-    /// The tool may be used.
+    /// The tool is registered.
     Accept,
     /// The tool is registered but disabled, for this reason.
     Disable(String),
@@ -19,8 +19,10 @@ pub enum CheckOutcome {
 
 pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync;
 
-/// Runs all checks on every tool new in `after`. Any refusal fails the change; otherwise the first
-/// check that disables a tool gives the reason.
+/// Runs all checks on every new or replaced tool in `after`.
+///
+/// If a check refuses a tool, the whole change fails. If several checks disable a tool, the reason of the
+/// first check is used.
 pub(super) fn run_checks(
     checks: &[Arc<Check>],
     before: &ToolRegistry,
@@ -31,7 +33,7 @@ pub(super) fn run_checks(
     }
     let mut problems = Vec::new();
     let mut disabled = Vec::new();
-    for tool in after.all_tools_sorted() {
+    for Entry { tool, .. } in after.entries() {
         let definition = tool.definition();
         let name = definition.name.as_str();
         if before.get_any(name).is_some_and(|earlier| Arc::ptr_eq(earlier, tool)) {
@@ -42,11 +44,9 @@ pub(super) fn run_checks(
             match check(definition, after) {
                 CheckOutcome::Accept => {}
                 CheckOutcome::Disable(why) => reason = reason.or(Some(why)),
-                CheckOutcome::Refuse(reason) => problems.push(BuildProblem::Refused {
-                    tool: name.to_owned(),
-                    reason,
-                    defined_at: definition.metadata.defined_at,
-                }),
+                CheckOutcome::Refuse(reason) => {
+                    problems.push(definition.problem(ToolFault::Refused { reason }));
+                }
             }
         }
         disabled.extend(reason.map(|reason| (name.to_owned(), reason)));

@@ -2,9 +2,8 @@
 
 use crate::event::{EventReceiver, Lagged};
 use crate::name::ToolName;
-use crate::registry::ToolRegistry;
+use crate::registry::{Entry, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};
-use crate::tool::Tool;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,137 +13,107 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::sync::broadcast::Receiver;
 
-/// The number of events kept for slow listeners.
+/// The number of events buffered for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;
 
 /// One change of a [live registry](super::LiveRegistry).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistryEvent {
-    /// The [version](super::LiveRegistry::version) of the registry with the change; changes made together share it.
+    /// The [version](super::LiveRegistry::version) of the registry after the change. Changes published
+    /// together have the same version.
     pub version: u64,
-    /// The change.
+    /// The name of the changed tool.
+    pub tool: ToolName,
+    /// The kind of change.
     pub change: RegistryChange,
 }
 
-/// One change of a registry's tools.
+/// The kind of change of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryChange {
-    /// A tool was added.
-    Registered {
-        /// Its name.
-        tool: ToolName,
-    },
-    /// A tool was removed.
-    Unregistered {
-        /// Its name.
-        tool: ToolName,
-    },
-    /// Another tool took the name.
+    /// The tool was added.
+    Registered,
+    /// The tool was removed.
+    Unregistered,
+    /// Another tool with the same name replaced the tool.
     Replaced {
-        /// The name.
-        tool: ToolName,
-        /// Whether calls written for the earlier tool still work.
+        /// Whether calls written for the replaced tool still work.
         parameters: Compatibility,
     },
-    /// Another tool took the name until the earlier one is restored.
-    Overridden {
-        /// The name.
-        tool: ToolName,
-    },
-    /// An overridden tool is back.
-    Restored {
-        /// Its name.
-        tool: ToolName,
-    },
-    /// A disabled tool can be called again.
-    Enabled {
-        /// Its name.
-        tool: ToolName,
-    },
-    /// A tool was disabled, or its reason changed.
+    /// Another tool overrides the tool until the original is restored.
+    Overridden,
+    /// The original of an overridden tool was restored.
+    Restored,
+    /// The tool was enabled again.
+    Enabled,
+    /// The tool was disabled, or the reason for disabling the tool changed.
     Disabled {
-        /// Its name.
-        tool: ToolName,
         /// The reason; empty if none was given.
         reason: String,
     },
 }
 
-/// Returns the differences between two states of a registry, sorted by name.
-pub(super) fn changes(before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryChange> {
+/// Returns the changes between two states of a registry: removed tools first, then all others, each sorted by
+/// name.
+pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryEvent> {
     let mut changes = Vec::new();
-    for earlier in before.all_tools_sorted() {
-        let tool = &earlier.definition().name;
-        if after.get_any(tool.as_str()).is_none() {
-            changes.push(RegistryChange::Unregistered { tool: tool.clone() });
-        }
-    }
-    for now in after.all_tools_sorted() {
-        let definition = now.definition();
-        let (tool, name) = (definition.name.clone(), definition.name.as_str());
-        let reason = after.disabled_reason(name);
-        let Some(earlier) = before.get_any(name) else {
-            changes.push(RegistryChange::Registered { tool: tool.clone() });
-            changes.extend(reason.map(|reason| RegistryChange::Disabled { tool, reason: reason.to_owned() }));
-            continue;
-        };
-        if !Arc::ptr_eq(earlier, now) {
-            let tool = tool.clone();
-            changes.push(match (before.is_overridden(name), after.is_overridden(name)) {
-                (false, true) => RegistryChange::Overridden { tool },
-                (true, false) => RegistryChange::Restored { tool },
+    let event = |tool: &ToolName, change| RegistryEvent { version, tool: tool.clone(), change };
+    let gone = before.entries().into_iter().map(Entry::name).filter(|name| !after.has(name));
+    changes.extend(gone.map(|tool| event(tool, RegistryChange::Unregistered)));
+    for now in after.entries() {
+        let mut push = |change| changes.push(event(now.name(), change));
+        let earlier = before.tools.get(now.name().as_str());
+        match earlier {
+            None => push(RegistryChange::Registered),
+            Some(earlier) if Arc::ptr_eq(&earlier.tool, &now.tool) => {}
+            Some(earlier) => push(match (&earlier.original, &now.original) {
+                (None, Some(_)) => RegistryChange::Overridden,
+                (Some(_), None) => RegistryChange::Restored,
                 _ => {
-                    let diff =
-                        SchemaDiff::of_arguments(&earlier.definition().parameters, &definition.parameters);
-                    RegistryChange::Replaced { tool, parameters: diff.compatibility() }
+                    let [old, new] = [earlier, now].map(|entry| &entry.tool.definition().parameters);
+                    let parameters = SchemaDiff::of_arguments(old, new).compatibility();
+                    RegistryChange::Replaced { parameters }
                 }
-            });
+            }),
         }
-        match (before.disabled_reason(name), reason) {
+        match (earlier.and_then(|earlier| earlier.disabled.as_ref()), &now.disabled) {
             (earlier, Some(reason)) if earlier != Some(reason) => {
-                changes.push(RegistryChange::Disabled { tool, reason: reason.to_owned() });
+                push(RegistryChange::Disabled { reason: reason.to_string() });
             }
-            (Some(_), None) => changes.push(RegistryChange::Enabled { tool }),
+            (Some(_), None) => push(RegistryChange::Enabled),
             _ => {}
         }
     }
     changes
 }
 
-/// The changes of a [live registry](super::LiveRegistry) since the subscription.
+/// The stream of the changes of a [live registry](super::LiveRegistry) since the subscription.
 ///
-/// The stream ends when all clones of the registry are dropped. After [missed](Lagged) changes a
-/// [snapshot](super::LiveRegistry::snapshot) shows the current tools.
+/// The stream ends when all clones of the registry are dropped. A slow listener can [miss](Lagged) changes. A
+/// [snapshot](super::LiveRegistry::snapshot) then shows the current tools.
 pub struct RegistryEvents {
     events: EventReceiver<RegistryEvent>,
     view: Option<ViewChanges>,
 }
 
-/// The changes of a view, compared anew after each change of the registry behind it.
-struct ViewChanges {
+/// The changes of a view. After each change of the registry, the view's tools are compared with the last
+/// known tools.
+pub(super) struct ViewChanges {
     /// Returns the view's tools and version; `None` after the view was dropped.
-    now: Box<dyn Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync>,
-    last: Arc<ToolRegistry>,
-    queue: VecDeque<RegistryEvent>,
+    pub(super) now: Box<dyn Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync>,
+    pub(super) last: Arc<ToolRegistry>,
+    pub(super) queue: VecDeque<RegistryEvent>,
 }
 
 impl RegistryEvents {
-    pub(super) fn new(receiver: Receiver<RegistryEvent>) -> Self {
-        Self { events: EventReceiver::new(receiver), view: None }
+    pub(super) fn new(receiver: Receiver<RegistryEvent>, view: Option<ViewChanges>) -> Self {
+        Self { events: EventReceiver::new(receiver), view }
     }
 
-    pub(super) fn of_view(
-        receiver: Receiver<RegistryEvent>,
-        last: Arc<ToolRegistry>,
-        now: impl Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync + 'static,
-    ) -> Self {
-        let view = ViewChanges { now: Box::new(now), last, queue: VecDeque::new() };
-        Self { events: EventReceiver::new(receiver), view: Some(view) }
-    }
-
-    /// Waits for the next change, or the number of missed ones; `None` after the last.
+    /// Waits for the next change. Returns the number of missed changes as an error, and `None` after the last
+    /// change.
     pub async fn next(&mut self) -> Option<Result<RegistryEvent, Lagged>> {
         poll_fn(|cx| self.poll(cx)).await
     }
@@ -157,8 +126,7 @@ impl RegistryEvents {
             }
             let next = ready!(self.events.poll(cx)).and_then(|_| (view.now)());
             let Some((registry, version)) = next else { return Poll::Ready(None) };
-            let changes = changes(&view.last, &registry).into_iter();
-            view.queue.extend(changes.map(|change| RegistryEvent { version, change }));
+            view.queue.extend(changes(version, &view.last, &registry));
             view.last = registry;
         }
     }

@@ -1,10 +1,13 @@
-//! Definitions of a transformed schema: moved references, unused definitions.
+//! References and definitions (`$ref`, `$defs`) in a transformed schema.
 
 use crate::schema::each_subschema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Redirects references to moved properties; a hidden property becomes a definition.
+/// Updates the references to renamed and hidden properties in the schema `shown`.
+///
+/// A reference to a renamed property gets the new name. A hidden property with references is copied from
+/// `root` to `$defs`, and the references point to the copy.
 pub(super) fn redirect(
     root: &Value,
     shown: &mut Map<String, Value>,
@@ -50,7 +53,7 @@ pub(super) fn redirect(
     }
 }
 
-/// Returns the property that a reference leads into, and the rest of the pointer.
+/// Splits a reference such as `#/properties/a/items` into the property name and the rest of the JSON pointer.
 fn property_reference(reference: &str) -> Option<(String, &str)> {
     let path = reference.strip_prefix("#/properties/")?;
     let (name, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
@@ -61,7 +64,7 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Removes unused definitions.
+/// Removes unused entries of `$defs` and `definitions` from the schema `root`.
 pub(super) fn forget_unused(root: &mut Map<String, Value>) {
     const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
     let mut used = BTreeSet::new();
@@ -83,7 +86,8 @@ pub(super) fn forget_unused(root: &mut Map<String, Value>) {
                             }
                         }
                         (Some("#"), ..) => {}
-                        // The target of an anchor or another document is unknown.
+                        // The reference names an anchor or another document. The target is unknown, so all
+                        // definitions are kept.
                         _ => return,
                     }
                 }

@@ -1,12 +1,15 @@
-//! Errors about arguments, in the model's names.
+//! Translation of errors about arguments into the names known to the model.
 
-use super::super::Tool;
-use super::{Change, Inner};
+use super::super::{ArgumentTransform, Tool};
+use super::Arguments;
 use crate::args::unknown;
 use crate::error::{ToolError, Violation, ViolationKind};
 
-impl Inner {
-    /// Translates an error into the model's names. Violations of hidden values become details for the program.
+impl Arguments {
+    /// Translates the violations of an error into the argument names known to the model.
+    ///
+    /// The model cannot see hidden arguments, so violations of hidden arguments become details for the
+    /// program.
     #[cold]
     pub(super) fn translated(&self, tool: &dyn Tool, arguments: &str, error: ToolError) -> ToolError {
         if error.violations().is_empty() {
@@ -21,16 +24,12 @@ impl Inner {
             {
                 return Some(unknown(given, self.shown()));
             }
-            match self.changed_at(&violation.path) {
-                Some((Change { shown_as: Some(shown), .. }, rest)) => {
-                    Some(Violation::new(format!("{shown}{rest}"), violation.kind, violation.message))
-                }
-                Some((Change { shown_as: None, .. }, _)) => {
-                    unseen.push(violation.to_string());
-                    None
-                }
-                None => Some(violation),
+            let Some((change, rest)) = self.changed_at(&violation.path) else { return Some(violation) };
+            if change.hidden {
+                unseen.push(violation.to_string());
             }
+            let shown = format!("{}{rest}", change.shown_as()?);
+            Some(Violation::new(shown, violation.kind, violation.message))
         });
         if unseen.is_empty() {
             return translated;
@@ -43,13 +42,14 @@ impl Inner {
         translated.with_details(details)
     }
 
-    /// Returns the transformed argument that a path leads into, and the rest of the path.
-    fn changed_at<'a>(&self, path: &'a str) -> Option<(&Change, &'a str)> {
+    /// Returns the transform of the argument at the start of `path`, and the rest of `path` after the
+    /// argument name.
+    fn changed_at<'a>(&self, path: &'a str) -> Option<(&ArgumentTransform, &'a str)> {
         let leads_into = |name: &&String| {
             let rest = path.strip_prefix(name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         let name = self.names.iter().filter(leads_into).max_by_key(|name| name.len())?;
-        self.change(name).zip(path.strip_prefix(name.as_str()))
+        self.changes.of(name).zip(path.strip_prefix(name.as_str()))
     }
 }

@@ -1,14 +1,14 @@
-//! The parts of a schema that describe the arguments.
+//! Helpers for the subschemas of an arguments object, including the targets of references.
 
 use crate::schema::keyword::Role;
 use crate::schema::{SchemaRef, subschemas, violations};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The number of references followed in a row.
+/// The maximum number of `$ref` references followed in a row.
 pub(super) const MOST_REFERENCES: usize = 8;
 
-/// Returns the names of the arguments that a schema describes, each once.
+/// Returns the names of all arguments described by the schema `root`.
 pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     each_part(root, root, &mut |part, _| {
@@ -19,7 +19,8 @@ pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     names
 }
 
-/// Returns the schemas that every value of an argument must match.
+/// Returns the unconditional schemas of the argument `name`. Every value of the argument must match all these
+/// schemas.
 pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     let mut demands = Vec::new();
     each_part(root, root, &mut |part, always| {
@@ -28,7 +29,7 @@ pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     demands
 }
 
-/// Returns whether the argument is required.
+/// Returns whether the argument `name` is unconditionally required.
 pub(super) fn is_required(root: &Value, name: &str) -> bool {
     let mut required = false;
     each_part(root, root, &mut |part, always| {
@@ -37,12 +38,15 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
     required
 }
 
-/// Returns whether a schema accepts a value, as far as the explainer can tell.
+/// Returns whether `schema` accepts `value`, as far as [`violations`] checks the keywords of the schema.
 pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     *schema != Value::Bool(false) && violations(SchemaRef::new(root, schema), value).is_empty()
 }
 
-/// Visits every part of a schema that describes the same object, with whether it always applies.
+/// Visits `schema` and every subschema of the same object, including the targets of references.
+///
+/// The second argument of `visit` is whether the subschema always applies. A subschema under `allOf` always
+/// applies, but a branch of `anyOf`, for instance, does not.
 pub(super) fn each_part<'a>(
     root: &'a Value,
     schema: &'a Value,
@@ -67,7 +71,7 @@ pub(super) fn each_part<'a>(
     walk(root, schema, MOST_REFERENCES, true, visit);
 }
 
-/// Returns the target of a schema's reference.
+/// Returns the target in `root` of the `$ref` among `keywords`.
 pub(super) fn target<'a>(root: &'a Value, keywords: &Map<String, Value>) -> Option<&'a Value> {
     root.pointer(keywords.get("$ref")?.as_str()?.strip_prefix('#')?)
 }

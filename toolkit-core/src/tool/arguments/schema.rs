@@ -1,23 +1,27 @@
 //! The schema of transformed arguments.
 
-use super::Change;
+use super::super::ArgumentTransform;
+use super::Changes;
 use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, accepts, each_part, strings, target};
 use serde_json::{Map, Value};
 
-/// Returns the schema for the model.
+/// Returns the schema of the transformed arguments, for the model.
 ///
 /// # Errors
-/// The argument whose value matches no variant of the schema, and why.
-pub(super) fn transformed(root: &Value, changes: &[Change]) -> Result<Value, (String, String)> {
+/// Returns an argument name and a message if the argument's fixed value fits no variant of the schema.
+pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
     let mut shown = view.part(keywords.clone(), MOST_REFERENCES)?;
-    let demanded =
-        changes.iter().filter(|change| change.required).filter_map(|change| change.shown_as.clone());
+    let demanded = changes
+        .0
+        .iter()
+        .filter(|change| change.required)
+        .filter_map(|change| change.shown_as().map(str::to_owned));
     add_required(&mut shown, demanded);
-    redirect(root, &mut shown, |name| view.shown_as(name).map(str::to_owned));
-    if changes.iter().any(|change| change.shown_as.is_none()) {
+    redirect(root, &mut shown, |name| changes.shown_as(name).map(str::to_owned));
+    if changes.0.iter().any(|change| change.hidden) {
         forget_unused(&mut shown);
     }
     Ok(Value::Object(shown))
@@ -25,27 +29,18 @@ pub(super) fn transformed(root: &Value, changes: &[Change]) -> Result<Value, (St
 
 struct View<'a> {
     root: &'a Value,
-    changes: &'a [Change],
+    changes: &'a Changes,
 }
 
 impl View<'_> {
-    fn change(&self, name: &str) -> Option<&Change> {
-        self.changes.iter().find(|change| change.argument == name)
-    }
-
-    /// The name for the model; `None` if there is none.
-    fn shown_as<'n>(&'n self, name: &'n str) -> Option<&'n str> {
-        self.change(name).map_or(Some(name), |change| change.shown_as.as_deref())
-    }
-
-    /// Whether the tool has the argument even if the model omits it.
+    /// Returns whether the program supplies a value for an argument omitted by the model.
     fn is_given(&self, name: &str) -> bool {
-        self.change(name).is_some_and(|change| change.supply.is_some())
+        self.changes.of(name).is_some_and(|change| change.supply.is_some())
     }
 
-    /// Returns whether a schema describes an argument that `wanted` selects.
-    fn speaks_of(&self, schema: &Value, wanted: impl Fn(&Change) -> bool) -> bool {
-        let wanted = |name: &str| self.change(name).is_some_and(&wanted);
+    /// Returns whether `schema` mentions an argument with a transform accepted by `wanted`.
+    fn speaks_of(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> bool {
+        let wanted = |name: &str| self.changes.of(name).is_some_and(&wanted);
         let mut found = false;
         each_part(self.root, schema, &mut |part, _| {
             let keys = ["properties", "dependentSchemas", "dependentRequired"]
@@ -57,12 +52,13 @@ impl View<'_> {
         found
     }
 
-    /// Returns whether a condition no longer depends on the model alone.
+    /// Returns whether `condition` mentions a hidden argument or an argument with a supplied value.
     fn is_undecided(&self, condition: &Value) -> bool {
-        self.speaks_of(condition, |change| change.shown_as.is_none() || change.supply.is_some())
+        self.speaks_of(condition, |change| change.hidden || change.supply.is_some())
     }
 
-    /// Transforms one schema of the arguments' object.
+    /// Transforms one schema of the arguments object. `references` is the number of references left to
+    /// follow.
     fn part(
         &self,
         schema: Map<String, Value>,
@@ -76,24 +72,21 @@ impl View<'_> {
             let value = match (keyword.as_str(), value) {
                 ("properties", Value::Object(named)) => self.properties(named),
                 ("required", Value::Array(names)) => self.required(&names),
-                ("dependentRequired", Value::Object(named)) => self.dependent(named, |name, needed| {
-                    let needed: Value = self.required(needed.as_array().map_or(&[], Vec::as_slice));
-                    match name {
-                        Some(name) => Some((name, needed)),
-                        None => {
-                            required.extend(strings(Some(&needed)).map(str::to_owned));
-                            None
-                        }
-                    }
-                }),
-                ("dependentSchemas", Value::Object(named)) => {
+                ("dependentRequired" | "dependentSchemas", Value::Object(named)) => {
                     let mut parts = Map::new();
-                    for (name, schema) in named {
-                        let schema = self.schema(schema, references)?;
-                        match self.shown_as(&name) {
-                            Some(name) => drop(parts.insert(name.to_owned(), schema)),
-                            None if self.is_given(&name) => all_of.push(schema),
-                            None => {}
+                    for (name, consequence) in named {
+                        let consequence = match &consequence {
+                            Value::Array(needed) => self.required(needed),
+                            _ => self.schema(consequence, references)?,
+                        };
+                        match self.changes.shown_as(&name) {
+                            Some(name) => drop(parts.insert(name.to_owned(), consequence)),
+                            None if !self.is_given(&name) => {}
+                            // The argument is always present, so the consequence always applies.
+                            None if consequence.is_array() => {
+                                required.extend(strings(Some(&consequence)).map(str::to_owned));
+                            }
+                            None => all_of.push(consequence),
                         }
                     }
                     parts.into()
@@ -114,11 +107,12 @@ impl View<'_> {
                 ("if" | "then" | "else", _) if undecided => continue,
                 ("not", condition) if self.is_undecided(&condition) => continue,
                 ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
-                // It uses the tool's own names.
-                ("propertyNames", _) if self.changes.iter().any(Change::is_renamed) => continue,
+                // `propertyNames` refers to the tool's own names, so the keyword does not fit renamed
+                // arguments.
+                ("propertyNames", _) if self.changes.0.iter().any(ArgumentTransform::is_renamed) => continue,
                 ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
                 ("maxProperties", most) => {
-                    self.bound(most, |change| change.shown_as.is_none() && change.supply.is_some())
+                    self.bound(most, |change| change.hidden && change.supply.is_some())
                 }
                 (_, value) => value,
             };
@@ -143,7 +137,10 @@ impl View<'_> {
         }
     }
 
-    /// Inlines a reference to a schema that describes a transformed argument: other objects may share the definition.
+    /// Replaces a `$ref` by the target schema if the target mentions a transformed argument.
+    ///
+    /// The definition itself is not changed, because other objects may share the definition. The method also
+    /// returns the number of references left to follow.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {
@@ -165,8 +162,8 @@ impl View<'_> {
     }
 
     fn properties(&self, named: Map<String, Value>) -> Value {
-        let shown = named.into_iter().filter_map(|(name, property)| match self.change(&name) {
-            Some(change) => change.shown_as.clone().map(|name| (name, change.describe(property))),
+        let shown = named.into_iter().filter_map(|(name, property)| match self.changes.of(&name) {
+            Some(change) => Some((change.shown_as()?.to_owned(), change.describe(property))),
             None => Some((name, property)),
         });
         Value::Object(shown.collect())
@@ -174,24 +171,13 @@ impl View<'_> {
 
     fn required(&self, names: &[Value]) -> Value {
         let names = names.iter().filter_map(Value::as_str).filter(|name| !self.is_given(name));
-        names.filter_map(|name| self.shown_as(name)).collect()
+        names.filter_map(|name| self.changes.shown_as(name)).collect()
     }
 
-    /// Returns the consequences of a present argument; `None` in the place of a name that is always present.
-    fn dependent(
-        &self,
-        named: Map<String, Value>,
-        mut keep: impl FnMut(Option<String>, Value) -> Option<(String, Value)>,
-    ) -> Value {
-        let kept = named.into_iter().filter_map(|(name, value)| match self.shown_as(&name) {
-            Some(shown) => keep(Some(shown.to_owned()), value),
-            None if self.is_given(&name) => keep(None, value),
-            None => None,
-        });
-        Value::Object(kept.collect())
-    }
-
-    /// Returns the remaining variants. Where the discriminator is hidden, several may match.
+    /// Transforms the variants of `anyOf` or `oneOf`. Variants ruled out by a fixed value are dropped.
+    ///
+    /// If a variant mentions a hidden argument or a supplied value, several variants may match, so `oneOf`
+    /// becomes `anyOf`.
     fn branches(
         &self,
         keyword: &str,
@@ -202,7 +188,7 @@ impl View<'_> {
         let mut refused = None;
         let mut left = Vec::with_capacity(branches.len());
         for branch in branches {
-            match self.changes.iter().find(|change| self.rules_out(change, &branch)) {
+            match self.changes.0.iter().find(|change| self.rules_out(change, &branch)) {
                 Some(change) => refused = Some(change),
                 None => left.push(self.schema(branch, references)?),
             }
@@ -217,8 +203,8 @@ impl View<'_> {
         Ok((keyword, left.into()))
     }
 
-    /// Returns whether the fixed value of a hidden argument rules a variant out.
-    fn rules_out(&self, change: &Change, branch: &Value) -> bool {
+    /// Returns whether the fixed value of a hidden argument rules out the variant `branch`.
+    fn rules_out(&self, change: &ArgumentTransform, branch: &Value) -> bool {
         let Some(value) = change.only_value() else { return false };
         let mut refused = *branch == Value::Bool(false);
         each_part(self.root, branch, &mut |part, always| {
@@ -228,9 +214,10 @@ impl View<'_> {
         refused
     }
 
-    /// Returns a number of members without those that the model does not give.
-    fn bound(&self, bound: Value, is_ours: impl Fn(&Change) -> bool) -> Value {
-        let ours = self.changes.iter().filter(|change| is_ours(change)).count();
+    /// Returns `bound`, a limit on the number of members, reduced by the number of transforms accepted by
+    /// `is_ours`.
+    fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
+        let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {
             Some(bound) => bound.saturating_sub(u64::try_from(ours).unwrap_or(u64::MAX)).into(),
             None => bound,

@@ -1,4 +1,4 @@
-//! Conversions of any schema, judged by a validator.
+//! Conversions of arbitrary schemas, compared with the original schemas by a validator.
 
 use super::ALL;
 use crate::SchemaDialect;
@@ -88,7 +88,7 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn is_valid(schema: &Value, value: &Value) -> Option<bool> {
-    // References that lead nowhere and recursion without end are refused by the validator.
+    // The validator refuses references without a target and endless recursion.
     jsonschema::draft202012::new(schema).ok().map(|validator| validator.is_valid(value))
 }
 
@@ -106,7 +106,8 @@ proptest! {
             if dialect != SchemaDialect::JsonSchema {
                 prop_assert_eq!(&converted.schema["type"], &json!("object"));
             }
-            // Merging may show that a definition was not recursive after all; it is then followed, too.
+            // Merging may prove a definition not recursive. A second conversion then follows the references
+            // to it, too.
             let is_plain = matches!(dialect, SchemaDialect::OpenAi | SchemaDialect::Anthropic);
             if is_plain && converted.schema.get("$defs").is_none() {
                 prop_assert_eq!(dialect.convert(&converted.schema).schema, converted.schema);
@@ -127,8 +128,10 @@ proptest! {
         }
     }
 
-    /// A model that is held to the schema can say whatever the tool takes, except members that the tool
-    /// does not name; `null` stands for what it leaves out.
+    /// A model constrained to the converted schema can send every value accepted by the tool, except unnamed
+    /// members.
+    ///
+    /// Instead of leaving a member out, the model sends `null`.
     #[test]
     fn strict_dialects_allow_every_allowed_value_unless_they_report_it(
         schema in document(),
@@ -136,7 +139,7 @@ proptest! {
     ) {
         let judged = SchemaDialect::AnthropicStrict.convert(&schema);
         let written = judged.schema;
-        // Objects that do not say whether they are closed are taken as closed.
+        // Objects without `additionalProperties` count as closed.
         let closes = schema.to_string().matches("\"properties\"").count()
             > schema.to_string().matches("\"additionalProperties\":false").count();
         let guessed = judged.losses.iter().any(|loss| loss.keyword == "type");

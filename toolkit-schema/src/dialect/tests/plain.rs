@@ -158,7 +158,7 @@ fn all_of_is_merged() {
         }}}),
         &[],
     );
-    // What is closed stays closed to the other's properties.
+    // A closed object is not merged, because it forbids the properties of the other object.
     let closed = json!({"type": "object", "properties": {"p": {
         "properties": {"a": {"type": "string"}},
         "additionalProperties": false,

@@ -1,4 +1,4 @@
-//! The strict subsets.
+//! The strict dialects.
 
 use super::{losses, property, with};
 use crate::SchemaDialect::{self, AnthropicStrict, OpenAiStrict};
@@ -111,7 +111,7 @@ fn strict_unions_are_any_of() {
         &json!({"anyOf": [{"type": "number"}, {"type": "integer"}]}),
         &["oneOf at /properties/p"],
     );
-    // Keywords beside a union hold for each of its branches.
+    // Keywords beside a union apply to each of its branches.
     check(
         OpenAiStrict,
         &json!({"type": "number", "minimum": 1, "anyOf": [{"maximum": 5}, {"multipleOf": 10}], "description": "D."}),

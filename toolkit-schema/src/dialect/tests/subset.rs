@@ -1,4 +1,4 @@
-//! Google's subset, and input of any size.
+//! Gemini's subset, and schemas of any size.
 
 use super::{ALL, losses, property};
 use crate::SchemaDialect::{self, Gemini, OpenAi, OpenAiStrict};
@@ -77,7 +77,7 @@ fn gemini_gets_recursion_cut_off() {
     assert_eq!(*inner, json!({"type": "object", "description": "Built like `T`, inside which it stands."}));
 }
 
-/// Nothing but the time it takes and the size of what comes out is looked at.
+/// Checks only the running time and the size of the converted schema.
 #[track_caller]
 fn stays_small(schema: &Value, most: usize) {
     for dialect in ALL.into_iter().filter(|dialect| *dialect != SchemaDialect::JsonSchema) {
@@ -97,7 +97,7 @@ fn references_do_not_explode() {
     definitions.insert("L40".to_owned(), json!({"type": "string"}));
     let schema = json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/L0"}}, "$defs": definitions});
     stays_small(&schema, 4_000_000);
-    // Where references may stay, nothing is lost.
+    // If references may be kept, nothing is lost.
     for dialect in [OpenAi, OpenAiStrict] {
         let converted = dialect.convert(&schema);
         assert_eq!(converted.losses, []);

@@ -1,20 +1,19 @@
 //! One content block of a streamed message.
 
 use crate::anthropic::call::read;
-use crate::call::{self, Fields, is_blank};
+use crate::call::{WireCall, is_blank};
+use crate::fields::{Fields, text};
 use crate::stream::assembler::StreamPart;
 use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use std::mem;
-use toolkit_core::call::ToolCall;
 
-/// A content block, as far as it has come.
+/// A content block that is being received.
 #[derive(Debug)]
 pub(super) struct Block {
     json: Value,
     kind: Kind,
-    /// The pieces of the one field that grows.
+    /// The pieces of the growing field, joined.
     written: String,
     is_open: bool,
     position: u64,
@@ -25,14 +24,14 @@ enum Kind {
     Text,
     Thinking,
     Call,
-    /// A call that the service runs itself.
+    /// A call of a tool that the service runs itself.
     HostedCall,
-    /// A block that comes whole, or in pieces of whole fields.
+    /// A block without a growing field. Its fields arrive complete.
     Whole,
 }
 
 impl Block {
-    /// Begins a block; `None` for a value that has no type and is no call.
+    /// Creates a block. Returns `None` for a value without a type, unless it is a call.
     pub(super) fn new(mut fields: Fields) -> Option<Self> {
         if !fields.get("type").is_some_and(Value::is_string) {
             if !["id", "name", "input"].iter().any(|name| fields.contains_key(*name)) {
@@ -63,9 +62,9 @@ impl Block {
         Self { position, ..self }
     }
 
-    /// Makes up the start of a block of which only a piece is known.
+    /// Reconstructs the start of a block from its first delta.
     pub(super) fn begun_by(delta: &Value) -> Option<Value> {
-        match call::text(delta, "type") {
+        match text(delta, "type") {
             "text_delta" | "citations_delta" => Some(json!({"type": "text"})),
             "thinking_delta" | "signature_delta" => Some(json!({"type": "thinking"})),
             "input_json_delta" => Some(json!({"type": "tool_use"})),
@@ -73,20 +72,20 @@ impl Block {
         }
     }
 
-    /// Returns whether the other block is the start of this call again: it has its id, and this has not ended.
+    /// Returns whether `other` is a repeated start of this open call, with the same id.
     pub(super) fn is_begun_again_by(&self, other: &Self) -> bool {
         self.is_open && self.given_id().is_some_and(|id| Some(id) == other.given_id())
     }
 
-    /// Takes a piece. Those of other kinds of blocks, and of a block that has ended, mean nothing.
+    /// Appends a delta. Deltas for other kinds of blocks and for ended blocks are ignored.
     pub(super) fn extend(&mut self, delta: &Value) -> Option<StreamEvent> {
         if !self.is_open {
             return None;
         }
-        let piece = match (call::text(delta, "type"), self.kind) {
-            ("text_delta", Kind::Text) => call::text(delta, "text"),
-            ("thinking_delta", Kind::Thinking) => call::text(delta, "thinking"),
-            ("input_json_delta", Kind::Call | Kind::HostedCall) => call::text(delta, "partial_json"),
+        let piece = match (text(delta, "type"), self.kind) {
+            ("text_delta", Kind::Text) => text(delta, "text"),
+            ("thinking_delta", Kind::Thinking) => text(delta, "thinking"),
+            ("input_json_delta", Kind::Call | Kind::HostedCall) => text(delta, "partial_json"),
             ("citations_delta", Kind::Text) => {
                 let citation = delta.get("citation")?.clone();
                 match self.json.get_mut("citations") {
@@ -110,7 +109,7 @@ impl Block {
         self.event(piece)
     }
 
-    /// Returns the event of the text that the start brought.
+    /// Returns the event for the text in the start of the block.
     pub(super) fn begun(&self) -> Option<StreamEvent> {
         self.event(&self.written)
     }
@@ -127,7 +126,7 @@ impl Block {
         self.is_open
     }
 
-    /// Ends the block: its pieces become the field that grew. Returns whether there were any.
+    /// Ends the block and writes the joined pieces into its growing field. Returns whether there were any.
     pub(super) fn end(&mut self) -> bool {
         self.is_open = false;
         let written = mem::take(&mut self.written);
@@ -135,13 +134,14 @@ impl Block {
         match self.kind {
             Kind::Text => self.set("text", written.into()),
             Kind::Thinking => self.set("thinking", written.into()),
-            // Pieces of nothing but blanks are an empty object, unless the start brought the whole.
+            // Blank pieces become an empty object, unless the start of the block contained the arguments.
             Kind::Call | Kind::HostedCall if !has_pieces => {
                 if is_blank(self.json.get("input")) {
                     self.set("input", json!({}));
                 }
             }
-            // An object as the service would have sent it, or the text that the model left unfinished.
+            // The arguments become an object, as in a response that was not streamed. Incomplete arguments
+            // stay a string.
             Kind::Call | Kind::HostedCall => match serde_json::from_str(&written) {
                 Ok(input @ Value::Object(_)) => self.set("input", input),
                 _ => self.set("input", written.into()),
@@ -167,33 +167,19 @@ impl StreamPart for Block {
         self.position
     }
 
-    fn given_id(&self) -> Option<Cow<'_, str>> {
-        call::id(self.json.get("id")).filter(|_| self.is_call())
+    fn call(&self) -> Option<WireCall<'_>> {
+        (self.kind == Kind::Call).then(|| read(&self.json, false))
     }
 
-    fn name(&self) -> &str {
-        call::text(&self.json, "name")
+    fn is_blank(&self) -> bool {
+        self.written.trim().is_empty() && is_blank(self.json.get("input"))
     }
 
     fn set_id(&mut self, id: &str) {
         self.set("id", id.into());
     }
 
-    fn is_call(&self) -> bool {
-        self.kind == Kind::Call
-    }
-
-    fn is_blank_call(&self) -> bool {
-        self.is_call() && self.written.trim().is_empty() && is_blank(self.json.get("input"))
-    }
-
     fn set_arguments(&mut self, text: &str) {
         self.set("input", text.into());
-    }
-
-    fn to_call(&self) -> Option<ToolCall> {
-        let call = read(&self.json, false);
-        let id = call.id.as_deref().unwrap_or_default().into();
-        Some(call.into_call(id))
     }
 }

@@ -1,7 +1,7 @@
 //! The model's messages for the next request, and histories made sendable.
 
 use crate::ApiFormat::Anthropic;
-use crate::anthropic::{IDS, NAMES};
+use crate::anthropic::FACTS;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ProviderExtras, ToolCall};
@@ -116,14 +116,14 @@ fn calls_and_results_meet_under_legal_ids() {
     let received = ids(&Anthropic.assistant_messages(&payload).unwrap(), "id");
     assert_eq!(ids(&Anthropic.encode_calls(&calls, &WireNames::default()), "id"), received);
     assert_eq!(ids(&Anthropic.encode_results(&results), "tool_use_id"), received);
-    assert!(received.iter().all(|id| IDS.accepts(id)));
+    assert!(received.iter().all(|id| FACTS.ids.unwrap().rule.accepts(id)));
     assert_eq!((received[1].as_str(), received[3].as_str()), ("same", "ok"));
     assert_ne!(received[1], received[2]);
 }
 
 #[test]
 fn calls_are_written_into_a_message() {
-    let names = WireNames::new(NAMES, ["fs.read"]);
+    let names = WireNames::new(FACTS.names, ["fs.read"]);
     let caller = json!({"caller": {"type": "code_execution_20250825", "tool_id": "x"}, "name": "other"});
     let extras = |api: &str| ProviderExtras::new(api, caller.as_object().unwrap().clone());
     let calls = [

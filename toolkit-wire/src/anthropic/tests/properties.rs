@@ -1,7 +1,7 @@
 //! Properties of every payload, every call and every way to cut a stream.
 
 use crate::ApiFormat::Anthropic;
-use crate::anthropic::{IDS, NAMES};
+use crate::anthropic::FACTS;
 use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -171,7 +171,7 @@ fn is_sendable(history: &[Value]) -> bool {
 proptest! {
     #[test]
     fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
+        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let history = Anthropic.encode_calls(&calls, &names);
         let parsed = history.first().map(|message| Anthropic.parse_calls(message).unwrap());
         let parsed = parsed.unwrap_or_default();
@@ -181,7 +181,7 @@ proptest! {
         let answers = Anthropic.parse_results(&json!(Anthropic.encode_results(&results))).unwrap();
         let mut ids = HashSet::new();
         for ((parsed, call), answer) in parsed.iter().zip(&calls).zip(answers) {
-            prop_assert!(IDS.accepts(parsed.id.as_str()) && ids.insert(parsed.id.as_str()));
+            prop_assert!(FACTS.ids.unwrap().rule.accepts(parsed.id.as_str()) && ids.insert(parsed.id.as_str()));
             prop_assert_eq!(&parsed.id, &answer.call_id);
             prop_assert_eq!(names.unspell(&parsed.name), &call.name);
             prop_assert_eq!(&parsed.arguments, &call.arguments);
@@ -213,9 +213,9 @@ proptest! {
         let mut ids = HashSet::new();
         for (call, written) in calls.iter().zip(written) {
             let id = written["id"].as_str().unwrap();
-            prop_assert!(IDS.accepts(id) && ids.insert(id));
-            prop_assert!(!IDS.accepts(call.id.as_str()) || id.starts_with(&call.id.as_str()[..1]));
-            prop_assert!(NAMES.accepts(written["name"].as_str().unwrap()));
+            prop_assert!(FACTS.ids.unwrap().rule.accepts(id) && ids.insert(id));
+            prop_assert!(!FACTS.ids.unwrap().rule.accepts(call.id.as_str()) || id.starts_with(&call.id.as_str()[..1]));
+            prop_assert!(FACTS.names.accepts(written["name"].as_str().unwrap()));
             prop_assert!(written["input"].is_object());
         }
         prop_assert_eq!(Anthropic.assistant_messages(&history[0]).unwrap(), history);

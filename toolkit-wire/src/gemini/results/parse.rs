@@ -1,9 +1,9 @@
-//! Results read back out of a history.
+//! Parses results from a history.
 
+use crate::fields::{Fields, field};
 use crate::gemini::call::read as read_call;
-use crate::gemini::spelling::{Fields, get, list};
+use crate::gemini::spelling::{get, list};
 use crate::pairing::{Key, Pairing};
-use crate::path::field;
 use crate::results::listed;
 use crate::{WireError, ids};
 use serde_json::{Value, json};
@@ -11,17 +11,17 @@ use toolkit_core::call::CallId;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
-/// A result as it stands in a part: `{functionResponse: {id?, name, response, parts?}}`.
+/// A result in a part: `{functionResponse: {id?, name, response, parts?}}`.
 #[derive(Clone, Copy)]
 pub(in crate::gemini) struct WireResult<'a>(&'a Fields);
 
 impl<'a> WireResult<'a> {
-    /// Reads a part; `None` if it holds something else.
+    /// Reads a part. Returns `None` for parts without a result.
     pub(in crate::gemini) fn of(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key of the result's call.
+    /// Returns the key that the result shares with its call.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }
@@ -42,7 +42,7 @@ impl<'a> WireResult<'a> {
         {
             return Err(ToolError::new(ErrorKind::Failed, text(error)));
         }
-        // Without these two keys, all of it is the output.
+        // If neither key is present, the whole object is the output.
         let output = fields.and_then(|fields| fields.get("output")).or(response);
         let mut contents = self.contents(output);
         Ok(match contents.pop() {
@@ -54,7 +54,7 @@ impl<'a> WireResult<'a> {
         })
     }
 
-    /// Returns the output and the media beside it, without the lines that only name them.
+    /// Returns the output and the media beside it. Lines that only name media are left out.
     fn contents(self, output: Option<&Value>) -> Vec<Content> {
         let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
         let said = match output {
@@ -70,8 +70,8 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// Returns the text without the lines that [`encode_result`](super::encode_result) writes for the media,
-/// which tell the names of files. `None` if there are no others.
+/// Removes the lines that [`encode_result`](super::encode_result) writes for media, and sets the file names
+/// found in them. Returns `None` if no other lines remain.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();
     let mut lines = Vec::new();
@@ -89,8 +89,8 @@ fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Returns the name in `[image image/png chart.png]`, given `[image image/png]`; empty if there is none, and
-/// `None` if the line is another text.
+/// Returns `chart.png` for the line `[image image/png chart.png]` if `unnamed` is `[image image/png]`. The
+/// name is empty if the line has none. Returns `None` for other lines.
 fn file_name<'a>(line: &'a str, unnamed: &str) -> Option<&'a str> {
     let name = line.strip_prefix(unnamed.strip_suffix(']')?)?.strip_suffix(']')?;
     if name.is_empty() { Some(name) } else { name.strip_prefix(' ') }
@@ -115,10 +115,10 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results of a history, of one content or of one part.
+/// Parses the results of a history, a content or a part.
 ///
-/// A result without an id gets the one that [`parse_calls`](crate::ApiFormat::parse_calls) gives its call.
-/// If the call is not there, it gets one of its own.
+/// A result without an id gets the id that [`parse_calls`](crate::ApiFormat::parse_calls) generates for its
+/// call. If the call is missing, the result gets a unique id.
 pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let mut pairing = Pairing::default();
     let mut call_ids: Vec<CallId> = Vec::new();
@@ -140,10 +140,8 @@ pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult
     let seeds: Vec<Value> = found.iter().map(|(result, _)| json!(result.0)).collect();
     let given = found.iter().map(|(_, id)| id.as_ref().map(CallId::as_str));
     let ids = ids::complete(seeds.iter().zip(given));
-    let results = found.iter().zip(ids).enumerate().map(|(position, ((result, _), id))| {
-        ToolResult::new(id, result.name(), result.outcome()).with_position(position)
-    });
-    Ok(results.collect())
+    let results = found.iter().zip(ids);
+    Ok(results.map(|((result, _), id)| ToolResult::new(id, result.name(), result.outcome())).collect())
 }
 
 fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {

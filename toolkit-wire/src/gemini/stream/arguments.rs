@@ -1,25 +1,27 @@
-//! Arguments that come in pieces: each says where it belongs by a path as in `$.rows[0].name`.
+//! Assembles arguments that arrive in pieces. Each piece states its location with a path such as
+//! `$.rows[0].name`.
 
-use crate::gemini::spelling::{Fields, camel, get};
+use crate::fields::Fields;
+use crate::gemini::spelling::{camel, get};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// No more steps of one path; JSON parsers give up at such a depth, too.
+/// The maximum number of steps in a path. JSON parsers stop at a similar depth.
 const DEEPEST: usize = 100;
 
 /// The arguments of one call so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialArgs {
     args: Value,
-    /// The paths of texts that go on.
+    /// The paths of strings that later pieces continue.
     growing: HashSet<String>,
-    /// Whether a piece had no place.
+    /// Whether the location of a piece was invalid.
     broken: bool,
 }
 
 impl PartialArgs {
-    /// Adds one of the `partialArgs`: `{jsonPath, stringValue | numberValue | …, willContinue?}`.
+    /// Adds an element of `partialArgs`: `{jsonPath, stringValue | numberValue | …, willContinue?}`.
     pub(super) fn add(&mut self, piece: &Value) {
         let piece = piece.as_object();
         let path = piece.and_then(|piece| get(piece, "jsonPath")).and_then(Value::as_str);
@@ -46,7 +48,7 @@ impl PartialArgs {
         }
     }
 
-    /// Adds arguments that came whole.
+    /// Adds complete arguments.
     pub(super) fn merge(&mut self, args: &Value) {
         match (&mut self.args, args) {
             (Value::Object(members), Value::Object(more)) => members.extend(more.clone()),
@@ -54,8 +56,8 @@ impl PartialArgs {
         }
     }
 
-    /// Returns the arguments. If they were cut off, or a piece had no place, they are text that is not JSON,
-    /// so that the call fails instead of running with half of its arguments.
+    /// Returns the arguments. If they are incomplete or a piece had an invalid location, the result is a
+    /// string without valid JSON. The call is then refused instead of being run with incomplete arguments.
     pub(super) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
         if complete && !self.broken {
@@ -67,7 +69,7 @@ impl PartialArgs {
     }
 }
 
-/// Returns the value of the piece. A `null` is one if the field is `nullValue`.
+/// Returns the value of a piece. `null` is a value only in the field `nullValue`.
 fn value(piece: &Fields) -> Option<Value> {
     piece.iter().find_map(|(name, value)| match &*camel(name) {
         "nullValue" => Some(Value::Null),
@@ -76,7 +78,8 @@ fn value(piece: &Fields) -> Option<Value> {
     })
 }
 
-/// Returns the place of the path, made if it is not there. `None` if what is there has another shape.
+/// Returns the value at `path`, creating missing objects and lists. Returns `None` if the path leads through
+/// another kind of value.
 fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut place = args;
     for step in steps(path)? {
@@ -92,7 +95,7 @@ fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
                     *place = Value::Array(Vec::new());
                 }
                 let list = place.as_array_mut()?;
-                // Elements come one after the other; a gap is a mistake, and may be a huge one.
+                // Elements arrive in order. A gap is an error, and could be huge.
                 if index == list.len() {
                     list.push(Value::Null);
                 }
@@ -109,7 +112,7 @@ enum Step<'a> {
     Element(usize),
 }
 
-/// Returns the steps of a path that names one place: `.name`, `['name']`, `["name"]` and `[0]` (RFC 9535).
+/// Splits a path to a single location into its steps: `.name`, `['name']`, `["name"]` and `[0]` (RFC 9535).
 fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -131,7 +134,7 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// Returns the step in brackets, and the rest.
+/// Returns the step in brackets and the remaining path.
 fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         let (index, after) = inside.split_once(']')?;
@@ -149,7 +152,7 @@ fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     if !name.contains('\\') {
         return Some((Step::Member(name.into()), after));
     }
-    // The escapes are those of JSON, but for the quotes.
+    // The escapes are those of JSON, except for quotes.
     let mut json = String::from("\"");
     let mut chars = name.chars();
     while let Some(c) = chars.next() {

@@ -1,19 +1,19 @@
 //! One part of a streamed content.
 
 use super::arguments::PartialArgs;
-use crate::call::{self, is_blank};
+use crate::call::{WireCall, is_blank};
+use crate::fields::{is_true, set, text};
 use crate::gemini::call::{beside, function, read};
 use crate::gemini::spelling::{get, key};
 use crate::stream::assembler::StreamPart;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::borrow::Cow;
-use toolkit_core::call::ToolCall;
 
-/// A part, as far as it has come.
+/// A part that is being received.
 pub(super) struct StreamedPart {
     json: Value,
     position: u64,
-    /// The arguments of an open call, which come in pieces.
+    /// The incomplete arguments of an open call.
     args: Option<Box<PartialArgs>>,
 }
 
@@ -22,16 +22,16 @@ impl StreamedPart {
         Self { json, position, args: None }
     }
 
-    /// Continues a text with a part of the same kind; returns whether it did. A part with a signature stays the
-    /// part that it is.
+    /// Appends the text of a part of the same kind. Returns whether this was possible. A part with a
+    /// signature is never merged with another part.
     pub(super) fn append(&mut self, part: &Value) -> bool {
-        let is_thought = |part: &Value| part.get("thought").is_some_and(|thought| thought == true);
-        if !is_plain(part) || !is_plain(&self.json) || is_thought(part) != is_thought(&self.json) {
+        let is_same_kind = is_true(part, "thought") == is_true(&self.json, "thought");
+        if !is_plain(part) || !is_plain(&self.json) || !is_same_kind {
             return false;
         }
         match self.json.get_mut("text") {
-            Some(Value::String(text)) => {
-                text.push_str(call::text(part, "text"));
+            Some(Value::String(known)) => {
+                known.push_str(text(part, "text"));
                 true
             }
             _ => false,
@@ -42,7 +42,7 @@ impl StreamedPart {
         self.args.is_some()
     }
 
-    /// Takes a piece of an open call, or opens it.
+    /// Opens a call, or adds a piece to its arguments.
     pub(super) fn extend(&mut self, part: &Value, args: Option<&Value>, pieces: &[Value]) {
         if let Some(fields) = self.json.as_object_mut() {
             fields.extend(beside(part));
@@ -54,15 +54,14 @@ impl StreamedPart {
         pieces.iter().for_each(|piece| known.add(piece));
     }
 
-    /// Closes an open call. Unless `is_complete`, it was cut off.
+    /// Closes an open call. If `is_complete` is `false`, the arguments were cut off.
     pub(super) fn close(&mut self, is_complete: bool) {
         let Some(args) = self.args.take() else { return };
-        let (id, name) = (self.given_id().map(Cow::into_owned), self.name().to_owned());
+        let call = self.call().map(|call| (call.id.map(Cow::into_owned), call.name.to_owned()));
+        let (id, name) = call.unwrap_or_default();
         let mut part = beside(&self.json);
-        part.insert(
-            "functionCall".to_owned(),
-            json!({"id": id, "name": name, "args": args.finish(is_complete)}),
-        );
+        let call = json!({"id": id, "name": name, "args": args.finish(is_complete)});
+        set(&mut part, "functionCall", call);
         self.json = part.into();
     }
 
@@ -75,12 +74,8 @@ impl StreamedPart {
         let Some(key) = key(part, "functionCall").map(ToOwned::to_owned) else { return };
         match part.get_mut(&key) {
             Some(Value::Object(function)) => drop(function.insert(field.to_owned(), value)),
-            _ => drop(part.insert(key, Value::Object(Map::from_iter([(field.to_owned(), value)])))),
+            _ => drop(part.insert(key, json!({field: value}))),
         }
-    }
-
-    fn field(&self, name: &str) -> Option<&Value> {
-        get(function(&self.json)?.as_object()?, name)
     }
 }
 
@@ -89,38 +84,25 @@ impl StreamPart for StreamedPart {
         self.position
     }
 
-    fn given_id(&self) -> Option<Cow<'_, str>> {
-        call::id(self.field("id"))
+    fn call(&self) -> Option<WireCall<'_>> {
+        read(&self.json, false)
     }
 
-    fn name(&self) -> &str {
-        self.field("name").and_then(Value::as_str).unwrap_or_default()
+    fn is_blank(&self) -> bool {
+        let function = function(&self.json).and_then(Value::as_object);
+        !self.is_open() && is_blank(function.and_then(|function| get(function, "args")))
     }
 
     fn set_id(&mut self, id: &str) {
         self.set("id", id.into());
     }
 
-    fn is_call(&self) -> bool {
-        function(&self.json).is_some()
-    }
-
-    fn is_blank_call(&self) -> bool {
-        self.is_call() && !self.is_open() && is_blank(self.field("args"))
-    }
-
     fn set_arguments(&mut self, text: &str) {
         self.set("args", text.into());
     }
-
-    fn to_call(&self) -> Option<ToolCall> {
-        let call = read(&self.json, false)?;
-        let id = call.id.as_deref()?.into();
-        Some(call.into_call(id))
-    }
 }
 
-/// Returns whether a part is nothing but text.
+/// Returns whether a part contains nothing but text.
 fn is_plain(part: &Value) -> bool {
     let mut fields = part.as_object().into_iter().flatten();
     part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())

@@ -1,7 +1,7 @@
 //! The model's contents for the next request.
 
 use crate::ApiFormat::Gemini;
-use crate::gemini::NAMES;
+use crate::gemini::FACTS;
 use serde_json::{Value, json};
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::WireNames;
@@ -90,7 +90,7 @@ fn bare_calls_get_a_content() {
 
 #[test]
 fn calls_are_written_into_a_content() {
-    let names = WireNames::new(NAMES, ["files/read"]);
+    let names = WireNames::new(FACTS.names, ["files/read"]);
     let signature = |value: &str| {
         let fields = json!({"thoughtSignature": value}).as_object().cloned().unwrap_or_default();
         ProviderExtras::new("gemini", fields)

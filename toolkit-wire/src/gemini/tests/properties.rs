@@ -2,7 +2,7 @@
 
 use crate::ApiFormat::Gemini;
 use crate::StreamEvent;
-use crate::gemini::NAMES;
+use crate::gemini::FACTS;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -145,10 +145,10 @@ fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
 proptest! {
     #[test]
     fn calls_come_back_as_they_went(calls in vec(call(), 1..6)) {
-        let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
+        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let mut parsed = Gemini.parse_calls(&Gemini.encode_calls(&calls, &names)[0]).unwrap();
         for call in &mut parsed {
-            prop_assert!(NAMES.accepts(&call.name));
+            prop_assert!(FACTS.names.accepts(&call.name));
             call.name = names.unspell(&call.name).to_owned();
         }
         prop_assert_eq!(parsed, calls);
@@ -187,7 +187,7 @@ proptest! {
             .collect();
         prop_assert_eq!(written.len(), calls.len());
         for call in &written {
-            prop_assert!(NAMES.accepts(call["name"].as_str().unwrap()));
+            prop_assert!(FACTS.names.accepts(call["name"].as_str().unwrap()));
             prop_assert!(call["args"].is_object());
         }
         let again: Vec<Value> =

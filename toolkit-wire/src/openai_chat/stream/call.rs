@@ -1,15 +1,15 @@
-//! One call that comes in pieces.
+//! A call that arrives in pieces.
 
-use crate::call::{self as shared, Fields};
+use crate::call::{self as shared, WireCall};
+use crate::fields::{Fields, set};
 use crate::openai_chat::call::{self, unknown};
 use crate::stream::assembler::StreamPart;
 use crate::stream::merge::overlay;
 use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
 use std::borrow::Cow;
-use toolkit_core::call::ToolCall;
 
-/// An element of a delta's `tool_calls`, or a delta's `function_call`.
+/// A piece of a call: an element of a delta's `tool_calls`, or a delta's `function_call`.
 pub(super) struct Piece<'a> {
     fields: Option<&'a Fields>,
     part: Option<&'a Fields>,
@@ -20,10 +20,10 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// A call, as far as it has come.
+/// A call that is being received.
 #[derive(Default)]
 pub(super) struct Partial {
-    /// The place among the calls of the response.
+    /// The index among the calls of the response.
     index: u64,
     /// The id that was announced.
     id: Option<String>,
@@ -33,6 +33,8 @@ pub(super) struct Partial {
     name: String,
     text: String,
     scan: ObjectScanner,
+    /// The JSON of the call, set when the call was returned.
+    whole: Value,
     /// Unknown fields of the call and of its function.
     rest: Fields,
     part_rest: Fields,
@@ -49,11 +51,6 @@ impl<'a> Piece<'a> {
         Self { index: index(value), id: shared::id(value.get("id")), ..piece }
     }
 
-    /// Reads a piece of the older `function_call`, which has neither index nor id.
-    pub(super) fn of_legacy(value: &'a Value) -> Self {
-        Self::read(None, value.as_object(), false)
-    }
-
     fn read(fields: Option<&'a Fields>, part: Option<&'a Fields>, is_custom: bool) -> Self {
         let field = |name| part.and_then(|part| part.get(name));
         let text = match field(if is_custom { "input" } else { "arguments" }) {
@@ -65,13 +62,13 @@ impl<'a> Piece<'a> {
         Self { fields, part, is_custom, index: None, id: None, name, text }
     }
 
-    /// Returns whether nothing is in it that makes a call.
+    /// Returns whether the call has neither a name nor arguments.
     pub(super) fn is_empty(&self) -> bool {
         self.id.is_none() && self.name.is_none() && self.text.trim().is_empty()
     }
 }
 
-/// Reads the place among the calls. Some servers write it as text.
+/// Reads the index of a call. Some servers write it as a string.
 fn index(value: &Value) -> Option<u64> {
     match value.get("index")? {
         Value::String(text) => text.parse().ok(),
@@ -96,17 +93,17 @@ impl Partial {
         self.given.as_deref()
     }
 
-    /// Returns whether the model has begun to write the arguments: then the name is surely complete.
+    /// Returns whether the arguments have begun. The name is then complete.
     pub(super) fn has_arguments(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// Returns whether the arguments are an object that is not at its end yet.
+    /// Returns whether the arguments are an incomplete object.
     pub(super) fn is_open(&self) -> bool {
         !self.is_custom && self.scan.is_open()
     }
 
-    /// Returns whether the arguments are an object, to its end. Free text shows no end.
+    /// Returns whether the arguments are a complete object. The end of free text cannot be recognised.
     pub(super) fn is_complete(&self) -> bool {
         !self.is_custom && self.scan.is_complete()
     }
@@ -115,11 +112,11 @@ impl Partial {
         self.name == other.name && self.text == other.text
     }
 
-    /// Returns whether the piece, which came where pieces of this call come, begins another one.
+    /// Returns whether `piece` begins another call, although its index or position belongs to this one.
     ///
-    /// Servers say id and name once, or in every piece; some make up a new id for every piece; some
-    /// number all calls 0. So a new id is a new call if a name comes with it, except in the midst of an
-    /// object and with the same name.
+    /// Some servers send id and name once, and others in every piece. Some generate a new id for every piece,
+    /// and some number all calls 0. Therefore a new id begins a new call if the piece also has a name, except
+    /// in the middle of an object with the same name.
     pub(super) fn is_left_by(&self, piece: &Piece<'_>) -> bool {
         let has_new_id = piece.id.is_some() && self.given.is_some() && piece.id.as_deref() != self.given();
         match piece.name {
@@ -133,12 +130,12 @@ impl Partial {
         }
     }
 
-    /// Returns whether the piece is the whole call once more.
+    /// Returns whether the piece repeats the complete call.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
     }
 
-    /// Takes a piece. The arguments of a call that was yielded do not change any more.
+    /// Adds a piece. The arguments of a call that was already returned no longer change.
     pub(super) fn add(&mut self, piece: &Piece<'_>, is_yielded: bool) {
         self.is_custom |= piece.is_custom;
         if let (None, Some(id)) = (&self.given, &piece.id) {
@@ -156,7 +153,7 @@ impl Partial {
         overlay(&mut self.part_rest, &piece.part.map(unknown).unwrap_or_default());
     }
 
-    /// Takes a name, which may come in pieces too, or be repeated.
+    /// Adds a name, which may arrive in pieces or be repeated.
     fn add_name(&mut self, name: &str) {
         if self.name.is_empty() || (name.starts_with(&self.name) && !self.has_arguments()) {
             name.clone_into(&mut self.name);
@@ -165,12 +162,12 @@ impl Partial {
         }
     }
 
-    /// Returns the call as it stands in a whole message.
+    /// Returns the call in the form of a response that was not streamed.
     pub(super) fn to_whole(&self) -> Value {
         let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let mut part = self.part_rest.clone();
-        part.insert("name".to_owned(), self.name.as_str().into());
-        part.insert(text.to_owned(), self.text.as_str().into());
+        set(&mut part, "name", self.name.as_str());
+        set(&mut part, text, self.text.as_str());
         call::whole(self.rest.clone(), self.id.as_deref(), kind, part)
     }
 }
@@ -178,6 +175,10 @@ impl Partial {
 impl StreamPart for Partial {
     fn position(&self) -> u64 {
         self.index
+    }
+
+    fn call(&self) -> Option<WireCall<'_>> {
+        Some(call::read(&self.whole, false))
     }
 
     fn given_id(&self) -> Option<Cow<'_, str>> {
@@ -192,11 +193,7 @@ impl StreamPart for Partial {
         self.id = Some(id.to_owned());
     }
 
-    fn is_call(&self) -> bool {
-        true
-    }
-
-    fn is_blank_call(&self) -> bool {
+    fn is_blank(&self) -> bool {
         !self.is_custom && self.scan.is_blank()
     }
 
@@ -204,8 +201,7 @@ impl StreamPart for Partial {
         text.clone_into(&mut self.text);
     }
 
-    fn to_call(&self) -> Option<ToolCall> {
-        let id = self.id.as_deref().unwrap_or_default().into();
-        Some(call::read(&self.to_whole(), false).into_call(id))
+    fn seal(&mut self) {
+        self.whole = self.to_whole();
     }
 }

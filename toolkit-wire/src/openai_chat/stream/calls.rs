@@ -1,4 +1,4 @@
-//! The calls of one choice, and the assignment of pieces to them.
+//! The calls of one choice. Assigns pieces to calls.
 
 use super::call::{Partial, Piece};
 use crate::stream::assembler::{Assembler, StreamPart};
@@ -6,9 +6,9 @@ use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The calls of one choice so far.
+/// The calls of one choice that have arrived so far.
 pub(super) struct Calls {
-    /// A value that is unique to this choice of this response.
+    /// A value unique to this choice of this response, for generated ids.
     seed: Value,
     calls: Assembler<Partial>,
     by_index: HashMap<u64, usize>,
@@ -16,8 +16,8 @@ pub(super) struct Calls {
     /// The call of the last piece.
     last: Option<usize>,
     highest_index: u64,
-    /// The `function_call` that `tool_calls` replaced. Some servers write both for the same call, so it
-    /// counts only when all is there.
+    /// The older `function_call`. Some servers send it together with `tool_calls` for the same call, so it is
+    /// used only at the end, unless another call has the same name and arguments.
     legacy: Option<Partial>,
 }
 
@@ -38,7 +38,7 @@ impl Calls {
         self.calls.len() == 0 && self.legacy.is_none()
     }
 
-    /// Takes a piece of a call.
+    /// Adds a piece of a call.
     pub(super) fn piece(&mut self, value: &Value, events: &mut Vec<StreamEvent>) {
         let piece = Piece::of_call(value);
         let is_left = |number: &usize| self.calls.get(*number).is_none_or(|call| call.is_left_by(&piece));
@@ -50,22 +50,24 @@ impl Calls {
         self.add(number, &piece, events);
     }
 
-    /// Takes a call that came whole.
+    /// Adds a complete call.
     pub(super) fn whole(&mut self, value: &Value, events: &mut Vec<StreamEvent>) {
         let piece = Piece::of_call(value);
         let number = self.begin(value, &piece);
         self.add(number, &piece, events);
     }
 
+    /// Adds a piece of the older `function_call`, which has neither an index nor an id.
     pub(super) fn legacy_piece(&mut self, value: &Value) {
-        let piece = Piece::of_legacy(value);
+        let call = json!({"function": value});
+        let piece = Piece::of_call(&call);
         if !piece.is_empty() {
             self.legacy.get_or_insert_default().add(&piece, false);
         }
     }
 
     fn add(&mut self, number: usize, piece: &Piece<'_>, events: &mut Vec<StreamEvent>) {
-        // The model has left the call before, so nothing more can come that belongs to its arguments.
+        // Once the model continues with another call, no further arguments arrive for the earlier one.
         if let Some(last) = self.last.replace(number).filter(|last| *last != number)
             && self.calls.get(last).is_some_and(Partial::is_complete)
         {
@@ -82,7 +84,8 @@ impl Calls {
         }
     }
 
-    /// Finds the call that a piece continues: that with its index, else that with its id, else the last.
+    /// Returns the call that a piece continues: the call with the same index, otherwise with the same id,
+    /// otherwise the last call.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         if let Some(index) = piece.index {
             return self.by_index.get(&index).copied();
@@ -115,8 +118,8 @@ impl Calls {
         self.calls.begin(Partial::at(index))
     }
 
-    /// Notes that the model was stopped: neither the call that it wrote last nor the one that stands last is
-    /// all that it wanted to write.
+    /// Records that generation stopped early. Both the call written last and the call with the last index are
+    /// incomplete.
     pub(super) fn cut(&mut self) {
         for number in [self.last, self.calls.last()].into_iter().flatten() {
             self.calls.cut(number);
@@ -126,7 +129,8 @@ impl Calls {
         }
     }
 
-    /// Yields the calls that were not yielded yet; unless `all`, without calls cut off in their arguments.
+    /// Returns the remaining calls through `events`. Unless `all` is set, calls with incomplete arguments are
+    /// left out.
     pub(super) fn close(&mut self, all: bool, events: &mut Vec<StreamEvent>) {
         if let Some(legacy) = self.legacy.take()
             && !self.calls.parts().any(|known| known.asks_the_same(&legacy))
@@ -141,7 +145,7 @@ impl Calls {
         }
     }
 
-    /// Returns the calls as they stand in a whole message.
+    /// Returns the calls in the form of a response that was not streamed.
     pub(super) fn into_whole(self) -> Vec<Value> {
         self.calls.into_parts(false).iter().map(Partial::to_whole).collect()
     }

@@ -1,7 +1,7 @@
 //! The model's messages for the next request.
 
 use crate::ApiFormat::OpenAiChat;
-use crate::openai_chat::NAMES;
+use crate::openai_chat::FACTS;
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ProviderExtras, ToolCall};
@@ -101,7 +101,7 @@ fn bare_calls_get_a_message() {
 
 #[test]
 fn calls_are_written_into_a_message() {
-    let names = WireNames::new(NAMES, ["fs.read"]);
+    let names = WireNames::new(FACTS.names, ["fs.read"]);
     let calls =
         [ToolCall::new("a", "fs.read", "{\"path\": \"ü\"}"), ToolCall::new("b", "now", "").with_index(1)];
     assert_eq!(

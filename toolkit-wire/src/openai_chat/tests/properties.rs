@@ -1,7 +1,7 @@
 //! Properties of every payload and every call.
 
 use crate::ApiFormat::OpenAiChat;
-use crate::openai_chat::NAMES;
+use crate::openai_chat::FACTS;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -77,10 +77,10 @@ fn call() -> impl Strategy<Value = ToolCall> {
 proptest! {
     #[test]
     fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
+        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let mut parsed = OpenAiChat.parse_calls(&OpenAiChat.encode_calls(&calls, &names)[0]).unwrap();
         for call in &mut parsed {
-            prop_assert!(NAMES.accepts(&call.name));
+            prop_assert!(FACTS.names.accepts(&call.name));
             call.name = names.unspell(&call.name).to_owned();
         }
         prop_assert_eq!(parsed, calls);
@@ -109,7 +109,7 @@ proptest! {
         for (call, written) in calls.iter().zip(&written) {
             prop_assert_eq!(&written["id"], call.id.as_str());
             let part = &written[written["type"].as_str().unwrap()];
-            prop_assert!(NAMES.accepts(part["name"].as_str().unwrap()));
+            prop_assert!(FACTS.names.accepts(part["name"].as_str().unwrap()));
             if written["type"] == "custom" {
                 prop_assert!(part["input"].is_string());
             } else {
@@ -139,7 +139,7 @@ proptest! {
         order in vec(any::<prop::sample::Index>(), 40),
         is_interleaved in any::<bool>(),
     ) {
-        let names = WireNames::new(NAMES, calls.iter().map(|(call, _)| call.name.as_str()));
+        let names = WireNames::new(FACTS.names, calls.iter().map(|(call, _)| call.name.as_str()));
         let mut calls = calls;
         for (at, (call, _)) in calls.iter_mut().enumerate() {
             call.id = format!("call_{at}").into();

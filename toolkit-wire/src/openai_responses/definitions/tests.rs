@@ -1,12 +1,15 @@
 //! Definitions in both directions.
 
 use super::*;
-use crate::openai_responses::NAMES;
+use crate::declaration::{EncodedDefinition, Spelling};
+use crate::openai_responses::FACTS;
+use serde_json::json;
 use toolkit_core::name::{ToolName, WireNames};
+use toolkit_core::tool::{TextFormat, ToolMetadata};
 use toolkit_schema::SchemaDialect;
 
 fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
-    let names = WireNames::new(NAMES, [definition.name.as_str()]);
+    let names = WireNames::new(FACTS.names, [definition.name.as_str()]);
     OpenAiResponses.encode_definition(
         definition,
         &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi },

@@ -1,38 +1,66 @@
 //! One item of a streamed response.
 
-use crate::call::{self as shared, Fields, WireCall, is_blank};
+use crate::call::{self as shared, WireCall, is_blank};
+use crate::fields::{self, Fields, only, set};
 use crate::openai_responses::call::{self, CUSTOM, FUNCTION, kind};
 use crate::stream::assembler::StreamPart;
 use crate::stream::decode::StreamEvent;
+use crate::stream::merge::overlay;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-/// The part of an item that a fragment belongs to, with its place among those of its kind.
+/// The part of an item to which a fragment belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
-    Arguments,
-    Input,
-    Text(u64),
-    Refusal(u64),
-    Summary(u64),
-    Reasoning(u64),
+pub(super) struct Part {
+    /// The type of items with this part.
+    item: &'static str,
+    /// The field for the text or for the list of text blocks.
+    field: &'static str,
+    /// The index of the block.
+    index: u64,
+    /// The type of the block. Empty if the field contains the text itself.
+    block: &'static str,
+    /// The field of the block for the text.
+    pub(super) text: &'static str,
 }
 
 impl Part {
-    /// Returns the type of the items that have such parts.
-    fn item_kind(self) -> &'static str {
-        match self {
-            Self::Arguments => FUNCTION,
-            Self::Input => CUSTOM,
-            Self::Text(_) | Self::Refusal(_) => "message",
-            Self::Summary(_) | Self::Reasoning(_) => "reasoning",
+    /// Returns the part to which an event belongs, from the name of the event.
+    pub(super) fn of(name: &str, event: &Fields) -> Option<Self> {
+        let (item, field, block, text) = match name {
+            "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
+            "custom_tool_call_input" => (CUSTOM, "input", "", "input"),
+            "output_text" => ("message", "content", "output_text", "text"),
+            "refusal" => ("message", "content", "refusal", "refusal"),
+            "reasoning_text" | "reasoning" => ("reasoning", "content", "reasoning_text", "text"),
+            "reasoning_summary_text" | "reasoning_summary" => {
+                ("reasoning", "summary", "summary_text", "text")
+            }
+            _ => return None,
+        };
+        let index = if field == "summary" { "summary_index" } else { "content_index" };
+        let index = event.get(index).and_then(Value::as_u64).unwrap_or_default();
+        Some(Self { item, field, index: if block.is_empty() { 0 } else { index }, block, text })
+    }
+
+    /// Returns the event for the text of a block.
+    pub(super) fn news(block: &str, text: &str) -> Option<StreamEvent> {
+        match block {
+            _ if text.is_empty() => None,
+            "output_text" | "refusal" => Some(StreamEvent::Text(text.to_owned())),
+            "summary_text" | "reasoning_text" => Some(StreamEvent::Reasoning(text.to_owned())),
+            _ => None,
         }
+    }
+
+    pub(super) fn event(self, text: &str) -> Option<StreamEvent> {
+        Self::news(self.block, text)
     }
 }
 
-/// The ids and the place by which an item is known.
+/// The ids and the index that identify an item.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     pub(super) item: Option<String>,
@@ -56,21 +84,21 @@ impl Key {
             item: text(event, "item_id"),
             index: event.get("output_index").and_then(Value::as_u64),
             call: text(event, "call_id"),
-            kind: Some(part.item_kind().to_owned()),
+            kind: Some(part.item.to_owned()),
         }
     }
 
-    /// Returns whether it says nothing but a type.
+    /// Returns whether the key has neither ids nor an index.
     pub(super) fn is_empty(&self) -> bool {
         self.item.is_none() && self.index.is_none() && self.call.is_none()
     }
 
-    /// Returns whether both say the id of a call, and say the same.
+    /// Returns whether both keys have the same `call_id`.
     pub(super) fn is_same_call(&self, other: &Self) -> bool {
         self.call.is_some() && self.call == other.call
     }
 
-    /// Returns whether both cannot be the same item.
+    /// Returns whether the keys belong to different items for certain.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         differ(self.call.as_ref(), other.call.as_ref()) || differ(self.kind.as_ref(), other.kind.as_ref())
     }
@@ -83,7 +111,7 @@ impl Key {
         differ(self.item.as_ref(), other.item.as_ref())
     }
 
-    /// Takes over the fields that were missing.
+    /// Fills in the missing fields from `other`.
     pub(super) fn learn(&mut self, other: Self) {
         self.item = self.item.take().or(other.item);
         self.index = self.index.or(other.index);
@@ -92,15 +120,15 @@ impl Key {
     }
 }
 
-/// An item, as far as it has come.
+/// An item that is being received.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) key: Key,
-    /// The place among the items; that of the last response once that is known.
+    /// The position among the items. The final response overrides it.
     pub(super) position: u64,
-    /// Whether the last response lists the item.
+    /// Whether the final response contains the item.
     pub(super) is_listed: bool,
-    /// The item of the last event that had it; `None` while only fragments came.
+    /// The item from the latest event that contained it. `None` while only fragments have arrived.
     item: Option<Value>,
     parts: BTreeMap<Part, String>,
     is_done: bool,
@@ -115,7 +143,7 @@ impl Slot {
         self.is_done
     }
 
-    /// Returns whether an item came, and not only fragments of it.
+    /// Returns whether the item itself has arrived, and not only fragments of it.
     pub(super) fn is_known(&self) -> bool {
         self.item.is_some()
     }
@@ -124,7 +152,7 @@ impl Slot {
         self.parts.entry(part).or_default().push_str(text);
     }
 
-    /// Sets the whole text of a part; returns whether no fragments of it came before.
+    /// Sets the complete text of a part. Returns whether no fragments of this text arrived before.
     pub(super) fn set(&mut self, part: Part, text: &str) -> bool {
         let known = self.parts.entry(part).or_default();
         let is_new = known.is_empty();
@@ -132,7 +160,7 @@ impl Slot {
         is_new
     }
 
-    /// Returns whether `item` is a call other than that of this slot.
+    /// Returns whether `item` is a different call from the one in this slot.
     pub(super) fn is_another(&self, key: &Key, item: &Fields) -> bool {
         let is_same_item = key.item.is_some() && key.item == self.key.item;
         let is_same = |name: &str| {
@@ -148,32 +176,29 @@ impl Slot {
         }
     }
 
-    /// Returns the texts of an item that comes whole, without fragments before it.
+    /// Returns the events for the texts of an item that arrives complete, without earlier fragments.
     pub(super) fn texts(&self, item: &Fields) -> Vec<StreamEvent> {
         if self.is_done || !self.parts.is_empty() {
             return Vec::new();
         }
         let blocks =
             ["summary", "content"].into_iter().filter_map(|name| item.get(name)?.as_array()).flatten();
-        let texts = blocks.filter_map(Value::as_object).filter_map(|block| match kind(block)? {
-            "output_text" => text(block, "text").map(StreamEvent::Text),
-            "refusal" => text(block, "refusal").map(StreamEvent::Text),
-            "summary_text" | "reasoning_text" => text(block, "text").map(StreamEvent::Reasoning),
-            _ => None,
+        let texts = blocks.filter_map(|block| {
+            let kind = fields::text(block, "type");
+            Part::news(kind, fields::text(block, if kind == "refusal" { "refusal" } else { "text" }))
         });
         texts.collect()
     }
 
-    /// Takes the final item. A call that was yielded stays, and so does its item if the later one is another.
+    /// Sets the final item. If the call was already returned, the call stays unchanged, and so does the item
+    /// if the final one contains a different call.
     pub(super) fn complete(&mut self, item: &Fields, is_yielded: bool) {
         let mut whole = self.item.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        for (name, value) in item {
-            if !value.is_null() || !whole.contains_key(name) {
-                whole.insert(name.clone(), value.clone());
-            }
-        }
+        // An announced id is kept if the final item has none.
+        let is_kept = |name: &str, value: &Value| name != "call_id" || shared::id(Some(value)).is_some();
+        overlay(&mut whole, &only(item, is_kept));
         if whole.get("status").is_some_and(|status| status == "in_progress") {
-            whole.insert("status".to_owned(), "completed".into());
+            set(&mut whole, "status", "completed");
         }
         self.fill(&mut whole, true);
         let whole = Value::Object(whole);
@@ -183,7 +208,7 @@ impl Slot {
         self.is_done = true;
     }
 
-    /// Ends an item without an end event, with this status.
+    /// Ends an item without an end event and sets its `status`.
     pub(super) fn close(&mut self, status: &str) {
         if self.is_done {
             return;
@@ -194,7 +219,7 @@ impl Slot {
         };
         self.fill(&mut item, false);
         if matches!(kind(&item), Some(FUNCTION | "message")) {
-            item.insert("status".to_owned(), status.into());
+            set(&mut item, "status", status);
         }
         self.item = Some(Value::Object(item));
         self.is_done = true;
@@ -202,72 +227,52 @@ impl Slot {
 
     fn set_field(&mut self, field: &str, value: &str) {
         if let Some(Value::Object(item)) = &mut self.item {
-            item.insert(field.to_owned(), value.into());
+            set(item, field, value);
         }
     }
 
     fn known_by_key(&self) -> Fields {
-        let mut item = Fields::new();
-        let mut put = |name: &str, value: Option<&String>| {
-            value.map(|value| item.insert(name.to_owned(), value.as_str().into()));
-        };
-        put("type", self.key.kind.as_ref());
-        put("id", self.key.item.as_ref());
-        put("call_id", self.key.call.as_ref());
-        item
+        let known = [("type", &self.key.kind), ("id", &self.key.item), ("call_id", &self.key.call)];
+        let known = known.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        known.map(|(name, value)| (name.to_owned(), value.into())).collect()
     }
 
-    /// Puts the fragments into the fields that the item leaves empty. `is_final` says whether the item is the
-    /// service's own last word.
+    /// Writes the fragments into empty fields of the item. `is_final` says whether the service sent the item
+    /// as final.
     fn fill(&self, item: &mut Fields, is_final: bool) {
-        let part = |part| self.parts.get(&part).map(|text| Value::from(text.as_str()));
-        match kind(item) {
-            Some(FUNCTION) => put(item, "arguments", part(Part::Arguments)),
-            Some(CUSTOM) => put(item, "input", part(Part::Input)),
-            Some("message") => {
-                item.entry("role").or_insert_with(|| "assistant".into());
-                put(item, "content", self.blocks("content"));
-            }
-            // The model's reasoning that the service shows need not be what it wants back.
-            Some("reasoning") if !is_final => {
-                put(item, "summary", self.blocks("summary"));
-                put(item, "content", self.blocks("reasoning"));
-            }
-            _ => {}
+        let kind = kind(item).unwrap_or_default().to_owned();
+        if kind == "message" {
+            item.entry("role").or_insert_with(|| "assistant".into());
         }
-    }
-
-    /// Returns the contents of a field, in order; `None` if there are none.
-    fn blocks(&self, field: &str) -> Option<Value> {
-        let mut blocks: Vec<(u64, Value)> = Vec::new();
-        for (part, text) in &self.parts {
-            let (name, index, block) = match part {
-                Part::Arguments | Part::Input => continue,
-                Part::Text(index) => {
-                    ("content", index, json!({"type": "output_text", "text": text, "annotations": []}))
-                }
-                Part::Refusal(index) => ("content", index, json!({"type": "refusal", "refusal": text})),
-                Part::Summary(index) => ("summary", index, json!({"type": "summary_text", "text": text})),
-                Part::Reasoning(index) => {
-                    ("reasoning", index, json!({"type": "reasoning_text", "text": text}))
-                }
+        // The reasoning that the service streams may differ from the reasoning that it expects back.
+        if is_final && kind == "reasoning" {
+            return;
+        }
+        for field in ["arguments", "input", "summary", "content"] {
+            let parts = self.parts.iter().filter(|(part, _)| part.item == kind && part.field == field);
+            let values: Vec<Value> = parts.map(|(part, text)| block(*part, text)).collect();
+            let says_nothing = |value: &Value| match value {
+                Value::Null => true,
+                Value::String(text) => text.is_empty(),
+                Value::Array(list) => list.is_empty(),
+                _ => false,
             };
-            if name == field {
-                blocks.push((*index, block));
+            if !values.is_empty() && item.get(field).is_none_or(says_nothing) {
+                match values.as_slice() {
+                    [text @ Value::String(_)] => set(item, field, text.clone()),
+                    _ => set(item, field, values),
+                }
             }
         }
-        blocks.sort_by_key(|(index, _)| *index);
-        let blocks: Vec<Value> = blocks.into_iter().map(|(_, block)| block).collect();
-        (!blocks.is_empty()).then(|| blocks.into())
     }
 
-    /// Returns whether the call's id and name will not change. Until the call is complete, only a `call_id` is its
-    /// id for sure.
+    /// Returns whether the id and the name of the call are final. Before the call is complete, only a
+    /// `call_id` is a final id.
     pub(super) fn can_be_announced(&self) -> bool {
-        self.call().is_some_and(|call| self.is_done || self.given_id().is_some() && !call.name.is_empty())
+        self.read().is_some_and(|call| self.is_done || self.given_id().is_some() && !call.name.is_empty())
     }
 
-    fn call(&self) -> Option<WireCall<'_>> {
+    fn read(&self) -> Option<WireCall<'_>> {
         call::read(self.item.as_ref()?, false)
     }
 
@@ -281,29 +286,29 @@ impl StreamPart for Slot {
         self.position
     }
 
+    fn call(&self) -> Option<WireCall<'_>> {
+        self.read().filter(|_| self.is_done)
+    }
+
     fn given_id(&self) -> Option<Cow<'_, str>> {
         match self.is_done {
-            true => self.call()?.id,
+            true => self.read()?.id,
             false => shared::id(self.item.as_ref()?.get("call_id")),
         }
     }
 
     fn name(&self) -> &str {
-        self.item.as_ref().map(|item| shared::text(item, "name")).unwrap_or_default()
+        self.read().map(|call| call.name).unwrap_or_default()
     }
 
     fn set_id(&mut self, id: &str) {
-        if self.call().is_some_and(|call| call.id.is_none()) {
+        if self.read().is_some_and(|call| call.id.is_none()) {
             self.set_field("call_id", id);
         }
     }
 
-    fn is_call(&self) -> bool {
-        self.is_done && self.call().is_some()
-    }
-
-    fn is_blank_call(&self) -> bool {
-        let call = self.call().filter(|call| self.is_done && !call::is_custom(&call.extras));
+    fn is_blank(&self) -> bool {
+        let call = self.read().filter(|call| !call::is_custom(&call.extras));
         call.is_some_and(|call| is_blank(call.json.get("arguments")))
     }
 
@@ -311,27 +316,32 @@ impl StreamPart for Slot {
         self.set_field("arguments", text);
     }
 
-    /// Writes no arguments as the service does: blank ones look as if the model had been stopped before them.
+    /// Writes missing arguments as `{}`, like the service does. Blank arguments would look cut off.
     fn seal(&mut self) {
-        let is_cut = self.item.as_ref().is_some_and(|item| shared::text(item, "status") == "incomplete");
+        let is_cut = self.item.as_ref().is_some_and(|item| fields::text(item, "status") == "incomplete");
         if self.is_blank_call() && !is_cut {
             self.set_field("arguments", "{}");
         }
     }
+}
 
-    fn to_call(&self) -> Option<ToolCall> {
-        call_of(self.item.as_ref()?)
+/// Returns the block with the text of a part.
+fn block(part: Part, text: &str) -> Value {
+    match part.block {
+        "" => text.into(),
+        "output_text" => json!({"type": part.block, "text": text, "annotations": []}),
+        _ => json!({"type": part.block, part.text: text}),
     }
 }
 
-/// Returns the call that an item is, with its own id.
+/// Reads an item as a call with its own id.
 fn call_of(item: &Value) -> Option<ToolCall> {
     let call = call::read(item, false)?;
     let id = call.id.as_deref()?.into();
     Some(call.into_call(id))
 }
 
-/// Returns whether both are known and not the same.
+/// Returns whether both values are present and different.
 fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
     matches!((a, b), (Some(a), Some(b)) if a != b)
 }
@@ -339,19 +349,4 @@ fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
 fn text(fields: &Fields, name: &str) -> Option<String> {
     let text = fields.get(name)?.as_str().filter(|text| !text.is_empty())?;
     Some(text.to_owned())
-}
-
-/// Sets a field that says nothing yet.
-fn put(item: &mut Fields, name: &str, value: Option<Value>) {
-    let says_nothing = |value: &Value| match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        _ => false,
-    };
-    if let Some(value) = value
-        && item.get(name).is_none_or(says_nothing)
-    {
-        item.insert(name.to_owned(), value);
-    }
 }

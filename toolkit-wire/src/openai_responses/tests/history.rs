@@ -2,7 +2,7 @@
 
 use super::{body, call, said, thought};
 use crate::ApiFormat::OpenAiResponses;
-use crate::openai_responses::NAMES;
+use crate::openai_responses::FACTS;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
@@ -84,7 +84,7 @@ fn ids_of_other_providers_are_legal_in_calls_and_results_alike() {
     let calls = OpenAiResponses.parse_calls(&came).unwrap();
     let history = OpenAiResponses.assistant_messages(&came).unwrap();
     let id = history[0]["call_id"].as_str().unwrap();
-    assert!(NAMES.accepts(id));
+    assert!(FACTS.names.accepts(id));
     assert_eq!(OpenAiResponses.encode_calls(&calls, &WireNames::default())[0]["call_id"], id);
     let result = toolkit_core::ToolResult::of(&calls[0], Ok("3".into()));
     assert_eq!(OpenAiResponses.encode_results(&[result])[0]["call_id"], id);
@@ -99,7 +99,7 @@ fn reasoning_that_led_to_nothing_is_left_out() {
 
 #[test]
 fn calls_are_written_as_items() {
-    let names = WireNames::new(NAMES, ["fs.read"]);
+    let names = WireNames::new(FACTS.names, ["fs.read"]);
     let calls = [ToolCall::new("a", "fs.read", "{\"path\": \"ü\"}"), ToolCall::new("b", "now", "")];
     assert_eq!(
         Value::from(OpenAiResponses.encode_calls(&calls, &names)),

@@ -2,7 +2,7 @@
 
 use super::body;
 use crate::ApiFormat::OpenAiResponses;
-use crate::openai_responses::NAMES;
+use crate::openai_responses::FACTS;
 use crate::stream::StreamEvent;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -173,11 +173,11 @@ fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): H
 proptest! {
     #[test]
     fn calls_come_back_as_they_went(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(NAMES, calls.iter().map(|call| call.name.as_str()));
+        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
         let items = OpenAiResponses.encode_calls(&calls, &names);
         let mut parsed = OpenAiResponses.parse_calls(&items.into()).unwrap();
         for call in &mut parsed {
-            prop_assert!(NAMES.accepts(&call.name));
+            prop_assert!(FACTS.names.accepts(&call.name));
             call.name = names.unspell(&call.name).to_owned();
         }
         prop_assert_eq!(parsed, calls);
@@ -223,8 +223,8 @@ proptest! {
         let encoded = OpenAiResponses.encode_calls(&calls, &WireNames::default());
         for (written, encoded) in history.iter().zip(&encoded) {
             prop_assert_eq!(&written["call_id"], &encoded["call_id"]);
-            prop_assert!(NAMES.accepts(written["call_id"].as_str().unwrap()));
-            prop_assert!(NAMES.accepts(written["name"].as_str().unwrap()));
+            prop_assert!(FACTS.names.accepts(written["call_id"].as_str().unwrap()));
+            prop_assert!(FACTS.names.accepts(written["name"].as_str().unwrap()));
             if written["type"] == "custom_tool_call" {
                 prop_assert!(written["input"].is_string());
             } else {

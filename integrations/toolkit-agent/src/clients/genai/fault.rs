@@ -6,38 +6,40 @@ use genai::webc::{self, StreamTimeout};
 use genai::{BoxError, Error};
 
 pub(super) fn of_genai(error: Error) -> ModelError {
-    match error {
+    let kind = match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-            of_web(webc_error)
+            return of_web(webc_error);
         }
-        Error::HttpError { status, headers, body, .. } => fault::of_status(status, &headers, body.as_bytes()),
-        Error::WebStream { error, .. } => of_stream(error),
+        Error::HttpError { status, headers, body, .. } => {
+            return fault::of_status(status, &headers, body.as_bytes());
+        }
+        Error::WebStream { error, .. } => return of_stream(error),
         // An error in the middle of a stream is most often the provider's own, and passes.
         Error::ChatResponse { body, .. } => {
             let said = body.get("message").and_then(|text| text.as_str());
             let text = said.map_or_else(|| body.to_string(), str::to_owned);
-            ModelError::new(ModelErrorKind::Unavailable, format!("the service reported an error: {text}"))
+            let text = format!("the service reported an error: {text}");
+            return ModelError::new(ModelErrorKind::Unavailable, text);
+        }
+        Error::ChatResponseGeneration { cause, .. } => {
+            let text = format!("the response is not understood: {cause}");
+            return ModelError::new(ModelErrorKind::InvalidResponse, text);
         }
         Error::RequiresApiKey { .. }
         | Error::NoAuthResolver { .. }
         | Error::NoAuthData { .. }
-        | Error::Resolver { .. } => ModelError::new(ModelErrorKind::Unauthorized, error.to_string()),
-        Error::ChatResponseGeneration { cause, .. } => ModelError::new(
-            ModelErrorKind::InvalidResponse,
-            format!("the response is not understood: {cause}"),
-        ),
+        | Error::Resolver { .. } => ModelErrorKind::Unauthorized,
         Error::NoChatResponse { .. }
         | Error::InvalidJsonResponseElement { .. }
         | Error::StreamParse { .. }
         | Error::JsonValueExt(_)
-        | Error::SerdeJson(_) => ModelError::new(ModelErrorKind::InvalidResponse, error.to_string()),
+        | Error::SerdeJson(_) => ModelErrorKind::InvalidResponse,
         Error::MessageRoleNotSupported { .. }
         | Error::MessageContentTypeNotSupported { .. }
-        | Error::AdapterNotSupported { .. } => {
-            ModelError::new(ModelErrorKind::InvalidRequest, error.to_string())
-        }
-        other => ModelError::new(ModelErrorKind::Other, other.to_string()),
-    }
+        | Error::AdapterNotSupported { .. } => ModelErrorKind::InvalidRequest,
+        _ => ModelErrorKind::Other,
+    };
+    ModelError::new(kind, error.to_string())
 }
 
 fn of_web(error: webc::Error) -> ModelError {
@@ -47,16 +49,10 @@ fn of_web(error: webc::Error) -> ModelError {
             fault::of_status(status, &headers, body.as_bytes())
         }
         webc::Error::Reqwest(error) => fault::of_client(&error),
-        webc::Error::ResponseFailedInvalidJson { body, .. }
-        | webc::Error::ResponseFailedNotJson { body, .. }
-            if body.trim().is_empty() =>
-        {
-            ModelError::new(ModelErrorKind::Empty, "the response of the model's server is empty")
+        webc::Error::ResponseFailedInvalidJson { body, cause } => fault::no_json(&cause, body.as_bytes()),
+        webc::Error::ResponseFailedNotJson { body, .. } if body.trim().is_empty() => {
+            fault::no_json(&"no content", body.as_bytes())
         }
-        webc::Error::ResponseFailedInvalidJson { body, cause } => invalid(format!(
-            "the response of the model's server is not JSON ({cause}): {}",
-            fault::shown(body.as_bytes())
-        )),
         webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
             "the model's server has sent {content_type}, no JSON: {}",
             fault::shown(body.as_bytes())

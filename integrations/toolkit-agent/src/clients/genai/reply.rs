@@ -2,19 +2,11 @@
 
 use super::request::{names, native_format, sendable};
 use crate::message::{AssistantMessage, NativeMessages};
-use crate::model::{FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, Usage};
+use crate::model::{FinishReason, ModelError, ModelRequest, ModelResponse, Usage};
 use genai::adapter::AdapterKind;
 use genai::chat::{self, ChatMessage, ChatResponse, ContentPart, MessageContent, StopReason, StreamEnd};
 use serde_json::Value;
 use toolkit_core::ToolCall;
-
-/// A response of `genai`, whole or streamed.
-struct Said {
-    content: MessageContent,
-    reasoning: Option<String>,
-    stop: Option<StopReason>,
-    usage: chat::Usage,
-}
 
 /// Reads a whole response.
 pub(super) fn whole(
@@ -23,7 +15,7 @@ pub(super) fn whole(
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
     let ChatResponse { content, reasoning_content, stop_reason, usage, .. } = answer;
-    Said { content, reasoning: reasoning_content, stop: stop_reason, usage }.read(request, adapter)
+    read(content, reasoning_content, stop_reason, &usage, request, adapter)
 }
 
 /// Reads a streamed response.
@@ -33,40 +25,33 @@ pub(super) fn streamed(
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
     // Every provider gives a finish reason.
-    let Some(stop) = end.captured_stop_reason else { return Err(super::cut()) };
-    let said = Said {
-        content: end.captured_content.unwrap_or_default(),
-        reasoning: end.captured_reasoning_content,
-        stop: Some(stop),
-        usage: end.captured_usage.unwrap_or_default(),
-    };
-    said.read(request, adapter)
+    let stop = Some(end.captured_stop_reason.ok_or_else(ModelError::cut)?);
+    let content = end.captured_content.unwrap_or_default();
+    let usage = end.captured_usage.unwrap_or_default();
+    read(content, end.captured_reasoning_content, stop, &usage, request, adapter)
 }
 
-impl Said {
-    fn read(self, request: &ModelRequest, adapter: AdapterKind) -> Result<ModelResponse, ModelError> {
-        let Self { content, reasoning, stop, usage } = self;
-        let names = names(request);
-        let calls = content.parts().iter().filter_map(ContentPart::as_tool_call).enumerate();
-        let calls: Vec<ToolCall> = calls
-            .map(|(index, call)| {
-                let name = names.unspell(&call.fn_name);
-                let arguments = arguments(&call.fn_arguments);
-                ToolCall::new(call.call_id.as_str(), name, arguments).with_index(index)
-            })
-            .collect();
-        let finish = finish(stop, !calls.is_empty());
-        let text = content.texts().concat();
-        let native = native(content, reasoning.clone(), adapter);
-        let reasoning = reasoning.unwrap_or_default();
-        let message = AssistantMessage { text, reasoning, calls, native, ..AssistantMessage::default() };
-        let response = ModelResponse { message, finish, usage: usage_of(&usage) };
-        if response.message.is_empty() && response.finish == FinishReason::Stop {
-            return Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response")
-                .with_partial(response));
-        }
-        Ok(response)
-    }
+fn read(
+    content: MessageContent,
+    reasoning: Option<String>,
+    stop: Option<StopReason>,
+    usage: &chat::Usage,
+    request: &ModelRequest,
+    adapter: AdapterKind,
+) -> Result<ModelResponse, ModelError> {
+    let names = names(request);
+    let calls = content.parts().iter().filter_map(ContentPart::as_tool_call).enumerate();
+    let calls = calls.map(|(index, call)| {
+        let name = names.unspell(&call.fn_name);
+        ToolCall::new(call.call_id.as_str(), name, arguments(&call.fn_arguments)).with_index(index)
+    });
+    let calls: Vec<ToolCall> = calls.collect();
+    let finish = finish(stop, !calls.is_empty());
+    let text = content.texts().concat();
+    let native = native(content, reasoning.clone(), adapter);
+    let reasoning = reasoning.unwrap_or_default();
+    let message = AssistantMessage { text, reasoning, calls, native, ..AssistantMessage::default() };
+    ModelResponse { message, finish, usage: usage_of(usage) }.unless_empty()
 }
 
 /// Returns the text of the arguments.

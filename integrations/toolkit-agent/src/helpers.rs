@@ -1,0 +1,78 @@
+//! Macros and small functions for all modules.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex, even if another thread panicked while holding the lock.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A boxed future that can be sent to other threads.
+pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Declares builder methods. Each sets the field with the name of its parameter, in the value itself or in
+/// one of its parts.
+macro_rules! setters {
+    ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
+        impl $type {
+            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
+                self.$field = $value;
+                self
+            })*
+        }
+    };
+    ($type:ident.$part:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
+        impl $type {
+            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
+                self.$part.$field = $value;
+                self
+            })*
+        }
+    };
+}
+
+/// Implements `Debug` with selected facts, for types with closures, locks or secrets.
+macro_rules! debug {
+    ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
+        impl std::fmt::Debug for $type $(<$lifetime>)? {
+            fn fmt(&$this, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))$(.field($name, &$value))*.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Implements `From` for the contents of some variants of an enum.
+macro_rules! from_contents {
+    ($type:ident: $($variant:ident($content:ty)),+) => {
+        $(impl From<$content> for $type {
+            fn from(content: $content) -> Self {
+                Self::$variant(content)
+            }
+        })+
+    };
+}
+
+/// Declares the object-safe form of a trait and implements it for all implementations of the trait.
+macro_rules! object_safe {
+    (
+        $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {
+            $(fn $getter:ident(&self) -> $got:ty;)*
+            $(async fn $method:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*
+        }
+    ) => {
+        $(#[$doc])* $visibility trait $object: Send + Sync {
+            $(fn $getter(&self) -> $got;)*
+            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result>;)*
+        }
+
+        impl<T: $trait> $object for T {
+            $(fn $getter(&self) -> $got {
+                $trait::$getter(self)
+            })*
+            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result> {
+                Box::pin($trait::$method(self, $($parameter),*))
+            })*
+        }
+    };
+}

@@ -1,0 +1,171 @@
+//! Agents as tools of other agents, the tool for transfers, and the names of a team.
+
+use crate::agent::{Agent, Run};
+use crate::conversation::Conversation;
+use crate::error::AgentError;
+use crate::options::RunOptions;
+use serde::Deserialize;
+use serde_json::json;
+use toolkit_core::error::BuildProblem;
+use toolkit_core::name::normalize;
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{
+    AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolFuture, ToolName, ToolOutput,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Arguments {
+    /// The request or question to send to this agent.
+    request: String,
+}
+
+impl Agent {
+    /// Creates a tool for other agents, with one parameter `request`. It has the description and the name of the agent,
+    /// normalized to a legal tool name; [`AdaptedTool`] changes both.
+    ///
+    /// The agent answers in its own conversation and shares the session. Called by another agent, it is a part of that
+    /// run: with the same limits, cancelled with the call, and with [events](crate::RunEvent) under its own name. Its
+    /// error is the result of the call. Called by a program, it is a run of its own.
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, ScriptedModel};
+    /// use toolkit::ToolRegistry;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;
+    /// let model = ScriptedModel::new().call("expert", r#"{"request": "What is 6 * 7?"}"#).text("It is 42.");
+    /// let agent = Agent::builder(model).tools(ToolRegistry::from_tools([expert.to_tool()?])?).build()?;
+    /// let output = agent.run("What is six times seven?").await?;
+    /// assert_eq!((output.text.as_str(), output.model_calls), ("It is 42.", 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] if the name has no legal character.
+    pub fn to_tool(&self) -> Result<AdaptedTool, BuildError> {
+        let description = match self.description() {
+            "" => format!("Delegate to the {} agent.", self.name()),
+            description => description.to_owned(),
+        };
+        let agent = self.clone();
+        let answer = move |arguments: Arguments, context: ToolContext| {
+            let agent = agent.clone();
+            async move { answer(&agent, arguments.request, &context).await }
+        };
+        ClosureTool::with_context(&normalize(self.name()), description, answer).map(AdaptedTool::new)
+    }
+}
+
+async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let cancellation = context.cancellation_token();
+    let run = match context.extension::<Run>() {
+        Some(outer) => outer.nested(agent.clone(), cancellation),
+        None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
+    };
+    let session = context.run().and_then(|run| run.session());
+    let mut conversation = session.map_or_else(Conversation::default, Conversation::with_session);
+    match agent.execute(&mut conversation, Some(request.into()), run).await {
+        Ok(output) => ToolOutput::json(&json!({"response": output.text})).map_err(ToolError::invalid_output),
+        Err(AgentError::Cancelled) => Err(ToolError::cancelled(context.tool_name().as_str())),
+        Err(error) => Err(ToolError::failed(error)),
+    }
+}
+
+const TRANSFER: &str = "transfer_to_agent";
+
+/// Transfers the conversation to a sub-agent, or to another agent of the team.
+pub(crate) struct TransferTool {
+    definition: ToolDefinition,
+    agents: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    agent_name: Option<String>,
+}
+
+impl TransferTool {
+    /// Creates the tool; `targets` are names and descriptions of agents beyond the sub-agents.
+    pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
+        let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
+        let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
+        let mut agents: Vec<(&str, &str)> = Vec::new();
+        for (name, description) in sub_agents.chain(targets) {
+            if !agents.iter().any(|(known, _)| *known == name) {
+                agents.push((name, description));
+            }
+        }
+        let listed = agents.iter().map(|(name, description)| {
+            let description = if description.is_empty() { "No description" } else { description };
+            format!("\n- {name}: {description}")
+        });
+        let description = format!(
+            "Transfer the conversation to another specialized agent. Available agents:{}",
+            listed.collect::<String>()
+        );
+        let agents: Vec<String> = agents.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let agent_name = json!({
+            "type": "string", "enum": agents, "description": "The name of the agent to transfer to.",
+        });
+        let parameters = json!({
+            "type": "object",
+            "properties": {"agent_name": agent_name},
+            "required": ["agent_name"],
+            "additionalProperties": false,
+        });
+        let name =
+            ToolName::new(TRANSFER).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
+        let definition = ToolDefinition::new(name, description, parameters);
+        Ok(Self { definition, agents })
+    }
+
+    fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+        let Target { agent_name } = serde_json::from_str(arguments).map_err(ToolError::invalid_json)?;
+        let Some(name) = agent_name.filter(|name| !name.is_empty()) else {
+            return Err(invalid("`agent_name` is missing; name one of the available agents".to_owned()));
+        };
+        if !self.agents.contains(&name) {
+            let known = self.agents.join("`, `");
+            return Err(invalid(format!("Agent `{name}` not found; available agents: `{known}`")));
+        }
+        context.actions().transfer_to_agent(name.as_str());
+        ToolOutput::json(&json!({"status": "transferring", "agent": name})).map_err(ToolError::invalid_output)
+    }
+}
+
+impl Tool for TransferTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(self.transfer(arguments, context))
+    }
+}
+
+/// Checks for unique names of the agents in a team: a name marks the messages of an agent. One agent may appear several
+/// times.
+pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
+    let mut known: Vec<&Agent> = Vec::new();
+    let mut duplicates = Vec::new();
+    let mut pending: Vec<&Agent> = below.iter().collect();
+    while let Some(agent) = pending.pop() {
+        if known.iter().any(|other| other.is(agent)) {
+            continue;
+        }
+        let is_taken = agent.name() == name || known.iter().any(|other| other.name() == agent.name());
+        if is_taken && !duplicates.contains(&agent.name()) {
+            duplicates.push(agent.name());
+        }
+        known.push(agent);
+        pending.extend(agent.sub_agents());
+    }
+    duplicates.sort_unstable();
+    let problem = |name: &str| BuildProblem::Ambiguous { what: "agent", name: name.to_owned() };
+    BuildError::unless_empty(duplicates.into_iter().map(problem).collect())
+}

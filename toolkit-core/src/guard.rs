@@ -1,0 +1,47 @@
+//! Panic containment: a panic in a tool or in the program's code becomes the error result of the call.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// The message of a caught panic.
+pub(crate) struct PanicText(pub(crate) String);
+
+impl PanicText {
+    /// Extracts the message from a panic payload and drops the payload.
+    #[cold]
+    pub(crate) fn of(payload: Box<dyn Any + Send>) -> Self {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("no message").to_owned();
+        discard(payload);
+        Self(text)
+    }
+}
+
+/// Runs `work` and returns a panic of `work` as an error. The panic hook has already reported the panic.
+#[inline]
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, PanicText> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(PanicText::of)
+}
+
+/// Awaits `future` and returns a panic during polling as an error.
+pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, PanicText> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match guarded(|| future.as_mut().poll(cx)) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(panicked) => Poll::Ready(Err(panicked)),
+    })
+    .await
+}
+
+/// Drops `value` and catches a panic of the destructor. The payload of such a panic is leaked, because
+/// dropping the payload may panic as well.
+pub(crate) fn discard<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        std::mem::forget(payload);
+    }
+}

@@ -1,0 +1,80 @@
+//! Internal macros for builder methods, settings structs and `Debug` implementations.
+
+/// Generates builder methods. Each method sets the field named like the method's parameter.
+///
+/// In the second form, this field belongs to the struct in the field `$part` of the type.
+macro_rules! setters {
+    ($ty:ty { $($(#[$meta:meta])* $method:ident($field:ident: $argument:ty) = $value:expr;)* }) => {
+        impl $ty {
+            $($(#[$meta])* #[must_use] pub fn $method(mut self, $field: $argument) -> Self {
+                self.$field = $value;
+                self
+            })*
+        }
+    };
+    ($ty:ty, $part:tt { $($(#[$meta:meta])* $method:ident($field:ident: $argument:ty) = $value:expr;)* }) => {
+        impl $ty {
+            $($(#[$meta])* #[must_use] pub fn $method(mut self, $field: $argument) -> Self {
+                self.$part.$field = $value;
+                self
+            })*
+        }
+    };
+}
+
+/// Generates a settings struct with a `Default` implementation and builder methods.
+///
+/// Each line declares a field, an optional default (`= …`) and an optional builder method. Without a default,
+/// the field's type provides the default. A method without `=> …` stores the argument unchanged.
+macro_rules! settings {
+    (
+        $(#[$meta:meta])*
+        pub struct $ty:ident {
+            $($(#[$doc:meta])* $field:ident: $of:ty $(= $default:expr)? $(, $method:ident($argument:ty) $(=> $value:expr)?)?;)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[non_exhaustive]
+        pub struct $ty {
+            $($(#[$doc])* pub $field: $of,)*
+        }
+
+        impl Default for $ty {
+            fn default() -> Self {
+                Self { $($field: settings!(@first $($default,)? <$of>::default(),),)* }
+            }
+        }
+
+        impl $ty {
+            $($(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $method(mut self, $field: $argument) -> Self {
+                    self.$field = settings!(@first $($value,)? $field,);
+                    self
+                }
+            )?)*
+        }
+    };
+    (@first $first:expr, $($rest:expr,)*) => { $first };
+}
+
+/// Implements `Debug` for a type and shows only the listed values. All other fields are left out, because
+/// they lack `Debug` or may hold secrets.
+macro_rules! impl_debug {
+    ($type:ident, |$this:ident| $($field:ident: $value:expr),* $(,)?) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $this = self;
+                f.debug_struct(stringify!($type))$(.field(stringify!($field), &$value))*.finish_non_exhaustive()
+            }
+        }
+    };
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($type))
+            }
+        }
+    };
+}

@@ -1,0 +1,161 @@
+//! Patterns for tool names, used by permissions, limits, caches and filters.
+
+use crate::error::{BuildError, BuildProblem};
+use crate::name::MAX_NAME_LENGTH;
+
+/// A pattern for tool names. `*` matches any number of characters, including none, and `?` matches exactly
+/// one character.
+///
+/// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
+/// brackets have a special meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamePattern(Box<str>);
+
+impl NamePattern {
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
+    pub(crate) fn new(pattern: impl Into<String>) -> Result<Self, BuildError> {
+        let pattern = pattern.into();
+        let illegal = pattern.chars().find(|c| !c.is_ascii_alphanumeric() && !"_.-*?".contains(*c));
+        let message = match illegal {
+            Some(illegal) => {
+                format!("names have no {illegal:?}; use letters, digits, `_`, `.`, `-`, `*` and `?`")
+            }
+            None if pattern.is_empty() => "no name is empty; `*` matches every name".to_owned(),
+            None if pattern.matches(|c| c != '*').count() > MAX_NAME_LENGTH => {
+                format!("names have at most {MAX_NAME_LENGTH} characters; shorten it")
+            }
+            None => return Ok(Self(pattern.into())),
+        };
+        Err(BuildProblem::InvalidPattern { pattern, message }.into())
+    }
+
+    /// Parses all patterns and stops at the first error.
+    pub(crate) fn all<T: Into<String>>(
+        patterns: impl IntoIterator<Item = T>,
+    ) -> Result<Vec<Self>, BuildError> {
+        patterns.into_iter().map(Self::new).collect()
+    }
+
+    /// Returns `true` if the pattern has no wildcards and thus names exactly one tool.
+    pub(crate) fn is_name(&self) -> bool {
+        !self.0.contains(['*', '?'])
+    }
+
+    /// Returns whether `name` matches the pattern. The time is bounded by the product of both lengths.
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        let (mut pattern, mut text) = (self.0.chars(), name.chars());
+        // The rest of the pattern and of the name after the last `*`. On a mismatch, this `*` takes one more
+        // character.
+        let mut star = None;
+        loop {
+            let (mut after, mut left) = (pattern.clone(), text.clone());
+            match (after.next(), left.next()) {
+                (None, None) => return true,
+                (Some('*'), _) => {
+                    star = Some((after.clone(), text.clone()));
+                    pattern = after;
+                }
+                (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+                    (pattern, text) = (after, left);
+                }
+                _ => {
+                    let Some((after, left)) = &mut star else { return false };
+                    if left.next().is_none() {
+                        return false;
+                    }
+                    (pattern, text) = (after.clone(), left.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Settings for tools, selected by name pattern. The first matching pattern applies.
+#[derive(Debug, Clone)]
+pub(crate) struct PerTool<T>(Vec<(NamePattern, T)>);
+
+impl<T> Default for PerTool<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> PerTool<T> {
+    /// Adds `setting` for all tools with a name matching `pattern`.
+    ///
+    /// # Errors
+    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
+    pub(crate) fn add(&mut self, pattern: impl Into<String>, setting: T) -> Result<(), BuildError> {
+        self.0.push((NamePattern::new(pattern)?, setting));
+        Ok(())
+    }
+
+    /// Returns the setting of the tool called `name`, if a pattern matches.
+    pub(crate) fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex_lite::Regex;
+
+    fn matches(pattern: &str, name: &str) -> bool {
+        NamePattern::new(pattern).unwrap().matches(name)
+    }
+
+    proptest! {
+        #[test]
+        fn a_pattern_matches_like_its_regular_expression(pattern in "[ab*?.-]{1,8}", text in "[ab.-]{0,10}") {
+            let regex = regex_lite::escape(&pattern).replace(r"\*", ".*").replace(r"\?", ".");
+            let regex = Regex::new(&format!("^{regex}$")).unwrap();
+            prop_assert_eq!(matches(&pattern, &text), regex.is_match(&text), "{} {}", pattern, text);
+        }
+
+        #[test]
+        fn a_pattern_is_accepted_exactly_if_a_legal_name_matches(pattern in "[a*?/ é]{0,6}|[?a*]{120,140}") {
+            // The shortest name that could match: `*` becomes nothing and `?` a letter. A lone `*` becomes
+            // one letter, because names are not empty.
+            let shortest = pattern.replace('*', "").replace('?', "a");
+            let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };
+            let expected = crate::name::ToolName::new(candidate).is_ok();
+            let pattern = NamePattern::new(pattern);
+            prop_assert_eq!(pattern.is_ok(), expected);
+            if let Ok(pattern) = pattern {
+                prop_assert!(pattern.matches(candidate));
+            }
+        }
+    }
+
+    #[test]
+    fn many_stars_match_in_bounded_time() {
+        assert!(!matches(&"*a".repeat(120), &"a".repeat(119)));
+        assert!(matches(&"*a".repeat(120), &"a".repeat(128)));
+    }
+
+    #[test]
+    fn stars_are_any_text() {
+        for (text, pattern, expected) in [
+            ("fs-read", "fs-read", true),
+            ("fs-read", "fs-*", true),
+            ("fs-read", "*", true),
+            ("fs-read", "*-read", true),
+            ("fs-read", "f*r*d", true),
+            ("fs-read", "fs-read*", true),
+            ("fs-read", "fs", false),
+            ("fs-read", "*write", false),
+            ("fs-read", "fs-read*d", false),
+            ("fs-read", "fs?re?d", true),
+            ("fs-read", "fs-read?", false),
+            ("aa", "a*a", true),
+            ("a", "a*a", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{text} {pattern}");
+        }
+    }
+}

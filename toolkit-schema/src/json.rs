@@ -1,0 +1,229 @@
+//! JSON values with their original text: numbers keep every digit, and objects keep repeated members.
+
+use crate::number::Decimal;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::Error;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The maximum nesting depth, equal to the limit of `serde_json`.
+const DEEPEST: usize = 127;
+
+/// A member of an object: its name and its unparsed value.
+pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
+
+/// A JSON value together with its original text.
+#[derive(Debug)]
+pub struct Json<'a> {
+    /// The original text of the value, without white space around it.
+    pub text: &'a str,
+    /// The kind of the value, with the parsed content.
+    pub kind: Kind<'a>,
+}
+
+/// The kinds of JSON values, with the parsed content.
+#[derive(Debug)]
+pub enum Kind<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number. [`Json::text`] has its digits.
+    Number,
+    /// A string, with all escapes decoded.
+    String(Cow<'a, str>),
+    /// The items of an array.
+    Array(Vec<Json<'a>>),
+    /// The members of an object, in the order of the text and including repeated names.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Json<'a> {
+    /// Parses a JSON text.
+    ///
+    /// # Errors
+    /// The text is not JSON, or is nested too deep.
+    pub fn parse(text: &'a str) -> Result<Self, Error> {
+        Self::read(serde_json::from_str(text)?, DEEPEST)
+    }
+
+    fn read(raw: &'a RawValue, depth: usize) -> Result<Self, Error> {
+        let text = raw.get();
+        let deeper = || depth.checked_sub(1).ok_or_else(|| Error::custom("recursion limit exceeded"));
+        let kind = match text.as_bytes().first() {
+            Some(b'{') => {
+                let depth = deeper()?;
+                let member = |(name, value)| Ok((name, Self::read(value, depth)?));
+                Kind::Object(members_of(text)?.into_iter().map(member).collect::<Result<_, Error>>()?)
+            }
+            Some(b'[') => {
+                let (depth, items): (_, Vec<&RawValue>) = (deeper()?, serde_json::from_str(text)?);
+                Kind::Array(items.into_iter().map(|item| Self::read(item, depth)).collect::<Result<_, _>>()?)
+            }
+            Some(b'"') => Kind::String(serde_json::from_str::<Text<'_>>(text)?.0),
+            Some(b'n') => Kind::Null,
+            Some(first @ (b't' | b'f')) => Kind::Bool(*first == b't'),
+            _ => Kind::Number,
+        };
+        Ok(Self { text, kind })
+    }
+
+    /// Returns the content of a string, or `None` for other values.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        if let Kind::String(text) = &self.kind { Some(text) } else { None }
+    }
+
+    /// Returns the members of an object, or `None` for other values.
+    #[must_use]
+    pub fn members(&self) -> Option<&[(Cow<'a, str>, Self)]> {
+        if let Kind::Object(members) = &self.kind { Some(members) } else { None }
+    }
+
+    /// Returns the value of the member `name`. If the name is repeated, the last member counts.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.members()?.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
+    }
+
+    /// Returns the exact value of a number, or `None` for other values.
+    pub(crate) fn number(&self) -> Option<Decimal> {
+        if matches!(self.kind, Kind::Number) { Decimal::parse(self.text) } else { None }
+    }
+
+    /// Returns the name of the narrowest JSON type. The number `5.0` is an integer.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Null => "null",
+            Kind::Bool(_) => "boolean",
+            Kind::Number if self.number().is_some_and(|number| number.is_integer()) => "integer",
+            Kind::Number => "number",
+            Kind::String(_) => "string",
+            Kind::Array(_) => "array",
+            Kind::Object(_) => "object",
+        }
+    }
+
+    /// Returns whether a typed decoder accepts the value as the JSON type `name`.
+    ///
+    /// For a typed decoder, `5.0` is not an integer.
+    pub(crate) fn is_of_type(&self, name: &str) -> bool {
+        match name {
+            "integer" => matches!(self.kind, Kind::Number) && !self.text.contains(['.', 'e', 'E']),
+            "number" => matches!(self.kind, Kind::Number),
+            "null" | "boolean" | "string" | "array" | "object" => self.type_name() == name,
+            _ => true,
+        }
+    }
+
+    /// Returns the path and the text of the innermost value containing the byte at `offset`.
+    ///
+    /// The path begins with `at`, followed by steps as in `filters[2].max`.
+    #[must_use]
+    pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
+        let (mut path, mut here) = (at.to_owned(), self);
+        let start = |value: &Self| value.text.as_ptr().addr() - self.text.as_ptr().addr();
+        let holds = |value: &&Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
+        loop {
+            let inner = match &here.kind {
+                Kind::Array(items) => {
+                    items.iter().enumerate().find(|(_, item)| holds(item)).map(|(index, item)| {
+                        path.push_str(&format!("[{index}]"));
+                        item
+                    })
+                }
+                Kind::Object(members) => {
+                    members.iter().find(|(_, value)| holds(&value)).map(|(name, value)| {
+                        path.extend([if path.is_empty() { "" } else { "." }, name]);
+                        value
+                    })
+                }
+                _ => None,
+            };
+            match inner {
+                Some(inner) => here = inner,
+                None => return (path, here.text),
+            }
+        }
+    }
+
+    /// Writes the value in canonical form: compact, with sorted members and plain numbers.
+    ///
+    /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
+    pub fn write_canonical(&self, written: &mut String) {
+        match &self.kind {
+            Kind::Null | Kind::Bool(_) => written.push_str(self.text),
+            Kind::Number => match self.number() {
+                Some(number) => written.push_str(&number.to_string()),
+                None => written.push_str(self.text),
+            },
+            Kind::String(text) => written.push_str(&quoted(text)),
+            Kind::Array(items) => {
+                written.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    written.push_str(if index > 0 { "," } else { "" });
+                    item.write_canonical(written);
+                }
+                written.push(']');
+            }
+            Kind::Object(members) => {
+                let mut members: Vec<(&str, &Self)> =
+                    members.iter().map(|(name, value)| (&**name, value)).collect();
+                // The sort is stable: the order of members with the same name can matter.
+                members.sort_by_key(|(name, _)| *name);
+                written.push('{');
+                for (index, (name, value)) in members.into_iter().enumerate() {
+                    written.extend([if index > 0 { "," } else { "" }, &quoted(name), ":"]);
+                    value.write_canonical(written);
+                }
+                written.push('}');
+            }
+        }
+    }
+
+    /// Returns the value in [canonical form](Self::write_canonical).
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        let mut written = String::with_capacity(self.text.len());
+        self.write_canonical(&mut written);
+        written
+    }
+}
+
+/// Returns `text` as a JSON string, with quotes and escapes.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    // Serializing a string never fails.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Returns the members of a JSON object in the order of the text, including repeated names.
+///
+/// # Errors
+/// The text is not a JSON object.
+pub fn members_of(text: &str) -> Result<Vec<Member<'_>>, Error> {
+    struct InOrder;
+
+    impl<'de> Visitor<'de> for InOrder {
+        type Value = Vec<Member<'de>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some((Text(name), value)) = map.next_entry()? {
+                members.push((name, value));
+            }
+            Ok(members)
+        }
+    }
+
+    serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
+}

@@ -1,0 +1,185 @@
+//! Exact decimal numbers.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+/// The greatest exponent, positive or negative. Greater exponents are clamped.
+const FAR: i64 = i64::MAX / 4;
+
+/// The maximum number of digits of an integer written in full. All integer types have fewer digits.
+const LONGEST: i64 = 40;
+
+/// The exact decimal number `digits` × 10^`exponent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decimal {
+    negative: bool,
+    /// The digits, without zeros at either end. Zero has no digits, no sign and the exponent 0.
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// Parses a number in JSON syntax, also with leading zeros. Returns `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
+        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        if ![whole, fraction, unsigned].into_iter().all(are_digits) {
+            return None;
+        }
+        let far = if exponent.starts_with('-') { -FAR } else { FAR };
+        let exponent = exponent.parse().unwrap_or(far).clamp(-FAR, FAR);
+        let digits = [whole, fraction].concat();
+        let kept = digits.trim_end_matches('0');
+        let dropped = length(&digits) - length(kept) - length(fraction);
+        Some(match kept.trim_start_matches('0') {
+            "" => Self { negative: false, digits: String::new(), exponent: 0 },
+            kept => Self { negative, digits: kept.to_owned(), exponent: exponent + dropped },
+        })
+    }
+
+    /// Returns whether the number has no fraction.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        self.exponent >= 0
+    }
+
+    /// Returns all digits of an integer with at most 40 digits, or `None` for any other number.
+    #[must_use]
+    pub fn integer(&self) -> Option<String> {
+        let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
+        let (sign, digits) = (if self.negative { "-" } else { "" }, &self.digits);
+        Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}{}", "0".repeat(zeros)) })
+    }
+
+    /// Returns whether the number is a multiple of `step`.
+    pub(crate) fn is_multiple_of(&self, step: &Self) -> bool {
+        let Ok(divisor) = step.digits.parse::<u64>().map(u128::from) else { return step.digits.is_empty() };
+        let Ok(mut shift) = u64::try_from(self.exponent - step.exponent) else {
+            return self.digits.is_empty();
+        };
+        let digits = self.digits.bytes().map(|byte| u128::from(byte - b'0'));
+        let mut rest = digits.fold(0, |rest, digit| (rest * 10 + digit) % divisor);
+        let mut power = 10 % divisor;
+        while shift > 0 {
+            if shift % 2 == 1 {
+                rest = rest * power % divisor;
+            }
+            power = power * power % divisor;
+            shift /= 2;
+        }
+        rest == 0
+    }
+
+    /// Returns the number of digits before the decimal point.
+    fn magnitude(&self) -> i64 {
+        length(&self.digits) + self.exponent
+    }
+
+    fn sign(&self) -> i8 {
+        match (self.digits.is_empty(), self.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        }
+    }
+}
+
+fn length(digits: &str) -> i64 {
+    i64::try_from(digits.len()).unwrap_or(FAR)
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let of_size =
+            || self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits));
+        self.sign()
+            .cmp(&other.sign())
+            .then_with(|| if self.negative { of_size().reverse() } else { of_size() })
+    }
+}
+
+/// Writes the number in a canonical form: equal numbers have the same form.
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.integer() {
+            Some(integer) => f.write_str(&integer),
+            None => write!(f, "{}{}e{}", if self.negative { "-" } else { "" }, self.digits, self.exponent),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number(text: &str) -> Decimal {
+        Decimal::parse(text).unwrap()
+    }
+
+    #[test]
+    fn equal_numbers_are_written_alike() {
+        for (text, expected) in [
+            ("5", "5"),
+            ("5.0", "5"),
+            ("-0.0", "0"),
+            ("1e3", "1000"),
+            ("1000.00", "1000"),
+            ("-1.50", "-15e-1"),
+            ("0.0015e+2", "15e-2"),
+            ("1.5e-2147483648", "15e-2147483649"),
+            ("12e99999999999999999999", "12e2305843009213693951"),
+            ("340282366920938463463374607431768211455", "340282366920938463463374607431768211455"),
+        ] {
+            assert_eq!(number(text).to_string(), expected, "{text}");
+        }
+        for text in ["", "-", "1.", ".5", "1e", "0x1", "1 ", "+1", "1e+-1", "NaN"] {
+            assert_eq!(Decimal::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn multiples_are_exact() {
+        for (value, step, expected) in [
+            ("0.3", "0.1", true),
+            ("1.5", "0.25", true),
+            ("1.05", "0.1", false),
+            ("1e300", "3", false),
+            ("3e300", "3", true),
+            ("18446744073709551615", "5", true),
+            ("0", "7", true),
+            ("0.5", "1", false),
+            ("4.35", "0.01", true),
+            ("-9", "3", true),
+        ] {
+            assert_eq!(number(value).is_multiple_of(&number(step)), expected, "{value} {step}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn integers_compare_as_integers_do(one: i128, other: i128, steps in 1..u64::MAX) {
+            prop_assert_eq!(number(&one.to_string()).cmp(&number(&other.to_string())), one.cmp(&other));
+            prop_assert_eq!(number(&one.to_string()).integer(), Some(one.to_string()));
+            let is_multiple = number(&one.to_string()).is_multiple_of(&number(&steps.to_string()));
+            prop_assert_eq!(is_multiple, one % i128::from(steps) == 0);
+        }
+
+        #[test]
+        fn doubles_compare_as_doubles_do(one: f64, other: f64) {
+            prop_assume!(one.is_finite() && other.is_finite());
+            let numbers = [one, other].map(|number| serde_json::to_string(&number).unwrap());
+            prop_assert_eq!(Some(number(&numbers[0]).cmp(&number(&numbers[1]))), one.partial_cmp(&other));
+        }
+    }
+}

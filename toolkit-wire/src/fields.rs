@@ -1,0 +1,79 @@
+//! Reads the fields of a payload, with paths for errors, and sets them.
+
+use crate::WireError;
+use serde_json::{Map, Value};
+
+pub(crate) type Fields = Map<String, Value>;
+
+/// Returns the path of a field, as in `choices[0].message`. An empty `parent` is the payload itself.
+pub(crate) fn field(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
+}
+
+/// Returns the path of a list element, as in `tools[2]`.
+pub(crate) fn element(parent: &str, index: usize) -> String {
+    format!("{parent}[{index}]")
+}
+
+/// Returns the string in a field. Empty if the field is missing or not a string.
+pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the elements of the list in a field. Empty if the field is missing or not a list.
+pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Returns whether the field is `true`.
+pub(crate) fn is_true(value: &Value, name: &str) -> bool {
+    value.get(name).is_some_and(|flag| flag == true)
+}
+
+/// Reads a field that may be missing or `null`.
+///
+/// # Errors
+/// [`WireError`] if `read` returns `None`: the value is not the `expected` one.
+pub(crate) fn optional<'a, T>(
+    fields: &'a Fields,
+    path: &str,
+    name: &str,
+    expected: &str,
+    read: impl FnOnce(&'a Value) -> Option<T>,
+) -> Result<Option<T>, WireError> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => read(value).map(Some).ok_or_else(|| WireError::new(field(path, name), expected)),
+    }
+}
+
+/// Reads an optional boolean field.
+pub(crate) fn flag(fields: &Fields, path: &str, name: &str) -> Result<Option<bool>, WireError> {
+    optional(fields, path, name, "true or false", Value::as_bool)
+}
+
+/// Reads a required string field.
+pub(crate) fn required<'a>(
+    value: &'a Value,
+    path: &str,
+    name: &str,
+    expected: &str,
+) -> Result<&'a str, WireError> {
+    value.get(name).and_then(Value::as_str).ok_or_else(|| WireError::new(field(path, name), expected))
+}
+
+/// Reads `value` as an object.
+pub(crate) fn object<'a>(value: &'a Value, path: &str, expected: &str) -> Result<&'a Fields, WireError> {
+    value.as_object().ok_or_else(|| WireError::new(path, expected))
+}
+
+/// Sets a field.
+pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
+    fields.insert(name.to_owned(), value.into());
+}
+
+/// Returns the fields for which `is_kept` returns `true`.
+pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
+    let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}

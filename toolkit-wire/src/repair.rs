@@ -1,0 +1,98 @@
+//! Repairs histories of APIs in which the message after the calls must answer all of them, such as Anthropic
+//! and Gemini.
+
+use crate::fields::list;
+use crate::pairing::{Entry, Pair, pair};
+use serde_json::{Value, json};
+
+/// The differences between the APIs in the messages that reply to the model.
+pub(crate) trait Replies {
+    /// The field for the parts of a message.
+    const PARTS: &'static str;
+
+    /// Returns whether a message is not from the model.
+    fn is_reply(message: &Value) -> bool;
+
+    /// Lists the calls and results of a message.
+    fn entries(message: &Value) -> Vec<Entry<'_>>;
+
+    fn is_result(part: &Value) -> bool;
+
+    /// Creates the result for a call that was never answered.
+    fn no_output(call: &Pair<'_>) -> Value;
+
+    /// Returns whether `replies` contain exactly the results of the calls before them, in the positions that
+    /// the service expects.
+    fn is_answered(results: &[Value], replies: &[Value]) -> bool;
+
+    /// Removes the parts of the first reply if the results belong into the same message. `held_results` says
+    /// whether this reply contained results before.
+    fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
+}
+
+/// Moves results into the replies after their calls, adds missing results, and removes results without a
+/// call.
+pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
+    let result =
+        |pair: &Pair<'_>| pair.result.map_or_else(|| R::no_output(pair), |(_, result)| result.clone());
+    let turns = pair(&history, R::entries).into_iter();
+    let turns: Vec<Vec<Value>> = turns.map(|pairs| pairs.iter().map(result).collect()).collect();
+    let mut repaired = Vec::with_capacity(history.len());
+    let mut messages = history.into_iter().zip(turns).peekable();
+    while let Some((message, results)) = messages.next() {
+        let mut replies = Vec::new();
+        match R::is_reply(&message) {
+            true => replies.push(message),
+            false => repaired.push(message),
+        }
+        while let Some((reply, _)) = messages.next_if(|(next, _)| R::is_reply(next)) {
+            replies.push(reply);
+        }
+        match R::is_answered(&results, &replies) {
+            true => repaired.append(&mut replies),
+            false => repaired.extend(answer::<R>(results, replies)),
+        }
+    }
+    repaired
+}
+
+/// Returns the replies with `results` at their beginning and no other results.
+fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value> {
+    let mut answered = Vec::with_capacity(replies.len() + 1);
+    for (index, reply) in replies.into_iter().enumerate() {
+        let (Some(mut reply), held_results) = without_results::<R>(reply) else { continue };
+        if !results.is_empty() {
+            match R::parts_beside(&mut reply, held_results && index == 0) {
+                Some(parts) => {
+                    results.extend(parts);
+                    reply[R::PARTS] = std::mem::take(&mut results).into();
+                }
+                None => answered.extend(user_message(R::PARTS, std::mem::take(&mut results))),
+            }
+        }
+        answered.push(reply);
+    }
+    answered.extend(user_message(R::PARTS, results));
+    answered
+}
+
+/// Returns a message without its results, and whether it contained any. Returns no message if it contained
+/// nothing else.
+pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>, bool) {
+    let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
+    let before = parts.len();
+    parts.retain(|part| !R::is_result(part));
+    let (held_results, is_empty) = (parts.len() < before, parts.is_empty());
+    ((!held_results || !is_empty).then_some(message), held_results)
+}
+
+/// Returns the results among the parts of a message.
+pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Value> {
+    list(message, R::PARTS).iter().filter(|part| R::is_result(part))
+}
+
+/// Creates a user message from `parts`. Returns none if there are no parts, because services refuse empty
+/// messages.
+pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
+    if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
+}
