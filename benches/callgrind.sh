@@ -66,16 +66,16 @@ done | awk '
         printf row, "case", "instructions", "allocations", "floor", "ratio", "target"
     }
     {
-        name = $1; floor = $2; instructions = $7; allocations = $8
+        name = $1; floor = $2; instructions = $8; allocations = $9
         counted[name] = instructions; allocated[name] = allocations
         beside = ratio = "-"; target = ""
         if (floor in counted) {
             beside = counted[floor] " / " allocated[floor]
             ratio = sprintf("%.2f", instructions / counted[floor])
-            most = $3 == "-" ? $4 : $3 * counted[floor]
-            blocks = $5 == "-" ? $6 : $5 + allocated[floor]
+            most = $3 != "-" ? $3 * counted[floor] : $4 != "-" ? $4 + counted[floor] : $5
+            blocks = $6 == "-" ? $7 : $6 + allocated[floor]
         } else {
-            most = $4; blocks = $6
+            most = $5; blocks = $7
         }
         if (most != "-" && most != "") {
             met = instructions <= most && allocations <= blocks

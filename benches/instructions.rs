@@ -38,6 +38,8 @@ enum Target {
     None,
     /// A multiple of the floor's instructions, and allocations more than the floor has.
     OfFloor(f64, i64),
+    /// Instructions and allocations more than the floor has.
+    AboveFloor(u64, i64),
     /// Instructions and allocations.
     Fixed(u64, i64),
 }
@@ -47,6 +49,8 @@ enum Work {
     MapBoxed(Call),
     Registry(Call),
     RegistryAsync(Call),
+    /// From a [`ToolCall`], as a dispatcher gets it; making the call is counted in both.
+    RegistryOfCall(Call),
     Dispatcher(Call),
     /// With a listener that does nothing.
     DispatcherHeard(Call),
@@ -63,14 +67,15 @@ impl Case {
         Self { name, floor, target, work }
     }
 
-    /// Name, floor, instructions as a multiple of the floor's, instructions, allocations above the
-    /// floor's, allocations; `-` where there is none.
+    /// Name, floor, instructions as a multiple of the floor's, above the floor's, and in all, allocations above the
+    /// floor's and in all; `-` where there is none.
     fn row(&self) -> String {
         let floor = self.floor.unwrap_or("-");
         let target = match self.target {
-            Target::None => "- - - -".to_owned(),
-            Target::OfFloor(ratio, more) => format!("{ratio} - {more} -"),
-            Target::Fixed(instructions, allocations) => format!("- {instructions} - {allocations}"),
+            Target::None => "- - - - -".to_owned(),
+            Target::OfFloor(ratio, more) => format!("{ratio} - - {more} -"),
+            Target::AboveFloor(above, more) => format!("- {above} - {more} -"),
+            Target::Fixed(instructions, allocations) => format!("- - {instructions} - {allocations}"),
         };
         format!("{} {floor} {target}", self.name)
     }
@@ -93,6 +98,13 @@ impl Case {
             Work::RegistryAsync(Call { async_tool, arguments, .. }) => {
                 let registry = support::registry();
                 repeat(count, || support::call(&registry, async_tool, arguments));
+            }
+            Work::RegistryOfCall(call) => {
+                let registry = support::registry();
+                repeat(count, || {
+                    let call = call.to_call(call.tool);
+                    support::call(&registry, &call.name, call.arguments.as_str());
+                });
             }
             Work::Dispatcher(call) => {
                 let dispatcher = Dispatcher::new(support::registry()).unwrap();
@@ -130,7 +142,13 @@ const CASES: &[Case] = &[
     Case::new("add/map_boxed", Work::MapBoxed(A), None, Target::None),
     Case::new("add/registry", Work::Registry(A), Some("add/map_boxed"), Target::OfFloor(1.0, -1)),
     Case::new("add/registry_async", Work::RegistryAsync(A), Some("add/map_boxed"), Target::OfFloor(1.15, 0)),
-    Case::new("add/dispatcher", Work::Dispatcher(A), Some("add/map_boxed"), Target::None),
+    Case::new("add/registry_of_call", Work::RegistryOfCall(A), None, Target::None),
+    Case::new(
+        "add/dispatcher",
+        Work::Dispatcher(A),
+        Some("add/registry_of_call"),
+        Target::AboveFloor(1_000, 2),
+    ),
     Case::new("add/dispatcher_heard", Work::DispatcherHeard(A), Some("add/dispatcher"), Target::None),
     Case::new("search_web/match", Work::Match(B), None, Target::None),
     Case::new("search_web/map_boxed", Work::MapBoxed(B), None, Target::None),

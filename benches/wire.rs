@@ -21,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-const FORMATS: [ApiFormat; 4] = ApiFormat::ALL;
+const FORMATS: [ApiFormat; ApiFormat::ALL.len()] = ApiFormat::ALL;
 
 /// Ten nested fields.
 fn definition() -> ToolDefinition {

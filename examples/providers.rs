@@ -1,4 +1,4 @@
-//! One registry, four providers: the request, the response and the answer of each.
+//! One registry, five providers: the request, the response and the answer of each.
 //!
 //! Run with `cargo run --example providers`.
 
@@ -32,6 +32,9 @@ fn response(format: ApiFormat) -> Value {
         ApiFormat::Gemini => json!({"candidates": [{"content": {"role": "model", "parts": [
             {"functionCall": {"name": "weather.get", "args": arguments}, "thoughtSignature": "c2ln"},
         ]}}]}),
+        ApiFormat::Ollama => json!({"message": {"role": "assistant", "content": "", "tool_calls": [
+            {"function": {"index": 0, "name": "weather_get", "arguments": arguments}},
+        ]}, "done": true, "done_reason": "stop"}),
         _ => json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
             {"id": "call_1", "type": "function", "function": {"name": "weather_get", "arguments": text}},
         ]}}]}),

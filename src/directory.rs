@@ -6,16 +6,20 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::runtime::Handle;
+use toolkit_core::name::fnv1a;
 use toolkit_core::output::{FullOutput, OutputSink};
 
-/// The prefix of the sink's files, which alone it deletes.
+/// The start of the names of the sink's files.
 const PREFIX: &str = "toolkit_";
 
 /// Stores the full texts of truncated results, each as a file of a directory.
 ///
 /// The directory is created on first use, on Unix for the program's user alone, because results may hold secrets.
-/// Each new file evicts files that are too old, and then the oldest until the size fits. Only files created by a sink
-/// are deleted. Files are written on tokio's blocking pool.
+/// Each new file evicts files that are too old, and then the oldest until the size fits. Files are written on tokio's
+/// blocking pool.
+///
+/// The directory may hold other files. A sink deletes only files that it can prove a sink wrote: the name of each
+/// carries a checksum of name and text. Other entries, files changed since, and copies under other names stay.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -60,11 +64,10 @@ impl DirectorySink {
     /// Deletes files until `wanted` bytes fit.
     fn make_room(&self, wanted: u64) -> io::Result<()> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-                // A missing file was deleted by another sink.
-                let Ok(metadata) = entry.metadata() else { continue };
+        // An entry that cannot be read is not the sink's, or another sink has deleted it.
+        for entry in fs::read_dir(&self.folder)?.flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_file() && entry.file_name().to_str().is_some_and(|name| parts(name).is_some()) {
                 files.push((metadata.modified()?, metadata.len(), entry.path()));
             }
         }
@@ -73,10 +76,13 @@ impl DirectorySink {
         let now = SystemTime::now();
         for (modified, length, path) in files {
             let is_old = now.duration_since(modified).is_ok_and(|age| age > self.max_age);
-            if is_old || size.saturating_add(wanted) > self.max_bytes {
-                remove(&path)?;
-                size = size.saturating_sub(length);
+            if !is_old && size.saturating_add(wanted) <= self.max_bytes {
+                continue;
             }
+            if is_own(&path) {
+                remove(&path)?;
+            }
+            size = size.saturating_sub(length);
         }
         Ok(())
     }
@@ -89,7 +95,8 @@ impl DirectorySink {
         let ending = if full.is_json { "json" } else { "txt" };
         let mut number = 0_u32;
         loop {
-            let path = self.folder.join(format!("{PREFIX}{tool}_{time}_{number}.{ending}"));
+            let stem = format!("{PREFIX}{tool}_{time}_{number}");
+            let path = self.folder.join(format!("{stem}_{}.{ending}", checksum(&stem, &full.text)));
             match private_file().open(&path) {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
@@ -122,6 +129,23 @@ impl OutputSink for DirectorySink {
             Err(_) => sink.write(&full),
         }
     }
+}
+
+/// Splits the name of a sink's file into its stem and the checksum.
+fn parts(name: &str) -> Option<(&str, &str)> {
+    let (stem, sum) = name.strip_suffix(".json").or_else(|| name.strip_suffix(".txt"))?.rsplit_once('_')?;
+    let is_sum = sum.len() == 16 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (stem.starts_with(PREFIX) && is_sum).then_some((stem, sum))
+}
+
+/// Returns whether a sink wrote the file, as it is now.
+fn is_own(path: &Path) -> bool {
+    let Some((stem, sum)) = path.file_name().and_then(|name| parts(name.to_str()?)) else { return false };
+    fs::read_to_string(path).is_ok_and(|text| checksum(stem, &text) == sum)
+}
+
+fn checksum(stem: &str, text: &str) -> String {
+    format!("{:016x}", fnv1a(text, fnv1a(stem, 0)))
 }
 
 /// Deletes a file, which another sink may have deleted already.

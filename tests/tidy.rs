@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&str] = &[
     "macros",
     "guard",
+    "depth",
     "name",
     "error",
     "pattern",
@@ -59,6 +60,28 @@ const MACRO_FLOORS: &[&str] = &[
     "expand",
     "toolset",
     "derive",
+];
+
+/// The rooms of `toolkit-agent`, in the order of the layers in its `docs/how-it-works.md`.
+const AGENT_FLOORS: &[&str] = &[
+    "helpers",
+    "message",
+    "model",
+    "conversation",
+    "wire",
+    "clients",
+    "record",
+    "scripted",
+    "session",
+    "error",
+    "event",
+    "limits",
+    "options",
+    "agent",
+    "run",
+    "team",
+    "llm",
+    "structured",
 ];
 
 /// No source file is longer.
@@ -147,6 +170,7 @@ fn upward_looks(folder: &str, floors: &[&str]) -> Vec<String> {
 fn rooms_look_only_down() {
     assert_eq!(upward_looks("toolkit-core/src", FLOORS), [""; 0]);
     assert_eq!(upward_looks("toolkit-macros/src", MACRO_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-agent/src", AGENT_FLOORS), [""; 0]);
 }
 
 #[test]
@@ -215,6 +239,41 @@ fn generated_code_names_only_core_std_and_our_private_room() {
         }
     }
     assert_eq!(faults, [""; 0]);
+}
+
+/// The layers of the agent's document are those of its source.
+#[test]
+fn documented_layers_are_the_layers() {
+    let page = root().join("integrations/toolkit-agent/docs/how-it-works.md");
+    let page = fs::read_to_string(page).expect("there is a page");
+    let rows = page.lines().skip_while(|line| *line != "| layer | files |").skip(2);
+    let rows = rows.take_while(|line| line.starts_with("| "));
+    // The names in backticks of the second column, up to its explanation.
+    let files =
+        rows.filter_map(|row| row.split('|').nth(2)?.split(':').next()).flat_map(|files| files.split('`'));
+    let named: Vec<&str> = files.filter(|name| name.chars().any(char::is_alphabetic)).collect();
+    assert_eq!(named, AGENT_FLOORS);
+}
+
+/// A block that hides lines from the rendered page cannot be copied from the repository.
+#[test]
+fn blocks_of_documents_hide_no_lines() {
+    let mut pages = vec![root().join("README.md"), root().join("integrations/toolkit-agent/README.md")];
+    let guide = fs::read_dir(root().join("docs/guide")).expect("there is a guide");
+    pages.extend(guide.map(|entry| entry.expect("the folder can be read").path()));
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("the page can be read");
+        let mut in_rust = false;
+        for line in text.lines().map(str::trim) {
+            match line.strip_prefix("```") {
+                Some(language) => in_rust = language.starts_with("rust"),
+                None => {
+                    let is_hidden = in_rust && (line == "#" || line.starts_with("# "));
+                    assert!(!is_hidden, "{}: `{line}` is hidden", page.display());
+                }
+            }
+        }
+    }
 }
 
 #[test]

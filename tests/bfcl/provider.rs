@@ -32,6 +32,7 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
                 "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}})
         }
         ApiFormat::Gemini => google(calls),
+        ApiFormat::Ollama => ollama(calls, true),
         _ => {
             let calls: Vec<Value> = calls
                 .iter()
@@ -56,6 +57,13 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
         ApiFormat::OpenAiResponses => responses_events(calls, chance),
         ApiFormat::Anthropic => anthropic_events(calls, chance),
         ApiFormat::Gemini => calls.chunks(2).map(google).collect(),
+        ApiFormat::Ollama => {
+            let end = [
+                json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
+            ];
+            let lines = calls.chunks(2).map(|calls| ollama(calls, false)).chain(end);
+            return lines.map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+        }
         _ => chat_events(calls, chance),
     };
     let mut body = String::new();
@@ -78,6 +86,12 @@ fn google(calls: &[Asked]) -> Value {
         .map(|call| json!({"functionCall": {"name": call.name, "args": call.arguments}, "thoughtSignature": "c2ln"}))
         .collect();
     json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
+}
+
+fn ollama(calls: &[Asked], is_done: bool) -> Value {
+    let function = |call: &Asked| json!({"function": {"name": call.name, "arguments": call.arguments}});
+    let calls: Vec<Value> = calls.iter().map(function).collect();
+    json!({"message": {"role": "assistant", "content": "", "tool_calls": calls}, "done": is_done})
 }
 
 fn responses_item(index: usize, call: &Asked, status: &str, complete: bool) -> Value {

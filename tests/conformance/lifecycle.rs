@@ -65,8 +65,9 @@ fn in_format(
 
 fn histories(file: &Value) -> Result<Value, String> {
     let mut all = Vec::new();
-    for format in ApiFormat::ALL {
-        for row in rows(entry(file, "fix_orphaned")?, format.name())? {
+    let repaired = entry(file, "fix_orphaned")?;
+    for format in ApiFormat::ALL.into_iter().filter(|format| repaired.get(format.name()).is_some()) {
+        for row in rows(repaired, format.name())? {
             let mut row = row.clone();
             row["provider"] = json!(format.name());
             all.push(row);

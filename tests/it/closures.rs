@@ -183,7 +183,7 @@ async fn maps_and_enums_serve_as_arguments() {
 
     let nothing = ClosureTool::new("nothing", "", |_: Nothing| ()).unwrap();
     for arguments in ["", "null", "{}", r#""{}""#] {
-        assert_eq!(call(&nothing, arguments).await.as_deref(), Ok("null"));
+        assert_eq!(call(&nothing, arguments).await.as_deref(), Ok("done"));
     }
     refused(call(&nothing, r#"{"a": 1}"#).await, &["`a`: there is no such parameter; this tool takes none"]);
     let derived = ClosureTool::new("derived", "", |derived: Derived| derived.rating).unwrap();

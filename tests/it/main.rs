@@ -3,17 +3,23 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agreement;
+mod always;
+mod approvals;
 mod argument_views;
 mod arguments;
 mod batches;
 mod call_reason;
 mod closures;
 mod constraints;
+mod directory;
 mod dispatch;
 mod events;
 mod failures;
+mod first_steps;
+mod hidden_values;
 mod live;
 mod live_registry;
+mod merged_state;
 mod metadata;
 mod middleware;
 #[cfg(feature = "cache")]
@@ -24,6 +30,8 @@ mod names;
 mod one_result;
 mod output_schemas;
 mod outputs;
+mod panics;
+mod patterns;
 mod providers;
 mod recorded;
 mod registry;
@@ -35,7 +43,9 @@ mod scheduling;
 mod schema_diff;
 mod schemas;
 mod search;
+mod search_catalogue;
 mod state;
+mod stored;
 mod strict;
 mod testing;
 mod tool_context;

@@ -409,7 +409,7 @@ async fn without_a_handler_approvals_are_refused() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
     let unanswered = "Tool `mw-double` was denied: nobody answered the request for permission";
-    assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", "{}")).await, unanswered);
+    assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", r#"{"n": 1}"#)).await, unanswered);
     let value: Value = json!(null);
     let rule = PermissionRule::allow().for_tool("mw-double").unwrap().for_tag("network");
     let permissions = Permissions::new().rule(rule);

@@ -126,7 +126,7 @@ async fn call(tool: impl Tool, arguments: &str) -> Result<ToolOutput, ToolError>
 #[tokio::test]
 async fn values_become_text_or_json() {
     for (tool, expected) in [
-        (kinds::unit::tool(), "null"),
+        (kinds::unit::tool(), "done"),
         (kinds::number::tool(), "0.5"),
         (kinds::string::tool(), "plain \"text\" 天气"),
         (kinds::structure::tool(), r#"{"x":1,"name":"北京"}"#),

@@ -1,7 +1,8 @@
 //! The registry: order, look-up, merging.
 
-use toolkit::ClosureTool;
 use toolkit::prelude::*;
+use toolkit::registry::{Discovery, TagMatch};
+use toolkit::{ClosureTool, ToolFilter};
 
 /// Adds.
 #[tool(namespace = "registry")]
@@ -101,4 +102,23 @@ fn a_changed_registry_renders_like_a_new_one() {
         assert_eq!(registry.definitions(format).as_json(), fresh.definitions(format).as_json());
         assert_ne!(registry.definitions(format).to_value(), before);
     }
+}
+
+#[test]
+fn a_discovery_selects_by_crate_module_name_and_tag() {
+    let found = |discovery: &Discovery| {
+        let registry = ToolRegistry::discover_with(discovery).expect("no clash");
+        names(&registry).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let here = Discovery::new().in_modules([module_path!()]);
+    assert_eq!(found(&here), ["registry-divide", "registry-minus", "registry-plus"]);
+    let some = here.clone().with_filter(ToolFilter::new().exclude(["*us"]).unwrap());
+    assert_eq!(found(&some), ["registry-divide"]);
+    let tagged = here.with_filter(ToolFilter::new().with_tags(TagMatch::any(["no such tag"])));
+    assert!(found(&tagged).is_empty());
+    let krate = module_path!().split("::").next().expect("the crate");
+    assert!(found(&Discovery::new().in_modules([krate])).contains(&"events-echo".to_owned()));
+    let error = ToolRegistry::discover_with(&Discovery::new().in_modules(["it::registri"])).unwrap_err();
+    let expected = "linked crate or module with tools `it::registri` not found; did you mean `it::registry`";
+    assert!(error.to_string().starts_with(expected), "{error}");
 }

@@ -5,7 +5,7 @@ use toolkit::name::WireNames;
 use toolkit::{ApiFormat, Content, Media, ToolCall};
 
 #[track_caller]
-fn check_user(contents: &[Content], expected: [Value; 4]) {
+fn check_user(contents: &[Content], expected: [Value; ApiFormat::ALL.len()]) {
     for (format, expected) in ApiFormat::ALL.into_iter().zip(expected) {
         assert_eq!(format.encode_user(contents), expected, "{format}");
     }
@@ -20,6 +20,7 @@ fn a_text_of_the_user() {
             json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
             json!({"role": "user", "content": [{"type": "text", "text": "hi"}]}),
             json!({"role": "user", "parts": [{"text": "hi"}]}),
+            json!({"role": "user", "content": "hi"}),
         ],
     );
 }
@@ -46,6 +47,7 @@ fn a_picture_of_the_user() {
                 {"text": "What is it?"},
                 {"fileData": {"mimeType": "image/png", "fileUri": "https://example.com/cat.png"}},
             ]}),
+            json!({"role": "user", "content": "What is it?\n[image image/png https://example.com/cat.png]"}),
         ],
     );
 }
@@ -53,7 +55,8 @@ fn a_picture_of_the_user() {
 #[test]
 fn what_nobody_takes_is_named() {
     let sound = Media::new("audio/ogg", b"OggS");
-    for format in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic] {
+    let others = [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Ollama];
+    for format in others {
         let message = format.encode_user(&[sound.clone().into()]).to_string();
         assert!(message.contains("[audio audio/ogg] cannot be shown"), "{message}");
     }

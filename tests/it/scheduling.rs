@@ -223,7 +223,7 @@ async fn calls_in_a_lane_keep_their_order_and_others_run_beside_them() {
     let results = dispatcher.dispatch(calls).await;
     assert_eq!(
         texts(&results),
-        ["1", "2", "3", "", "5"].map(|text| if text.is_empty() { "null" } else { text })
+        ["1", "2", "3", "", "5"].map(|text| if text.is_empty() { "done" } else { text })
     );
     assert_eq!(log.lines(), ["b 3", "a 1", "a 2", "a deleted", "a 5"]);
     assert_eq!(log.most("file a"), 1);

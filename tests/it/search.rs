@@ -135,11 +135,11 @@ fn descriptions_list_the_deferred_tools() {
         "write_file: save store persist",
     ];
     assert_eq!(list(&registry, "discover_tools"), all);
-    assert_eq!(list(&registry, "call_deferred"), all);
+    assert!(list(&registry, "call_deferred").is_empty(), "the list is told once");
     registry.disable("dawdle", "").unwrap();
     assert_eq!(list(&registry, "discover_tools"), all[1..], "a disabled tool cannot be called");
     registry.enable_tool_search(SearchOptions::default().with_max_listed(2));
-    assert_eq!(list(&registry, "call_deferred"), [all[1], all[2], "and 1 more"]);
+    assert!(list(&registry, "discover_tools").is_empty(), "it is long, and no tool has a namespace");
 }
 
 #[tokio::test]
@@ -469,9 +469,7 @@ fn registering_deferred_tools_is_linear_and_search_tools_are_built_once_per_chan
     });
     assert_eq!(per_tool[0], per_tool[1], "looks at tools for each that is registered");
     let first = registry.get("discover_tools").unwrap().clone();
-    assert!(
-        first.definition().description.contains("\n- tool_00049: Counts crabs of kind 49.\n- and 9950 more")
-    );
+    assert!(first.definition().description.contains("10000 tools are not in your list"));
     assert!(taken() > 10_000);
     assert!(Arc::ptr_eq(&first, registry.get("discover_tools").unwrap()));
     assert!(registry.contains("call_deferred"));

@@ -191,7 +191,7 @@ async fn progress_reaches_the_listener_whose_panic_is_ignored() {
 
     let run = RunContext::new().on_progress(|_| panic!("the listener is ill"));
     let results = dispatcher().with_run(run).dispatch([call(0, "work", json!({}))]).await;
-    assert_eq!(results[0].to_text(), "null");
+    assert_eq!(results[0].to_text(), "done");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@ mod actions;
 mod attempts;
 mod deadline;
 mod draft;
+mod grants;
 mod run;
 mod session;
 mod state;
@@ -12,16 +13,19 @@ pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
 pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
+pub(crate) use grants::Grants;
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;
+use crate::error::ToolError;
 use crate::event::{EventEmitter, ToolEventKind};
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// The context of one call: state, session, progress, cancellation, deadline.
@@ -49,6 +53,8 @@ pub(crate) struct RareParts {
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
+    /// Set when the arguments are decoded, which ends a check.
+    pub(crate) check: Option<Arc<AtomicBool>>,
 }
 
 impl ToolContext {
@@ -70,7 +76,18 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
+    /// Adds state with precedence over the state of the program.
+    pub(crate) fn with_own_state(mut self, own: &State) -> Self {
+        let state = match &self.state {
+            Some(state) => own.clone().or(state),
+            None => own.clone(),
+        };
+        self.state = Some(Arc::new(state));
+        self
+    }
+
     /// Sets the run to which the call belongs.
+    #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
@@ -90,6 +107,30 @@ impl ToolContext {
             self.rare_mut().call_reason = call_reason;
         }
         self
+    }
+
+    /// Returns the context of a check: the call ends once its arguments are decoded, and sets `decoded`.
+    pub(crate) fn of_check(&self, decoded: Arc<AtomicBool>) -> Self {
+        let mut context = self.clone();
+        let rare = context.rare_mut();
+        rare.emitter = None;
+        rare.check = Some(decoded);
+        context
+    }
+
+    /// Ends a check, now that the arguments are decoded.
+    ///
+    /// # Errors
+    /// It is a check.
+    #[inline]
+    pub(crate) fn end_check(&self) -> Result<(), ToolError> {
+        match self.rare.as_ref().and_then(|rare| rare.check.as_ref()) {
+            None => Ok(()),
+            Some(decoded) => {
+                decoded.store(true, Ordering::Relaxed);
+                Err(ToolError::cancelled(self.known_name()))
+            }
+        }
     }
 
     fn rare_mut(&mut self) -> &mut RareParts {

@@ -21,23 +21,25 @@ pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
 use crate::context::RunContext;
-use crate::error::BuildError;
+use crate::error::{BuildError, ToolError};
+use crate::guard::guarded;
 use crate::middleware::Middleware;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use call::{Numbering, Preparation};
+use call::{Numbering, Preparation, PreparedCall};
 use settings::Settings;
 use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// Runs the calls of a model.
 ///
 /// The calls of a batch run concurrently, on several worker threads in parallel. Each call has exactly one
 /// [`ToolResult`], whatever happens to it (unknown tool, invalid arguments, failure, panic, timeout, cancellation), and
-/// does not disturb the others. A dispatcher needs a running tokio runtime, with time enabled for time limits. Clones
-/// are cheap and share permits.
+/// does not disturb the others. Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another;
+/// batches, time limits and blocking tools need one. Clones are cheap and share permits.
 ///
 /// The time limit of a call is the tool's own, else the dispatcher's, else the registry's, and never more than the hard
 /// limit. `Duration::MAX` stands for no limit and precedes those after it. The limit counts from the moment the tool
@@ -124,6 +126,16 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
+    /// Checks a call without running it, see [`ToolRegistry::validate`]. Middleware has no part in it.
+    ///
+    /// # Errors
+    /// The error that the call would have.
+    pub fn validate(&self, call: &ToolCall) -> Result<(), ToolError> {
+        let valid = guarded(|| self.registry().validate(&call.name, call.arguments.as_str()));
+        let valid = valid.unwrap_or_else(|panicked| Err(ToolError::panicked(&call.name, &panicked.0)));
+        valid.map_err(|error| self.settings.failure(&call.name, error))
+    }
+
     /// Runs the calls concurrently and returns their results in the order of the calls.
     ///
     /// Dropping the future stops the running calls.
@@ -195,9 +207,37 @@ impl Dispatcher {
             None => vec![self.run_one(first, cancellation, self.settings.run.as_ref()).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
-                self.start(calls, cancellation).finish().await
+                match Handle::try_current() {
+                    Ok(_) => self.start(calls, cancellation).finish().await,
+                    Err(_) => self.run_in_row(calls, cancellation).await,
+                }
             }
         }
+    }
+
+    /// Runs the calls one after another on the caller's task, where there is no runtime for tasks of their own.
+    #[cold]
+    async fn run_in_row(
+        &self,
+        calls: impl Iterator<Item = ToolCall>,
+        cancellation: Option<CancellationToken>,
+    ) -> Vec<ToolResult> {
+        let (settings, registry, numbering) = (&self.settings, self.registry(), &mut Numbering::default());
+        let run = settings.run.as_ref();
+        let prepare = |call| {
+            Preparation { settings, registry: &registry, run, numbering: &mut *numbering, turns: None }
+                .prepare(call, cancellation.clone())
+        };
+        let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
+        let mut results = Vec::with_capacity(prepared.len());
+        for mut call in prepared {
+            let ended = call.run(settings, &registry, run).await;
+            results.push(call.into_result(ended));
+        }
+        if let Some(run) = run {
+            run.apply(&ToolResult::merged_actions(&results).state_delta);
+        }
+        results
     }
 
     /// Runs a call on the task of the caller, because a separate task would cost more than most tools.

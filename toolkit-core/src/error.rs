@@ -1,6 +1,7 @@
 //! Errors: [`ToolError`] for the model, [`BuildError`] for the programmer.
 
 mod build;
+mod details;
 mod kind;
 mod tool;
 

@@ -36,6 +36,7 @@ mod macros;
 mod args;
 pub mod call;
 pub mod context;
+mod depth;
 pub mod dispatch;
 pub mod error;
 pub mod event;

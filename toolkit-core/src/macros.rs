@@ -66,7 +66,7 @@ macro_rules! impl_debug {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 let $this = self;
-                f.debug_struct(stringify!($type))$(.field(stringify!($field), &$value))*.finish_non_exhaustive()
+                f.debug_struct(stringify!($type))$(.field(stringify!($field), &$value))*.finish()
             }
         }
     };

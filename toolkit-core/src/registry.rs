@@ -5,6 +5,7 @@ mod change;
 pub(crate) mod discover;
 mod enable;
 mod filter;
+mod into_arguments;
 mod live;
 mod merge;
 mod namespaces;
@@ -14,14 +15,15 @@ mod source;
 mod switches;
 mod view;
 
+pub use discover::{Discovery, NameClash};
 pub use filter::{TagMatch, ToolFilter};
+pub use into_arguments::IntoArguments;
 pub use live::{CheckOutcome, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
 pub use source::RegistrySource;
 pub use view::RegistryView;
 
-use crate::call::RawArguments;
-use crate::context::{RareParts, State, StateNeed, ToolContext};
+use crate::context::{RareParts, State, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{NameRule, ToolName, WireNames};
@@ -147,8 +149,9 @@ impl ToolRegistry {
         self.timeout
     }
 
-    /// Adds a value to the state shared by all tools. `#[state]` parameters and [`ToolContext::state`] look
-    /// the value up by type.
+    /// Adds state for the tools: `#[state]` parameters and [`ToolContext::state`] find it by type.
+    ///
+    /// An `Arc` that the program shares is added with [`with_shared_state`](Self::with_shared_state).
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -172,12 +175,15 @@ impl ToolRegistry {
     /// parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        let is_missing = |need: &&StateNeed| !self.state.as_ref().is_some_and(|state| state.has(need));
+        let state = self.state.as_deref();
         for Entry { tool, .. } in self.entries() {
             let definition = tool.definition();
-            let missing = definition.state_needs().iter().filter(is_missing).map(StateNeed::type_name);
-            problems
-                .extend(missing.map(|type_name| definition.problem(ToolFault::MissingState { type_name })));
+            let missing =
+                definition.state_needs().iter().filter(|need| !state.is_some_and(|state| state.has(need)));
+            problems.extend(missing.map(|need| {
+                let is_within_arc = state.is_some_and(|state| state.has_within_arc(need));
+                definition.problem(ToolFault::MissingState { type_name: need.type_name(), is_within_arc })
+            }));
         }
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
@@ -269,7 +275,7 @@ impl ToolRegistry {
         self.get(name).is_some()
     }
 
-    /// Calls the tool `name` with `arguments`, a JSON string, and waits for the output.
+    /// Calls one tool and waits for its output. The arguments are JSON text, or any other [`IntoArguments`].
     ///
     /// The time limit of the tool applies, or else the limit of the registry. For calls made by a model, use
     /// a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and supports cancellation.
@@ -277,10 +283,23 @@ impl ToolRegistry {
     /// # Errors
     /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics
     /// or times out.
-    pub async fn call(&self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
+    pub fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: impl IntoArguments<'a>,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
+        self.call_text(name, arguments.into_arguments())
+    }
+
+    async fn call_text(
+        &self,
+        name: &str,
+        arguments: Result<Cow<'_, str>, ToolError>,
+    ) -> Result<ToolOutput, ToolError> {
+        let arguments = arguments?;
         let (tool, arguments) = match self.callable(name) {
-            Some(tool) => (tool, Cow::Borrowed(arguments)),
-            None => self.resolve_otherwise(name, arguments)?,
+            Some(tool) => (tool, arguments),
+            None => self.resolve_otherwise(name, &arguments)?,
         };
         let definition = tool.definition();
         let (arguments, call_reason) = match self.split_call_reason(definition, &arguments) {
@@ -298,27 +317,46 @@ impl ToolRegistry {
         running.await
     }
 
-    /// Returns the tool for a call of `name`, together with the arguments for this tool.
+    /// Checks a call without running it: whether there is such a tool, and whether it takes these arguments.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    ///
+    /// let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b)?;
+    /// let registry = ToolRegistry::from_tools([add])?;
+    /// assert!(registry.validate("add", r#"{"a": 1, "b": "2"}"#).is_ok());
+    /// let error = registry.validate("add", r#"{"a": 1}"#).unwrap_err();
+    /// assert_eq!(error.message(), "Error validating JSON arguments: missing required parameter `b`");
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
     ///
     /// # Errors
-    /// Returns the error and the unchanged `arguments` if `name` does not lead to a callable tool.
+    /// The [`ToolError`] that the call would have.
+    pub fn validate(&self, name: &str, arguments: &str) -> Result<(), ToolError> {
+        let (tool, arguments) = match self.callable(name) {
+            Some(tool) => (tool, Cow::Borrowed(arguments)),
+            None => self.resolve_otherwise(name, arguments)?,
+        };
+        let definition = tool.definition();
+        let split = self.split_call_reason(definition, &arguments);
+        let arguments = split.map_or(arguments, |split| split.arguments.into());
+        let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), None);
+        tool.validate(&arguments, &context)
+    }
+
+    /// Returns the tool of a call.
     #[inline]
-    pub(crate) fn resolve(
-        &self,
-        name: &str,
-        arguments: RawArguments,
-    ) -> Result<Resolved<'_>, (ToolError, RawArguments)> {
+    pub(crate) fn resolve(&self, name: &str, arguments: &str) -> Result<Resolved<'_>, ToolError> {
         if let Some(tool) = self.callable(name) {
-            return Ok(Resolved { tool, arguments, called_as: None });
+            return Ok(Resolved { tool, arguments: None, called_as: None });
         }
-        match self.resolve_otherwise(name, arguments.as_str()) {
-            Ok((tool, Cow::Owned(inner))) => Ok(Resolved { tool, arguments: inner.into(), called_as: None }),
-            Ok((tool, Cow::Borrowed(_))) => {
-                let is_own = tool.definition().name.as_str() == name;
-                Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
-            }
-            Err(error) => Err((error, arguments)),
-        }
+        let (tool, arguments) = self.resolve_otherwise(name, arguments)?;
+        let arguments = if let Cow::Owned(inner) = arguments { Some(inner) } else { None };
+        let is_own = arguments.is_some() || tool.definition().name.as_str() == name;
+        Ok(Resolved { tool, arguments, called_as: (!is_own).then(|| name.into()) })
     }
 
     /// Returns the error for a call of `name`, a name without a callable tool.
@@ -336,10 +374,11 @@ impl ToolRegistry {
     }
 }
 
-/// A tool call resolved to a registered tool.
+/// The tool of a call.
 pub(crate) struct Resolved<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
-    pub(crate) arguments: RawArguments,
+    /// The arguments, if they are a part of those of the call.
+    pub(crate) arguments: Option<String>,
     /// The model's spelling of the tool's name, if the two differ.
     pub(crate) called_as: Option<Box<str>>,
 }

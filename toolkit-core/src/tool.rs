@@ -3,6 +3,7 @@
 mod adapted;
 mod argument;
 mod arguments;
+mod bound;
 mod call_reason;
 mod closure;
 mod definition;
@@ -20,6 +21,7 @@ mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
+pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
@@ -34,10 +36,13 @@ pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
 pub use toolset::{BlockTools, MoreTools, Toolset, tools_of};
 
+use crate::args::arguments_value;
 use crate::context::ToolContext;
+use crate::error::ToolError;
 use crate::name::ToolName;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Generates `with_name`, `with_description`, `with_timeout` and `Debug` for tool types with a
@@ -120,6 +125,27 @@ pub trait Tool: Send + Sync {
     ///
     /// A timeout or a cancellation drops the returned future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
+
+    /// Checks a call without running it.
+    ///
+    /// The tools of this library decode the arguments, and say what a call would say. The default accepts every JSON
+    /// object, because a tool may take more than its schema says.
+    ///
+    /// # Errors
+    /// The error that the call would have.
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        let _ = context;
+        arguments_value(arguments, |_| None).map(drop)
+    }
+}
+
+/// Checks a call of a tool that decodes its arguments first and then [ends checks](ToolContext::end_check).
+fn check_by_call(tool: &impl Tool, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+    let decoded = Arc::new(AtomicBool::new(false));
+    match tool.call(arguments, &context.of_check(decoded.clone())).try_ready() {
+        Ok(Err(error)) if !decoded.load(Ordering::Relaxed) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 impl fmt::Debug for dyn Tool {
@@ -135,5 +161,9 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (**self).call(arguments, context)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        (**self).validate(arguments, context)
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let marker = marker(model.draft);
     let (items, tool) = (params::helper_items(model), tool_expr(model));
     let register = (!attr.unregistered)
-        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration(<#ident>::tool) }));
+        .then(|| quote!(__toolkit::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
     let cfgs = model.draft.cfgs();
     let lints = allowed_lints();
     quote! {
@@ -180,7 +180,8 @@ fn marker(draft: &Draft<'_>) -> TokenStream {
     // `warnings` does not include lints denied by name.
     let marker = quote_spanned! {ident.span()=>
         #[doc(hidden)]
-        #[allow(warnings, unused, nonstandard_style, missing_debug_implementations)]
+        #[allow(warnings, unused, nonstandard_style)]
+        #[allow(missing_copy_implementations, missing_debug_implementations)]
         #vis struct #ident {}
     };
     quote!(#(#cfgs)* #marker)

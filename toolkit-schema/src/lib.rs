@@ -22,6 +22,7 @@ mod number;
 mod properties;
 mod reference;
 mod tidy;
+mod time;
 mod types;
 #[cfg(feature = "jsonschema")]
 mod validate;

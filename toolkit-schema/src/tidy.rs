@@ -2,16 +2,17 @@
 
 use crate::constraints::ONE_OF;
 use crate::keyword::each_subschema;
+use crate::time::describe_time;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
-/// - A numeric `format` becomes bounds (`uint32`) or is removed (`double`): no validator knows these formats.
-/// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
-///   description.
-/// - An optional property no longer allows `null`, unless it has another default: the model can leave the
-///   property out.
+/// - A numeric `format` (`uint32`, `double`) becomes bounds: no validator knows these formats.
+/// - A choice between documented constants becomes one `enum`; the documentation of each value moves into
+///   the description.
+/// - A type of time is described in words.
+/// - An optional property whose `null` means absence has its plain type.
 ///
 /// Nothing inside `default`, `examples`, `enum` and `const` is changed.
 ///
@@ -36,6 +37,7 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
     schema.shift_remove(ONE_OF);
     numeric_format_to_bounds(schema);
     constants_to_enum(schema);
+    describe_time(schema);
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {

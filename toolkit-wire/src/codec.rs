@@ -46,8 +46,8 @@ pub(crate) trait DefinitionCodec: Api {
     /// Returns whether an object is a single tool rather than a request with a list of tools.
     fn is_tool(&self, fields: &Fields) -> bool;
 
-    /// Parses one element of a list of tools. Returns no definition for tools that the provider runs itself.
-    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError>;
+    /// Adds the definitions of one tool in a list; none if the provider runs it.
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
 
     /// Returns the hosted part of a tool, which the provider runs itself.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
@@ -61,8 +61,9 @@ pub(crate) trait DefinitionCodec: Api {
 
     fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
         let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts().messages)?;
-        let parsed = tools.into_iter().map(|(path, tool)| self.parse_tool(tool, &path));
-        Ok(parsed.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let mut found = Vec::with_capacity(tools.len());
+        tools.into_iter().try_for_each(|(path, tool)| self.parse_tool(tool, &path, &mut found))?;
+        Ok(found)
     }
 
     fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {

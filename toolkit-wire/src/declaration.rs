@@ -130,7 +130,7 @@ pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<To
     let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
     let schema = optional(function, path, key, "a JSON Schema object", |schema| schema.as_object())?;
     let parameters =
-        schema.map_or_else(|| json!({"type": "object", "properties": {}}), |schema| json!(schema));
+        schema.map_or_else(|| json!({"type": "object", "properties": {}}), |schema| schema.clone().into());
     Ok(ToolDefinition::new(name, description, parameters))
 }
 

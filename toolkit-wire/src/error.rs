@@ -1,4 +1,4 @@
-//! Errors for payloads that do not match their format.
+//! Payloads that a format does not allow, and names of no format.
 
 use serde_json::{Map, Value};
 use std::fmt;
@@ -39,6 +39,29 @@ impl fmt::Display for WireError {
 }
 
 impl std::error::Error for WireError {}
+
+/// The error of a text that names no [`ApiFormat`](crate::ApiFormat).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownApiFormat {
+    message: String,
+}
+
+impl UnknownApiFormat {
+    /// Names one alias of each format: the text is the one that other libraries have, and callers may compare it.
+    pub(crate) fn new(text: &str, names: &[&str], aliases: &[Option<&str>]) -> Self {
+        let aliases: Vec<&str> = aliases.iter().flatten().copied().collect();
+        let (names, aliases) = (names.join(", "), aliases.join(", "));
+        Self { message: format!("Unknown provider: '{text}'. Supported: {names} (aliases: {aliases})") }
+    }
+}
+
+impl fmt::Display for UnknownApiFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for UnknownApiFormat {}
 
 /// Returns the message of an error that a provider sent instead of an answer. Reads the object `{"error":
 /// {"message"}}`, an `error` string, and a `message` beside a field that marks an error.

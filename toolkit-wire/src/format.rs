@@ -2,13 +2,13 @@
 
 use crate::codec::{Api, Codec};
 use crate::definitions::{Fragment, Renderer};
+use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
-    anthropic, gemini, openai_chat, openai_responses, reading,
+    anthropic, gemini, ollama, openai_chat, openai_responses, reading,
 };
 use serde_json::{Map, Value};
-use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -93,6 +93,8 @@ formats! {
     Anthropic in anthropic;
     /// The `generateContent` API of Google's Gemini.
     Gemini in gemini;
+    /// `/api/chat` of Ollama.
+    Ollama in ollama;
 }
 
 impl ApiFormat {
@@ -392,23 +394,7 @@ impl FromStr for ApiFormat {
     fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
         let known =
             Self::ALL.into_iter().find(|format| format.name() == text || format.aliases().contains(&text));
-        known.ok_or_else(|| UnknownApiFormat(text.to_owned()))
+        let aliases = Self::ALL.map(|format| format.aliases().first().copied());
+        known.ok_or_else(|| UnknownApiFormat::new(text, &Self::ALL.map(Self::name), &aliases))
     }
 }
-
-/// Error when a string is not the name of an [`ApiFormat`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownApiFormat(String);
-
-impl fmt::Display for UnknownApiFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = ApiFormat::ALL.into_iter().map(ApiFormat::name).collect();
-        // One assertion per format: other libraries use the same text, and callers may compare it.
-        let aliases: Vec<&str> =
-            ApiFormat::ALL.iter().filter_map(|format| format.aliases().first()).copied().collect();
-        let (names, aliases) = (names.join(", "), aliases.join(", "));
-        write!(f, "Unknown provider: '{}'. Supported: {names} (aliases: {aliases})", self.0)
-    }
-}
-
-impl Error for UnknownApiFormat {}

@@ -18,6 +18,7 @@ mod ids;
 pub mod interop;
 mod limits;
 mod media;
+mod ollama;
 mod openai;
 mod openai_chat;
 mod openai_responses;
@@ -33,8 +34,8 @@ mod tool_config;
 mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions};
-pub use error::WireError;
-pub use format::{ApiFormat, ConfiguredFormat, UnknownApiFormat};
+pub use error::{UnknownApiFormat, WireError};
+pub use format::{ApiFormat, ConfiguredFormat};
 pub use limits::LimitExceeded;
 pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};

@@ -1,5 +1,4 @@
-//! Repairs histories of APIs in which the message after the calls must answer all of them, such as Anthropic
-//! and Gemini.
+//! Histories in which results follow their calls: in messages of their own, or in the message after the calls.
 
 use crate::fields::list;
 use crate::pairing::{Entry, Pair, pair};
@@ -89,6 +88,25 @@ pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>,
 /// Returns the results among the parts of a message.
 pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Value> {
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
+}
+
+/// Moves the messages that are results directly after the message with their calls, as made by `results`; those
+/// without a call are removed.
+pub(crate) fn directly_after(
+    history: Vec<Value>,
+    entries: impl Fn(&Value) -> Vec<Entry<'_>>,
+    is_result: impl Fn(&Value) -> bool,
+    results: impl Fn(Vec<Pair<'_>>) -> Vec<Value>,
+) -> Vec<Value> {
+    let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
+    let mut repaired = Vec::with_capacity(history.len());
+    for (message, results) in history.into_iter().zip(results) {
+        if !is_result(&message) {
+            repaired.push(message);
+        }
+        repaired.extend(results);
+    }
+    repaired
 }
 
 /// Creates a user message from `parts`. Returns none if there are no parts, because services refuse empty

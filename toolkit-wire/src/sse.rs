@@ -1,4 +1,4 @@
-//! A decoder for server-sent events.
+//! Server-sent events and lines of JSON: bytes in, events out.
 
 /// The maximum size of one event in bytes. No model's answer is longer.
 const LONGEST: usize = 64 << 20;
@@ -62,6 +62,10 @@ impl SseDecoder {
         }
         if line.is_empty() {
             return self.data.take().map(text);
+        }
+        // No field of an event begins with a bracket: the server sends a line of JSON for each.
+        if line.starts_with(b"{") && line.ends_with(b"}") {
+            return Some(text(line));
         }
         let value = match line.strip_prefix(b"data") {
             Some([]) => &[][..],

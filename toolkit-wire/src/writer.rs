@@ -138,7 +138,7 @@ mod tests {
                 let history = format.history(&names).with_strict_ids(strict);
                 let messages = history.encode_calls(&calls);
                 let asked = under(&messages, &CALL_IDS);
-                assert_eq!(under(&history.encode_results(&answers(&calls)), &RESULT_IDS), asked);
+                assert_eq!(under(&history.encode_results(&answers(&calls)), &RESULT_IDS), asked, "{format}");
                 let different: std::collections::HashSet<&String> = asked.iter().collect();
                 assert_eq!((different.len(), asked[0].as_str()), (ids.len(), "same"), "{format}");
                 if format == ApiFormat::OpenAiChat {

@@ -1,10 +1,10 @@
-//! Models of real providers, each behind a [feature](crate#features).
+//! Clients for the APIs of model providers, each behind a [feature](crate#features).
 //!
-//! Keys come from the environment or are given. None of these clients tries again by itself: agents do, and
-//! [`Retrying`](crate::model::Retrying) does for models asked directly. None follows a redirect, because keys are for
-//! the server that they were given for.
+//! An API key comes from an environment variable or from `with_key`. The clients do not retry failed
+//! requests: agents do, and [`Retrying`](crate::model::Retrying) does for models used without an agent. The
+//! clients do not follow redirects, so that an API key reaches only the intended server.
 
-// What one client does not need, another does.
+// With some features off, parts of the shared code are unused.
 #![cfg_attr(
     not(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai")),
     allow(dead_code)

@@ -1,9 +1,9 @@
 //! A conversation: its messages and its session.
 
-use crate::message::{AssistantMessage, Message, ToolMessage};
-use crate::session::Lease;
+use crate::message::{AssistantMessage, Message, ToolMessage, store_details};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,8 +12,9 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
 /// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
-/// A conversation can be serialized at any time, also during a run, and continued later. Calls without a
-/// result are then answered with an error, and nothing else is lost.
+/// A conversation can be serialized at any time, also during a run, and continued later. Calls without a result are
+/// then answered with an error, and nothing else is lost but the [details](ToolError::details) of errors, such as the
+/// messages of panics. They may contain secrets; [`with_error_details`](Self::with_error_details) stores them too.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -38,15 +39,23 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
     /// The session values whose keys have no prefix.
-    #[serde(rename = "state", default, with = "session_values")]
+    #[serde(
+        rename = "state",
+        default,
+        with = "session_values",
+        skip_serializing_if = "session_values::is_empty"
+    )]
     own: SessionMap,
     #[serde(skip)]
     user: SessionMap,
     #[serde(skip)]
     app: SessionMap,
+    /// Whether errors keep their details.
+    #[serde(skip)]
+    error_details: bool,
     /// A handle that keeps the shared state of the user in memory.
     #[serde(skip)]
-    pub(crate) lease: Option<Arc<Lease>>,
+    pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The id of the user, for the tools of a run.
@@ -65,6 +74,10 @@ pub(crate) struct Turn {
 mod session_values {
     use super::{BTreeMap, Deserialize, SessionMap, Value};
     use serde::{Deserializer, Serialize, Serializer};
+
+    pub(super) fn is_empty(values: &SessionMap) -> bool {
+        values.snapshot().is_empty()
+    }
 
     pub(super) fn serialize<S: Serializer>(values: &SessionMap, serializer: S) -> Result<S::Ok, S::Error> {
         values.snapshot().serialize(serializer)
@@ -119,7 +132,12 @@ impl Conversation {
         self.add(message.into());
     }
 
-    fn add(&mut self, message: Message) {
+    fn add(&mut self, mut message: Message) {
+        if let Message::Tool(message) = &mut message
+            && self.error_details
+        {
+            message.results.iter_mut().for_each(|result| store_details(result, true));
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.times.resize(self.messages.len(), 0);
         self.messages.push(message);
@@ -175,6 +193,14 @@ impl Conversation {
         self.turn.insert(Turn { message, results: Vec::new() })
     }
 
+    /// Adds a result to the unfinished turn.
+    pub(crate) fn add_result(&mut self, mut result: ToolResult) {
+        if self.error_details {
+            store_details(&mut result, true);
+        }
+        self.turn().results.push(result);
+    }
+
     /// Returns the unfinished turn.
     pub(crate) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
@@ -208,6 +234,9 @@ setters! { Conversation:
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
+    /// Sets whether the JSON of the conversation includes the [details](ToolError::details) of errors. By default, only
+    /// the program sees them, in the results and [events](crate::RunEvent::Result) of a run.
+    with_error_details(error_details: bool) = error_details;
 }
 
 /// Returns the index from which the latest messages are kept: the first user message within the last `max`

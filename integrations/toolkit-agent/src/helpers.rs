@@ -7,6 +7,29 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The number of levels up to which `serde_json` reads nested values.
+pub(crate) const MAX_NESTING: usize = 127;
+
+/// Checks that a text of valid JSON can be read, and returns the reason if it cannot.
+pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
+    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    if deepest <= max {
+        return Ok(());
+    }
+    Err(format!("is nested {deepest} levels deep, and could not be read again; flatten it to {max} levels"))
+}
+
 /// A boxed future that can be sent to other threads.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

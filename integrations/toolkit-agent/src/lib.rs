@@ -23,36 +23,36 @@
 //!
 //! | task | items |
 //! | --- | --- |
-//! | connect a model | a client of a feature below, a [`ChatModel`], or a [`wire::Transport`] for another HTTP library |
+//! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`wire::Transport`] |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
-//! | run it | [`Agent::run`], [`Agent::run_in`] a [`Conversation`], [`Agent::run_with`] options |
+//! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
 //! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s |
-//! | get typed answers | [`Agent::run_as`] |
-//! | stop it | [`RunOptions::with_cancellation`], or drop its future; [`Limits`] bound every run |
-//! | save and resume | [`Sessions`] with a store; a [`Conversation`] serializes at any time; [`Agent::resume`] |
+//! | get typed answers | [`Agent::run_as`] returns a value of your type |
+//! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
+//! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`] |
-//! | retry | [`ModelRetry`] in agents; [`model::Retrying`] without one |
-//! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`]; [`RunAgent`] for any other kind |
-//! | test it | [`ScriptedModel`]; [`record`] and replay real models |
+//! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
+//! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
+//! | test it | [`ScriptedModel`] answers from a script; [`record`] records and replays a real model |
 //!
 //! # Errors by reader
 //!
-//! - [`ToolError`](toolkit_core::ToolError) is for the **model**: the result of a failed call.
-//! - [`ModelError`] is for the **loop**, which retries where that may help.
-//! - [`AgentError`] is for the **program**: there is no answer. The conversation can continue.
+//! - [`ToolError`](toolkit_core::ToolError) is for the **model**: it is the result of a failed tool call.
+//! - [`ModelError`] is for the **agent loop**: a model call failed. The loop retries temporary failures.
+//! - [`AgentError`] is for the **program**: the run failed without an answer. The conversation can continue.
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is enabled by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `openai` | `clients::OpenAi`: Chat Completions and Responses, of OpenAI and compatible servers |
-//! | `anthropic` | `clients::Anthropic`: Messages |
-//! | `gemini` | `clients::Gemini`: `generateContent` |
+//! | `openai` | `clients::OpenAi`: the Chat Completions and Responses APIs of OpenAI and compatible servers |
+//! | `anthropic` | `clients::Anthropic`: the Messages API |
+//! | `gemini` | `clients::Gemini`: the `generateContent` API |
 //! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
-//! | `files` | `session::FileStore`: a file for each conversation |
-//! | `sqlite` | `session::SqliteStore`: an SQLite database |
+//! | `files` | `session::FileStore`: conversations in JSON files |
+//! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |
 
 #[macro_use]
 mod helpers;
@@ -92,12 +92,12 @@ pub use run::RunStream;
 pub use scripted::ScriptedModel;
 pub use session::Sessions;
 
-/// The code of the README, compiled with the tests.
+/// The examples of the README, compiled as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// The code of the guide's chapter about agents, compiled and run with the tests.
+/// The examples of the guide's chapter about agents, run as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/08-agents.md")]
 pub struct Guide;

@@ -7,7 +7,7 @@ use toolkit_wire::Usage;
 
 /// One message of a conversation, independent of any provider.
 ///
-/// In JSON its `role` is `user`, `assistant` or `tool`.
+/// In JSON, the field `role` is `user`, `assistant` or `tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -16,7 +16,7 @@ pub enum Message {
     User(UserMessage),
     /// The text and the tool calls of the model.
     Assistant(AssistantMessage),
-    /// The results of the calls of the message before.
+    /// The results of the tool calls in the preceding assistant message.
     Tool(ToolMessage),
 }
 
@@ -27,13 +27,13 @@ impl Message {
         Self::User(text.into())
     }
 
-    /// Creates a text message of the model.
+    /// Creates an assistant message with text only.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant(AssistantMessage::text(text))
     }
 
-    /// Returns the text of the message. Results are separated by line breaks.
+    /// Returns the text of the message. The results of a tool message are separated by line breaks.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -49,7 +49,7 @@ impl Message {
 
 from_contents!(Message: User(UserMessage), Assistant(AssistantMessage));
 
-/// The input of the user: a text, or several contents.
+/// The input of the user: a list of contents, such as text and images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserMessage {
@@ -59,7 +59,7 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
-    /// Creates a message of several contents.
+    /// Creates a message from contents, such as text and images.
     ///
     /// ```
     /// use toolkit_agent::UserMessage;
@@ -74,7 +74,8 @@ impl UserMessage {
         Self { content: content.into_iter().collect() }
     }
 
-    /// Returns the contents as text, separated by line breaks. Media are named.
+    /// Returns the contents as text, separated by line breaks. Media items are only named, as in `[image
+    /// image/png]`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let texts: Vec<_> = self.content.iter().map(Content::to_text).collect();
@@ -96,26 +97,26 @@ pub struct AssistantMessage {
     /// The name of the agent; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// The text.
+    /// The text of the answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// The visible reasoning of the model.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// The tool calls, in the order of the message.
+    /// The tool calls, in the order of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// The tokens of the message, as far as the provider reports them.
+    /// The token counts of the message. Counts not reported by the provider are 0.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
-    /// The message in the form of the provider. It goes back to the same API unchanged, with its signatures, encrypted
-    /// reasoning and unknown fields.
+    /// The message in the JSON of the provider's API. Later requests to the same API contain this JSON
+    /// unchanged, with its signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
 }
 
 impl AssistantMessage {
-    /// Creates a message of text only.
+    /// Creates a message with text only.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
@@ -135,25 +136,25 @@ impl AssistantMessage {
     }
 }
 
-/// The messages of a model in the JSON of one API format.
+/// An assistant message in the JSON of one API format. Some formats use several JSON messages for one answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NativeMessages {
     /// The [name](toolkit_wire::ApiFormat::name) of the API format.
     pub format: String,
-    /// The messages, as they return to the history.
+    /// The JSON messages, sent back unchanged in later requests.
     pub messages: Vec<Value>,
 }
 
 impl NativeMessages {
-    /// Creates messages of an API format.
+    /// Creates native messages from the name of an API format and the JSON messages.
     #[must_use]
     pub fn new(format: impl Into<String>, messages: Vec<Value>) -> Self {
         Self { format: format.into(), messages }
     }
 }
 
-/// The results of the calls of the message before, in their order.
+/// The results of the tool calls in the preceding assistant message, in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -166,10 +167,17 @@ pub struct ToolMessage {
 }
 
 impl ToolMessage {
-    /// Creates a message of results.
+    /// Creates a message with these results.
     #[must_use]
     pub fn new(results: Vec<ToolResult>) -> Self {
         Self { agent: String::new(), results }
+    }
+}
+
+/// Sets whether the details of an error are part of its JSON.
+pub(crate) fn store_details(result: &mut ToolResult, stored: bool) {
+    if let Err(error) = &mut result.outcome {
+        *error = error.clone().with_stored_details(stored);
     }
 }
 

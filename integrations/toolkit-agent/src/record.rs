@@ -1,4 +1,4 @@
-//! Recordings of model calls, replayed without a network.
+//! Recording of model calls to a file, and replay without a network.
 
 mod difference;
 mod exchange;

@@ -12,7 +12,6 @@ mod store;
 #[cfg(feature = "files")]
 pub use files::FileStore;
 pub use memory::MemoryStore;
-pub(crate) use sessions::Lease;
 pub use sessions::Sessions;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

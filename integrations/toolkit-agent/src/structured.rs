@@ -1,4 +1,4 @@
-//! Structured output: answers as values of a type.
+//! Structured output: answers decoded into a Rust type.
 
 mod json;
 mod reader;
@@ -24,13 +24,14 @@ use toolkit_core::ToolParams;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StructuredOptions {
-    /// The maximum number of answers until one is valid. Default: 3.
+    /// The maximum number of answers requested from the model before the run fails. Default: 3.
     pub attempts: u32,
-    /// Whether the provider enforces the schema. If it rejects such a request, the next one goes without. The
-    /// instructions contain the schema in any case.
+    /// Whether requests ask the provider to enforce the schema. If the provider rejects such a request, the
+    /// request is repeated without enforcement. The instructions always contain the schema.
     ///
-    /// By default, the provider enforces it only without tools, or after an invalid answer: with both in one request,
-    /// some servers let the model invent an answer and call no tool.
+    /// By default (`None`), requests without tools ask for enforcement, and so do all requests after an
+    /// invalid answer. Requests with tools do not: some servers would let the model invent an answer instead
+    /// of calling a tool.
     pub native: Option<bool>,
 }
 
@@ -49,17 +50,17 @@ impl StructuredOptions {
 }
 
 setters! { StructuredOptions:
-    /// Sets the maximum number of answers, at least 1.
+    /// Sets the maximum number of answers requested from the model, at least 1.
     with_attempts(attempts: u32) = attempts.max(1);
-    /// Sets whether the provider enforces the schema, from the first request on.
+    /// Sets whether requests ask the provider to enforce the schema, from the first request on.
     with_native(native: bool) = Some(native);
 }
 
 impl Agent {
-    /// Answers with a value of a type, in a new conversation.
+    /// Answers in a new conversation with a value of type `T`.
     ///
-    /// The instructions contain the schema of the type. The answer may be in a code fence or among other text; if it is
-    /// invalid, the model gets all violations and answers again.
+    /// The instructions contain the schema of `T`. The answer may be in a code fence or surrounded by other
+    /// text. After an invalid answer, the model gets a list of all violations and answers again.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -85,7 +86,8 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if no answer was valid, other errors if there is no answer.
+    /// [`AgentError::InvalidOutput`] if no answer was valid or the model refused. Any other [`AgentError`] if
+    /// the run failed.
     pub async fn run_as<T: ToolParams + Send + 'static>(
         &self,
         input: impl Into<UserMessage>,
@@ -93,7 +95,7 @@ impl Agent {
         self.run_as_in(&mut Conversation::default(), input).await
     }
 
-    /// Answers with a value of a type, in a conversation.
+    /// Answers in a conversation with a value of type `T`.
     ///
     /// # Errors
     /// See [`run_as`](Self::run_as).
@@ -106,7 +108,8 @@ impl Agent {
         self.run_as_with(conversation, input, run, structured).await.map(|(value, _)| value)
     }
 
-    /// Answers with a value of a type and the output of the run. Limits apply to all attempts together.
+    /// Answers in a conversation and returns the value together with the output of the run. The limits of the
+    /// run apply to all attempts together.
     ///
     /// # Errors
     /// See [`run_as`](Self::run_as).
@@ -135,7 +138,7 @@ impl Agent {
                 }
                 output => output?,
             };
-            // An invalid answer makes the provider enforce the schema.
+            // If this answer is invalid, the next request asks the provider to enforce the schema.
             native = native.or(Some(true));
             output.messages = conversation.messages_since(begin);
             if output.finish == FinishReason::Refused {

@@ -1,7 +1,7 @@
-//! Requests in the JSON of a provider's API, and models that speak it.
+//! Request bodies in the JSON of a provider's API, and models over your own transport.
 //!
-//! `toolkit_wire` reads and writes definitions, calls, results, responses and streams; this module adds the
-//! other fields of a request.
+//! The crate `toolkit_wire` encodes and decodes tool definitions, calls, results, responses and streams. This
+//! module adds the other fields of a request body, such as instructions and options.
 
 mod request;
 mod transport;

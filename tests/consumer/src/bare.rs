@@ -76,6 +76,7 @@ pub enum Place {
 #[derive(Debug, ToolParams)]
 #[tool_params(crate = ::tk)]
 #[serde(tag = "tag")]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub enum Tagged {
     /// Here.
     Here,
@@ -106,6 +107,7 @@ pub fn others(tagged: &Tagged, untagged: ::core::option::Option<Untagged>) -> St
 
 /// A set.
 #[derive(Debug)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct Set;
 
 #[toolset(crate = ::tk)]

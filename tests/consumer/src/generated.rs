@@ -49,6 +49,7 @@ macro_rules! record {
     ($name:ident { $($field:ident: $ty:ty = $default:expr, $low:literal, $high:literal;)* }) => {
         /// A record.
         #[derive(Debug, Clone, ToolParams)]
+        #[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
         pub struct $name {
             $(
                 #[param(default = $default, range = $low..=$high)]
@@ -82,6 +83,7 @@ pub fn take_generated(record: &Record, choice: Choice) -> String {
 
 /// A generated toolset.
 #[derive(Debug)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct Generated(pub i64);
 
 macro_rules! make_set {

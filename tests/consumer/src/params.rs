@@ -51,6 +51,7 @@ pub mod halved {
 
 /// A default combined with `serde(with)`.
 #[derive(Debug, ToolParams)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct WithDefault {
     #[serde(default, with = "tripled")]
     #[schemars(with = "u32")]
@@ -267,6 +268,7 @@ pub enum Formula {
 /// Raw identifiers.
 #[derive(Debug, ToolParams)]
 #[allow(non_camel_case_types)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct r#struct {
     r#fn: u8,
     #[param(default = 3, range = 1..)]

@@ -60,6 +60,7 @@ pub fn r#loop(r#type: &str, r#match: Option<String>, #[param(default = 2)] r#in:
 
 /// State by type.
 #[derive(Debug)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct Db(pub &'static str);
 
 /// State by trait.

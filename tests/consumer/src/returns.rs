@@ -18,6 +18,7 @@ pub struct Report {
 
 /// Converted by its own `IntoToolOutput`.
 #[derive(Debug)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct Celsius(f64);
 
 impl IntoToolOutput for Celsius {

@@ -30,7 +30,7 @@ pub const fn default_value<T>(value: T) -> DefaultValue<T> {
     DefaultValue(PlainVariant(Unwritable(value)))
 }
 
-/// `to_value` for `Serialize` types.
+/// The implementation of `to_value` for default values of `Serialize` types.
 pub trait DefaultBySerialize {
     /// Returns the value as JSON.
     fn to_value(&self) -> Option<Value>;
@@ -38,7 +38,7 @@ pub trait DefaultBySerialize {
 
 impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
     fn to_value(&self) -> Option<Value> {
-        // Through text, so that 0.1 as an `f32` does not become 0.10000000149011612.
+        // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
         serde_json::to_string(&self.0.0.0).ok().and_then(|text| serde_json::from_str(&text).ok())
     }
 }

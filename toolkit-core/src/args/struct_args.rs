@@ -49,6 +49,11 @@ impl ObjectInfo {
         Some((schema, Self { fields, closable, has_constraints }))
     }
 
+    /// Returns the names of fields and aliases; none if the type accepts any name.
+    pub(crate) fn fields(&self) -> &'static [&'static str] {
+        self.fields.unwrap_or_default()
+    }
+
     /// Makes `schema` refuse unknown names if `closed`, and accept them otherwise.
     ///
     /// Does nothing unless the type ignores unknown names.

@@ -1,6 +1,7 @@
 //! Provider-specific fields of a call.
 
-use serde::{Deserialize, Serialize};
+use crate::depth::readable;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -26,7 +27,12 @@ pub struct ProviderExtras(Option<Arc<Origin>>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Origin {
     api: String,
+    #[serde(serialize_with = "readable_fields")]
     fields: Map<String, Value>,
+}
+
+fn readable_fields<S: Serializer>(fields: &Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    readable(fields, fields.values(), serializer)
 }
 
 impl ProviderExtras {

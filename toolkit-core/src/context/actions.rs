@@ -1,6 +1,7 @@
 //! The actions that a call requests in addition to its output.
 
-use serde::{Deserialize, Serialize};
+use crate::depth::readable;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -33,7 +34,12 @@ pub struct ToolActions {
     /// Whether the output is the final answer, so that the model does not summarize it.
     pub skip_summarization: bool,
     /// The changes of the session.
+    #[serde(serialize_with = "readable_changes")]
     pub state_delta: SessionDelta,
+}
+
+fn readable_changes<S: Serializer>(delta: &SessionDelta, serializer: S) -> Result<S::Ok, S::Error> {
+    readable(delta, delta.values().flatten(), serializer)
 }
 
 impl ToolActions {

@@ -2,6 +2,7 @@
 
 use super::actions::SessionDelta;
 use super::attempts::Attempts;
+use super::grants::Grants;
 use super::session::{Scope, Session, SessionMap};
 use super::state::State;
 use crate::call::CallId;
@@ -49,6 +50,7 @@ pub struct RunContext {
     temp: SessionMap,
     extensions: State,
     attempts: Attempts,
+    grants: Grants,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
@@ -110,6 +112,11 @@ impl RunContext {
     /// Returns the counts of consecutive failed attempts.
     pub(crate) fn attempts(&self) -> &Attempts {
         &self.attempts
+    }
+
+    /// Returns the approvals given for the session, or for the run if it has no session.
+    pub(crate) fn grants(&self) -> &Grants {
+        self.session.as_ref().map_or(&self.grants, Session::grants)
     }
 
     pub(super) fn has_listener(&self) -> bool {

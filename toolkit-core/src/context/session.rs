@@ -1,6 +1,7 @@
 //! Sessions: values by key, scoped to a session, a user, or the application.
 
 use super::actions::SessionDelta;
+use super::grants::Grants;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -111,6 +112,7 @@ pub struct Session {
     own: SessionMap,
     user: SessionMap,
     app: SessionMap,
+    grants: Grants,
 }
 
 impl Session {
@@ -153,6 +155,10 @@ impl Session {
     /// Applies changes, except changes of `temp:` keys.
     pub fn apply(&self, delta: &SessionDelta) {
         self.maps().into_iter().for_each(|(scope, map)| map.apply(delta, scope));
+    }
+
+    pub(super) fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     fn maps(&self) -> [(Scope, &SessionMap); 3] {

@@ -20,8 +20,18 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 #[must_use]
 pub struct State {
-    /// The values with the names of their types.
-    values: BTreeMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,
+    values: BTreeMap<TypeId, Shared>,
+}
+
+/// A shared value.
+#[derive(Clone)]
+struct Shared {
+    /// The name of the type.
+    name: &'static str,
+    /// An `Arc` of the value.
+    value: Arc<dyn Any + Send + Sync>,
+    /// The address of the value, to tell different values of a type apart.
+    address: usize,
 }
 
 impl State {
@@ -37,7 +47,8 @@ impl State {
 
     /// Adds a shared value, which may be a trait object: an `Arc<dyn Store>` is found as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        self.values.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
+        let (name, address) = (type_name::<T>(), Arc::as_ptr(&value).addr());
+        self.values.insert(TypeId::of::<T>(), Shared { name, value: Arc::new(value), address });
         self
     }
 
@@ -50,7 +61,7 @@ impl State {
     /// Returns the value of type `T` as an `Arc`, to keep or pass on.
     #[must_use]
     pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
-        self.values.get(&TypeId::of::<T>())?.1.downcast_ref::<Arc<T>>()
+        self.values.get(&TypeId::of::<T>())?.value.downcast_ref::<Arc<T>>()
     }
 
     /// Adds the values of `other` whose types are missing here.
@@ -64,11 +75,22 @@ impl State {
     pub(crate) fn has(&self, need: &StateNeed) -> bool {
         self.values.contains_key(&(need.id)())
     }
+
+    /// Returns whether the needed value was added inside of another `Arc`.
+    pub(crate) fn has_within_arc(&self, need: &StateNeed) -> bool {
+        self.values.contains_key(&(need.within_arc)())
+    }
+
+    /// Returns whether both have a value of one type, and not the same.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        let own = |id| self.values.get(id).map(|shared: &Shared| shared.address);
+        other.values.iter().any(|(id, shared)| own(id).is_some_and(|address| address != shared.address))
+    }
 }
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.values.values().map(|(name, _)| name)).finish()
+        f.debug_set().entries(self.values.values().map(|shared| shared.name)).finish()
     }
 }
 
@@ -76,6 +98,7 @@ impl fmt::Debug for State {
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
+    within_arc: fn() -> TypeId,
     name: fn() -> &'static str,
 }
 
@@ -83,7 +106,7 @@ impl StateNeed {
     /// Returns the requirement of a value of type `T`.
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
-        Self { id: TypeId::of::<T>, name: type_name::<T> }
+        Self { id: TypeId::of::<T>, within_arc: TypeId::of::<Arc<T>>, name: type_name::<T> }
     }
 
     /// Returns the name of the type.

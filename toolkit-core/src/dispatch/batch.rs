@@ -98,6 +98,10 @@ impl Batch {
 
     fn spawn(&mut self, call: PreparedCall) {
         self.pushed += 1;
+        // A batch that stays open keeps no more than its results not taken.
+        if self.tasks.len() > 2 * self.len() + 64 {
+            self.tasks.retain(|task| !task.is_finished());
+        }
         let slot = Slot { call: Some(call), results: self.results.clone() };
         match Handle::try_current() {
             Ok(runtime) => {
@@ -181,6 +185,9 @@ impl Batch {
     }
 
     fn note(&mut self, result: &ToolResult) {
+        if let Some(tokens) = &mut self.cancellation {
+            tokens.release(&result.call_id);
+        }
         if self.run.is_none() {
             return;
         }
@@ -236,19 +243,44 @@ impl Drop for Batch {
     }
 }
 
-impl_debug!(Batch, |this| pushed: this.pushed, taken: this.taken);
+impl_debug!(Batch, |this|
+    pushed: this.pushed,
+    taken: this.taken,
+    tasks: this.tasks.len(),
+    tokens: this.cancellation.as_ref().map_or(0, |tokens| tokens.calls.len()),
+    turns: this.turns.len(),
+);
 
 /// The tokens for cancelling a batch and its calls.
 #[derive(Default)]
 struct Cancellation {
     all: CancellationToken,
-    calls: HashMap<CallId, CancellationToken>,
+    calls: HashMap<CallId, CallTokens>,
+}
+
+/// The token of the calls with one id, and the number of its uses.
+struct CallTokens {
+    token: CancellationToken,
+    uses: usize,
 }
 
 impl Cancellation {
-    /// Returns the token for the calls with this id.
+    /// Returns the token of the calls with this id, for one more use.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
-        self.calls.entry(id).or_insert_with(|| self.all.child_token()).clone()
+        let new = || CallTokens { token: self.all.child_token(), uses: 0 };
+        let tokens = self.calls.entry(id).or_insert_with(new);
+        tokens.uses += 1;
+        tokens.token.clone()
+    }
+
+    /// Ends one use. A token that was given to the program stays in use.
+    fn release(&mut self, id: &CallId) {
+        if let Some(tokens) = self.calls.get_mut(id) {
+            tokens.uses -= 1;
+            if tokens.uses == 0 {
+                self.calls.remove(id);
+            }
+        }
     }
 }
 

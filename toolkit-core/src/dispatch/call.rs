@@ -8,11 +8,13 @@ use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
 use crate::context::{RareParts, RunContext, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{CallGuard, EventCall};
+use crate::guard::{PanicText, guarded};
 use crate::middleware::{CallArguments, Next, ToolRequest};
+use crate::name::ToolName;
 use crate::output::Outcome;
-use crate::registry::{Resolved, ToolRegistry};
+use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
-use crate::tool::{Running, Tool, ToolFuture, start};
+use crate::tool::{Running, Tool, ToolDefinition, ToolFuture, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -48,18 +50,24 @@ impl Preparation<'_> {
     pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
         let position = self.numbering.position;
         self.numbering.position += 1;
-        let ToolCall { id, name, arguments, extras, .. } = call;
+        let ToolCall { id, name, mut arguments, extras, .. } = call;
         let registry = self.registry;
-        let (target, arguments, called_as, call_reason) = match registry.resolve(&name, arguments) {
-            Ok(Resolved { tool, arguments, called_as }) => {
-                match registry.split_call_reason(tool.definition(), arguments.as_str()) {
-                    Some(split) => (Ok(tool), split.arguments.into(), called_as, split.call_reason),
-                    None => (Ok(tool), arguments, called_as, None),
-                }
+        let (mut called_as, mut call_reason) = (None, None);
+        let target = guarded(|| {
+            let found = registry.resolve(&name, arguments.as_str())?;
+            let definition = found.tool.definition();
+            if let Some(inner) = found.arguments {
+                arguments = inner.into();
             }
-            Err((error, arguments)) => (Err(error), arguments, None, None),
-        };
-        let definition = target.as_ref().ok().map(|tool| tool.definition());
+            if let Some(split) = registry.split_call_reason(definition, arguments.as_str()) {
+                arguments = split.arguments.into();
+                call_reason = split.call_reason;
+            }
+            called_as = found.called_as;
+            Ok((found.tool, definition))
+        });
+        let target = target.unwrap_or_else(|PanicText(text)| Err(ToolError::panicked(&name, &text)));
+        let definition = target.as_ref().ok().map(|(_, definition)| *definition);
         let contents = self.settings.bus.includes_contents();
         let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
         let guard = self.settings.bus.has_listeners().then(|| {
@@ -67,15 +75,17 @@ impl Preparation<'_> {
             self.queued(position, tool, &id, &arguments, call_reason.as_deref())
         });
         let work = match target {
-            Err(error) => Work::Refused(self.settings.failure(&name, error)),
-            Ok(tool) => {
-                let metadata = &tool.definition().metadata;
+            Err(error) => Err(self.settings.failure(&name, error)),
+            Ok((tool, definition)) => {
+                let metadata = &definition.metadata;
                 let limit = self.settings.limit(metadata, registry.timeout());
-                if self.settings.needs_plan(metadata) {
-                    Work::Planned(self.plan(tool, limit, arguments))
+                let run = if self.settings.needs_plan(metadata) {
+                    Run::Planned(self.plan(tool, definition, limit, arguments))
                 } else {
-                    Work::Direct { tool: tool.clone(), limit, arguments }
-                }
+                    Run::Direct { tool: tool.clone(), limit, arguments }
+                };
+                let max_result_size = self.settings.max_result_size(metadata);
+                Ok(Work { tool_name: definition.name.clone(), max_result_size, run })
             }
         };
         PreparedCall { position, id, name, call_reason, extras, called_as, work, cancellation, guard, span }
@@ -107,14 +117,18 @@ impl Preparation<'_> {
     }
 
     #[cold]
-    fn plan(&mut self, tool: &Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments) -> Plan {
+    fn plan(
+        &mut self,
+        tool: &Arc<dyn Tool>,
+        definition: &ToolDefinition,
+        limit: Option<Duration>,
+        arguments: RawArguments,
+    ) -> Plan {
         let arguments = CallArguments::new(arguments);
         let batch = self.batch();
         let turns = match &mut self.turns {
             None => Vec::new(),
-            Some(turns) => {
-                ordered(tool.definition(), &arguments).map(|resource| turns.next(resource)).collect()
-            }
+            Some(turns) => ordered(definition, &arguments).map(|resource| turns.next(resource)).collect(),
         };
         let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
         Plan { execution, arguments, turns, batch }
@@ -130,7 +144,8 @@ pub(super) struct PreparedCall {
     extras: ProviderExtras,
     /// The model's spelling of the tool name, if it differs from the name.
     called_as: Option<Box<str>>,
-    work: Work,
+    /// The error of a call that cannot run.
+    work: Result<Work, ToolError>,
     cancellation: Option<CancellationToken>,
     /// The guard that emits the end of the call. `None` without listeners.
     guard: Option<CallGuard>,
@@ -138,9 +153,13 @@ pub(super) struct PreparedCall {
 }
 
 /// The work that remains for a call.
-enum Work {
-    /// The call cannot run.
-    Refused(ToolError),
+struct Work {
+    tool_name: ToolName,
+    max_result_size: Option<usize>,
+    run: Run,
+}
+
+enum Run {
     /// The call runs its tool at once, without waiting and without middleware.
     Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
     /// The call needs a turn, a permit, a thread or middleware first.
@@ -165,59 +184,52 @@ pub(super) struct Ended {
 impl PreparedCall {
     /// Runs the call. The future can be dropped at any time and does not panic.
     #[inline]
-    pub(super) async fn run(
-        &mut self,
-        settings: &Settings,
-        registry: &ToolRegistry,
-        run: Option<&Arc<RunContext>>,
-    ) -> Ended {
+    pub(super) fn run<'a>(
+        &'a mut self,
+        settings: &'a Settings,
+        registry: &'a ToolRegistry,
+        run: Option<&'a Arc<RunContext>>,
+    ) -> impl Future<Output = Ended> + 'a {
         let span = self.span.clone();
-        let ended = span.around(self.run_in_span(settings, registry, run)).await;
-        self.span.end(&ended.outcome, settings.bus.includes_contents());
-        if let Some(guard) = self.guard.take() {
-            guard.end(&ended.outcome, ended.duration);
-        }
-        ended
-    }
-
-    #[inline]
-    async fn run_in_span(
-        &mut self,
-        settings: &Settings,
-        registry: &ToolRegistry,
-        run: Option<&Arc<RunContext>>,
-    ) -> Ended {
-        let definition = match &self.work {
-            Work::Refused(error) => return Ended::without_run(error.clone()),
-            Work::Direct { tool, .. } => tool.definition(),
-            Work::Planned(plan) => plan.execution.tool.definition(),
-        };
-        let max_result_size = settings.max_result_size(&definition.metadata);
-        let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
-        let (name, state, rare) = (definition.name.clone(), registry.state().cloned(), self.rare_parts(run));
-        let context = ToolContext::of_call(name, id, token, state, rare);
-        let (outcome, duration) = match &mut self.work {
-            Work::Direct { tool, limit, arguments } => {
-                let started = Instant::now();
-                let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
-                    Ok(outcome) => outcome,
-                    Err(running) => running.await,
-                };
-                (outcome, started.elapsed())
+        span.around(async move {
+            let rare = self.rare_parts(run);
+            let ended = match &mut self.work {
+                Err(error) => Ended::without_run(error.clone()),
+                Ok(Work { tool_name, max_result_size, run }) => {
+                    let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
+                    let state = registry.state().cloned();
+                    let context = ToolContext::of_call(tool_name.clone(), id, token, state, rare);
+                    let (outcome, duration) = match run {
+                        Run::Direct { tool, limit, arguments } => {
+                            let started = Instant::now();
+                            let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
+                                Ok(outcome) => outcome,
+                                Err(running) => running.await,
+                            };
+                            (outcome, started.elapsed())
+                        }
+                        Run::Planned(_) if context.is_cancelled() => {
+                            (Err(ToolError::cancelled(context.known_name())), Duration::ZERO)
+                        }
+                        Run::Planned(plan) => {
+                            (plan.run(&context, self.position).await, plan.execution.running_time())
+                        }
+                    };
+                    let actions = context.end(outcome.is_ok());
+                    let outcome = outcome.map_err(|error| settings.failure(context.known_name(), error));
+                    let outcome = match *max_result_size {
+                        Some(limit) => settings.truncated(limit, &context, outcome).await,
+                        None => outcome,
+                    };
+                    Ended { outcome, actions, duration }
+                }
+            };
+            self.span.end(&ended.outcome, settings.bus.includes_contents());
+            if let Some(guard) = self.guard.take() {
+                guard.end(&ended.outcome, ended.duration);
             }
-            Work::Planned(_) if context.is_cancelled() => {
-                (Err(ToolError::cancelled(context.known_name())), Duration::ZERO)
-            }
-            Work::Planned(plan) => (plan.run(&context, self.position).await, plan.execution.running_time()),
-            Work::Refused(error) => (Err(error.clone()), Duration::ZERO),
-        };
-        let actions = context.end(outcome.is_ok());
-        let outcome = outcome.map_err(|error| settings.failure(context.known_name(), error));
-        let outcome = match max_result_size {
-            Some(limit) => settings.truncated(limit, &context, outcome).await,
-            None => outcome,
-        };
-        Ended { outcome, actions, duration }
+            ended
+        })
     }
 
     #[inline]
@@ -229,8 +241,8 @@ impl PreparedCall {
             called_as: self.called_as.take(),
             call_reason: self.call_reason.clone(),
             run: run.cloned(),
-            extensions: None,
             emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
+            ..RareParts::default()
         }))
     }
 

@@ -107,8 +107,20 @@ impl Execution {
             outcome
         })));
         let guard = abandoned.drop_guard();
-        // Waiting for a thread of the pool does not count as running time.
-        let started = beginning.await.unwrap_or_else(|_| Instant::now());
+        // Waiting for a thread of the pool does not count, and has the same limit.
+        let beginning = async { Ok(beginning.await.unwrap_or_else(|_| Instant::now())) };
+        let began = match self.timeout {
+            Some(limit) => tokio::time::timeout(limit, beginning).await.unwrap_or(Err(limit)),
+            None => beginning.await,
+        };
+        let started = match began {
+            Ok(started) => started,
+            Err(limit) => {
+                let error = ToolError::timed_out(context.known_name(), limit);
+                let message = format!("{}; no thread was free to run it", error.message());
+                return Err(error.with_message(message));
+            }
+        };
         let finished = ToolFuture::running(&mut thread.0, |joined| match joined {
             Ok(outcome) => outcome,
             Err(lost) => Err(match lost.try_into_panic() {

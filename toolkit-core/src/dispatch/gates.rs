@@ -31,19 +31,20 @@ pub(super) struct Gates {
 #[derive(Default)]
 struct Gate {
     inside: usize,
-    /// The queues in their turn. After a call of the first queue is admitted, the queue moves to the end.
-    queues: VecDeque<Queue>,
-    tickets: u64,
+    /// The batches with a queue. The front batch is next; then it moves to the end.
+    order: VecDeque<u64>,
+    queues: HashMap<u64, Queue, RandomState>,
 }
 
+/// The calls of one batch, in their order.
+#[derive(Default)]
 struct Queue {
-    batch: u64,
-    /// The waiting calls, sorted by ticket.
     waiting: VecDeque<Waiting>,
+    /// The number of abandoned places among them at the most; they are removed when they are many.
+    abandoned: usize,
 }
 
 struct Waiting {
-    ticket: u64,
     /// The maximum number of permits held at once, including the one for this call.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
@@ -68,21 +69,20 @@ impl Gates {
     fn enter(self: &Arc<Self>, resource: Resource, limit: usize, batch: u64) -> Result<Permit, Place> {
         let mut gates = self.lock();
         let gate = gates.entry(resource.clone()).or_default();
-        if gate.queues.is_empty() && gate.inside < limit {
+        if gate.order.is_empty() && gate.inside < limit {
             gate.inside += 1;
             drop(gates);
             return Ok(self.permit(resource));
         }
         let (admitted, permit) = oneshot::channel();
-        let ticket = gate.tickets;
-        gate.tickets += 1;
-        let waiting = Waiting { ticket, limit, admitted };
-        match gate.queues.iter_mut().find(|queue| queue.batch == batch) {
-            Some(queue) => queue.waiting.push_back(waiting),
-            None => gate.queues.push_back(Queue { batch, waiting: VecDeque::from([waiting]) }),
-        }
+        let Gate { order, queues, .. } = gate;
+        let queue = queues.entry(batch).or_insert_with(|| {
+            order.push_back(batch);
+            Queue::default()
+        });
+        queue.waiting.push_back(Waiting { limit, admitted });
         drop(gates);
-        Err(Place { gates: self.clone(), resource, batch, ticket, permit })
+        Err(Place { gates: self.clone(), resource, batch, is_admitted: false, permit })
     }
 
     fn permit(self: &Arc<Self>, resource: Resource) -> Permit {
@@ -97,7 +97,7 @@ impl Gates {
         loop {
             let Some(gate) = gates.get_mut(resource) else { return };
             let Some(next) = gate.admit() else {
-                if gate.inside == 0 && gate.queues.is_empty() {
+                if gate.inside == 0 && gate.order.is_empty() {
                     gates.remove(resource);
                 }
                 return;
@@ -123,7 +123,7 @@ impl Gates {
     /// Returns the number of permits held or waited for.
     #[cfg(test)]
     fn in_use(&self) -> usize {
-        let waiting = |gate: &Gate| gate.queues.iter().map(|queue| queue.waiting.len()).sum::<usize>();
+        let waiting = |gate: &Gate| gate.queues.values().map(|queue| queue.waiting.len()).sum::<usize>();
         self.lock().values().map(|gate| gate.inside + waiting(gate)).sum()
     }
 }
@@ -131,27 +131,37 @@ impl Gates {
 impl Gate {
     /// Takes the next call off its queue if it fits.
     fn admit(&mut self) -> Option<Waiting> {
-        let front = self.queues.front()?.waiting.front()?;
-        if self.inside >= front.limit {
-            return None;
+        loop {
+            let batch = *self.order.front()?;
+            let queue = self.queues.entry(batch).or_default();
+            while queue.waiting.front().is_some_and(|front| front.admitted.is_closed()) {
+                queue.waiting.pop_front();
+            }
+            if queue.waiting.front().is_some_and(|front| self.inside >= front.limit) {
+                return None;
+            }
+            let next = queue.waiting.pop_front();
+            self.order.pop_front();
+            if queue.waiting.is_empty() {
+                self.queues.remove(&batch);
+            } else {
+                self.order.push_back(batch);
+            }
+            if next.is_some() {
+                self.inside += 1;
+                return next;
+            }
         }
-        let mut queue = self.queues.pop_front()?;
-        let next = queue.waiting.pop_front();
-        if !queue.waiting.is_empty() {
-            self.queues.push_back(queue);
-        }
-        self.inside += 1;
-        next
     }
 
-    fn remove(&mut self, batch: u64, ticket: u64) {
-        let Some(at) = self.queues.iter().position(|queue| queue.batch == batch) else { return };
-        let waiting = &mut self.queues[at].waiting;
-        if let Ok(place) = waiting.binary_search_by_key(&ticket, |waiting| waiting.ticket) {
-            waiting.remove(place);
-        }
-        if waiting.is_empty() {
-            self.queues.remove(at);
+    /// Removes the abandoned places of a batch when they are as many as the others: one by one would take time that
+    /// grows with their square.
+    fn abandon(&mut self, batch: u64) {
+        let Some(queue) = self.queues.get_mut(&batch) else { return };
+        queue.abandoned += 1;
+        if queue.abandoned * 2 >= queue.waiting.len() {
+            queue.waiting.retain(|waiting| !waiting.admitted.is_closed());
+            queue.abandoned = 0;
         }
     }
 }
@@ -161,7 +171,7 @@ struct Place {
     gates: Arc<Gates>,
     resource: Resource,
     batch: u64,
-    ticket: u64,
+    is_admitted: bool,
     permit: oneshot::Receiver<Permit>,
 }
 
@@ -170,7 +180,10 @@ impl Future for Place {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Permit> {
         match Pin::new(&mut self.permit).poll(cx) {
-            Poll::Ready(Ok(permit)) => Poll::Ready(permit),
+            Poll::Ready(Ok(permit)) => {
+                self.is_admitted = true;
+                Poll::Ready(permit)
+            }
             // The sender stays in the queue until it sends, so there is no error.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
@@ -179,8 +192,10 @@ impl Future for Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Self { gates, resource, batch, ticket, .. } = self;
-        gates.change(resource, |gate| gate.remove(*batch, *ticket));
+        if !self.is_admitted {
+            self.permit.close();
+            self.gates.change(&self.resource, |gate| gate.abandon(self.batch));
+        }
     }
 }
 

@@ -61,6 +61,14 @@ impl Dispatcher {
         self.with(|settings| settings.failure_text = Some(Arc::new(text)))
     }
 
+    /// Sets whether serialized results include the [details](ToolError::details) of errors: causes, and the text of
+    /// panics, which may hold secrets.
+    ///
+    /// The default is no: results are stored with conversations.
+    pub fn with_stored_details(self, stored: bool) -> Self {
+        self.with(|settings| settings.stored_details = stored)
+    }
+
     /// Sets how results and error messages are truncated.
     ///
     /// By default, only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size) are

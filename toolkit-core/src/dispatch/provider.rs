@@ -3,6 +3,7 @@
 use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
+use crate::error::ToolError;
 use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 
 /// Provides the tools of this dispatcher to another one. They keep the limits, middleware and state of this
@@ -30,5 +31,9 @@ impl ToolProvider for Dispatcher {
             result.outcome
         };
         ToolFuture::running(call, |outcome| outcome)
+    }
+
+    fn validate(&self, call: &ToolCall, _: &ToolContext) -> Result<(), ToolError> {
+        Self::validate(self, call)
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Settings {
     pub(super) run: Option<Arc<RunContext>>,
     pub(super) truncation: Truncation,
     pub(super) failure_text: Option<Arc<FailureText>>,
+    /// Whether errors are serialized with their details.
+    pub(super) stored_details: bool,
     /// The permits, shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
 }
@@ -55,6 +57,7 @@ impl Settings {
 
     /// Replaces the message of the error by the program's own text, if there is one.
     pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
+        let error = if self.stored_details { error.with_stored_details(true) } else { error };
         let Some(text) = &self.failure_text else { return error };
         match guarded(|| text(called, &error)) {
             Ok(message) => error.with_message(message),

@@ -9,6 +9,8 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
+    /// The number of resources at which those without a running call are removed.
+    many: usize,
 }
 
 /// The end of the previous call. If this call is abandoned, it passes on the end for which it waited.
@@ -21,8 +23,17 @@ pub(super) struct Turn {
 }
 
 impl Turns {
+    /// Returns the number of resources with a known order.
+    pub(super) fn len(&self) -> usize {
+        self.last.len()
+    }
+
     /// Returns the turn of the next call that uses the resource.
     pub(super) fn next(&mut self, resource: Resource) -> Turn {
+        if self.last.len() >= self.many {
+            self.last.retain(|_, before| !before.has_come());
+            self.many = 64.max(self.last.len() * 2);
+        }
         let (ended, end) = oneshot::channel();
         Turn { before: self.last.insert(resource, Before(end)), ended: Some(ended) }
     }
@@ -35,25 +46,25 @@ impl Turn {
             self.before = end.await.ok().flatten();
         }
     }
+}
 
-    /// Returns the end for which the turn still waits. Calls that have already ended are skipped, so that a
-    /// row of abandoned calls does not build a chain.
-    fn still_before(&mut self) -> Option<Before> {
-        let mut before = self.before.take();
-        while let Some(Before(mut end)) = before {
-            before = match end.try_recv() {
-                Ok(earlier) => earlier,
-                Err(oneshot::error::TryRecvError::Empty) => return Some(Before(end)),
-                Err(oneshot::error::TryRecvError::Closed) => None,
-            };
+impl Before {
+    /// Returns whether all earlier calls have ended. Ended calls are skipped here, so that a row of abandoned calls does
+    /// not become a chain.
+    fn has_come(&mut self) -> bool {
+        loop {
+            match self.0.try_recv() {
+                Ok(Some(earlier)) => *self = earlier,
+                Ok(None) | Err(oneshot::error::TryRecvError::Closed) => return true,
+                Err(oneshot::error::TryRecvError::Empty) => return false,
+            }
         }
-        None
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let before = self.still_before();
+        let before = self.before.take().and_then(|mut before| (!before.has_come()).then_some(before));
         if let Some(ended) = self.ended.take() {
             // The last turn has no successor.
             drop(ended.send(before));

@@ -45,6 +45,13 @@ pub enum BuildProblem {
         /// The source location of the later tool, if known.
         second: Option<Location>,
     },
+    /// Tools of several crates have the same name.
+    CratesClash {
+        /// The name.
+        name: String,
+        /// Each crate with the definition of its tool, if known.
+        definitions: Vec<(String, Option<Location>)>,
+    },
     /// A tool has an illegal name.
     IllegalName {
         /// The error with the illegal name and a legal suggestion.
@@ -63,7 +70,7 @@ pub enum BuildProblem {
     },
     /// A name matches no registered tool, namespace or tag.
     Unknown {
-        /// The kind of the name: `tool`, `namespace` or `tag`.
+        /// The kind of thing, such as `tool`, `namespace` or `tag`.
         what: &'static str,
         /// The name.
         name: String,
@@ -99,6 +106,8 @@ pub enum ToolFault {
     MissingState {
         /// The type of the missing state.
         type_name: &'static str,
+        /// Whether the registry has an `Arc` of the type as the state.
+        is_within_arc: bool,
     },
     /// A parameter has a reserved name.
     ReservedParameter {
@@ -157,13 +166,27 @@ impl fmt::Display for BuildProblem {
                 At(first),
                 At(second)
             ),
+            Self::CratesClash { name, definitions } => {
+                let place =
+                    |(krate, at): &(String, Option<Location>)| format!("in crate `{krate}` (at {})", At(at));
+                let places: Vec<String> = definitions.iter().map(place).collect();
+                write!(
+                    f,
+                    "tool `{name}` is defined {}; discover one of them with `Discovery::in_modules`, or all with `NameClash::NamespaceByCrate`",
+                    places.join(" and ")
+                )
+            }
             Self::IllegalName { error, defined_at } => {
                 write!(f, "{error} (defined at {})", At(defined_at))
             }
             Self::Tool { tool, defined_at, fault } => {
                 let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
                 match fault {
-                    ToolFault::MissingState { type_name } => write!(
+                    ToolFault::MissingState { type_name, is_within_arc: true } => write!(
+                        f,
+                        "{tool} needs state of type `{type_name}`, but the registry has `Arc<{type_name}>`; add the `Arc` with `registry.with_shared_state(…)`"
+                    ),
+                    ToolFault::MissingState { type_name, .. } => write!(
                         f,
                         "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`"
                     ),

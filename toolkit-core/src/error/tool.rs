@@ -1,5 +1,6 @@
 //! Errors for the model: the failure of one call.
 
+use super::details::Details;
 use super::kind::ErrorKind;
 use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
@@ -40,8 +41,8 @@ struct Repr {
     /// The number of further violations, beyond those in `violations`.
     #[serde(default)]
     more: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    details: Option<String>,
+    #[serde(default, skip_serializing_if = "Details::are_private")]
+    details: Details,
     #[serde(default)]
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,10 +63,21 @@ impl ToolError {
             message,
             violations: Vec::new(),
             more: 0,
-            details: None,
+            details: Details::default(),
             retryable: false,
             earlier: Vec::new(),
         }))
+    }
+
+    /// Sets whether the [details](Self::details), also those of earlier attempts, are serialized with the error.
+    ///
+    /// The default is no: they may hold secrets, and errors are stored with conversations.
+    #[must_use]
+    pub fn with_stored_details(mut self, stored: bool) -> Self {
+        self.0.details.stored = stored;
+        let earlier = std::mem::take(&mut self.0.earlier).into_iter();
+        self.0.earlier = earlier.map(|error| error.with_stored_details(stored)).collect();
+        self
     }
 
     /// Sets the errors of earlier attempts and appends them to the message.
@@ -140,6 +152,20 @@ impl ToolError {
         self
     }
 
+    /// Changes all texts: of the error, its violations, and the errors of earlier attempts.
+    pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
+        let Repr { message, brief, violations, details, earlier, .. } = &mut *self.0;
+        for text in [message, brief].into_iter().chain(&mut details.text) {
+            *text = change(text);
+        }
+        for violation in violations {
+            let Violation { path, kind, message, .. } = &*violation;
+            *violation = Violation::new(change(path), *kind, change(message));
+        }
+        *earlier = std::mem::take(earlier).into_iter().map(|error| error.map_texts(change)).collect();
+        self
+    }
+
     /// Creates the error for a failed tool, with `reason` in the message for the model.
     ///
     /// If the alternate form `{:#}` of `reason` differs, it becomes the [details](Self::details) for the
@@ -155,7 +181,7 @@ impl ToolError {
     pub(crate) fn failed_with(reason: &str, details: String) -> Self {
         let mut error = Self::new(ErrorKind::Failed, format!("Error running tool: {reason}"))
             .with_brief("Tool runtime error");
-        error.0.details = Some(details).filter(|details| details != reason);
+        error.0.details = Details { text: Some(details).filter(|details| details != reason), stored: false };
         error
     }
 
@@ -284,9 +310,8 @@ impl ToolError {
         &self.0.brief
     }
 
-    /// Returns the details for the program, such as an error's text with its causes.
-    ///
-    /// The model does not see the details. The alternate form `{:#}` of the error includes the details.
+    /// Returns the details for the program, such as an error's text with its causes, or the text of a panic. The `{:#}`
+    /// form of an error shows them too; its serialized form has them [on demand](Self::with_stored_details).
     ///
     /// ```
     /// use toolkit::ToolError;
@@ -297,7 +322,7 @@ impl ToolError {
     /// ```
     #[must_use]
     pub fn details(&self) -> Option<&str> {
-        self.0.details.as_deref()
+        self.0.details.text.as_deref()
     }
 
     /// Returns whether the same call may succeed later.
@@ -323,7 +348,7 @@ setters! {
     ToolError, 0 {
         /// Sets the details for the program, such as the causes of the failure. The model does not see the
         /// details.
-        with_details(details: impl Into<String>) = Some(details.into());
+        with_details(details: impl Into<String>) = Details::private(details.into());
         /// Sets the brief text for the user.
         with_brief(brief: impl Into<String>) = brief.into();
         /// Sets whether the same call may succeed later, for instance after a lost connection.

@@ -3,6 +3,7 @@
 use super::{CallEnd, CallStatus, EventBus, EventCall, ToolEvent, ToolEventKind};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,8 +15,7 @@ struct Inner {
     bus: Arc<EventBus>,
     call: Arc<EventCall>,
     queued_at: Instant,
-    /// The progress of the call. The lock is held while an event is emitted, so that no event follows the
-    /// last one.
+
     progress: Mutex<CallProgress>,
 }
 
@@ -23,7 +23,11 @@ struct Inner {
 struct CallProgress {
     attempts: u32,
     coerced: Vec<String>,
+    /// No event follows the end.
     ended: bool,
+    /// Whether listeners are called now. Events that come meanwhile, perhaps from a listener, wait in the queue.
+    is_emitting: bool,
+    queue: VecDeque<ToolEvent>,
 }
 
 impl EventEmitter {
@@ -33,10 +37,24 @@ impl EventEmitter {
 
     fn emit_made(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
         let mut progress = self.call_progress();
-        if !progress.ended {
-            let kind = kind(&mut progress);
-            self.0.bus.emit(ToolEvent { time: SystemTime::now(), call: self.0.call.clone(), kind });
+        if progress.ended {
+            return;
         }
+        let kind = kind(&mut progress);
+        let event = ToolEvent { time: SystemTime::now(), call: self.0.call.clone(), kind };
+        if progress.is_emitting {
+            progress.queue.push_back(event);
+            return;
+        }
+        progress.is_emitting = true;
+        let mut next = Some(event);
+        while let Some(event) = next {
+            drop(progress);
+            self.0.bus.emit(event);
+            progress = self.call_progress();
+            next = progress.queue.pop_front();
+        }
+        progress.is_emitting = false;
     }
 
     pub(crate) fn started(&self) {

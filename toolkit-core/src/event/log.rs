@@ -126,12 +126,14 @@ impl ExecutionLog {
 
 impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, recorded: this.recorded());
 
+type Condition = dyn Fn(&LogEntry) -> bool + Send + Sync;
+
 /// A filter for the calls of a log. Without conditions, it matches all calls.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct LogFilter {
     limit: Option<usize>,
-    conditions: Vec<Arc<dyn Fn(&LogEntry) -> bool + Send + Sync>>,
+    conditions: Vec<Arc<Condition>>,
 }
 
 impl LogFilter {

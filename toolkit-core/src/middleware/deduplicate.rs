@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// Runs identical calls of a batch only once. Calls are identical if they have the same tool and the same
 /// [arguments](ToolRequest::canonical_arguments), regardless of their formatting.
 ///
-/// Each duplicate gets the same result with a warning for the model. Tools marked as [not
-/// idempotent](crate::ToolMetadata::idempotent) and calls with invalid JSON always run. If the running call
-/// is cancelled, one of its duplicates runs instead.
+/// The duplicates get the same result with a warning for the model. Tools marked as
+/// [not idempotent](crate::ToolMetadata::idempotent) and calls whose arguments are not JSON always run. If the
+/// running call is cancelled, a duplicate runs in its place. A call that comes again, because [`Retry`](super::Retry)
+/// stands outside, runs again, once for all its duplicates.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -28,8 +29,15 @@ pub struct Deduplicate {
     batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
 }
 
-/// The outcomes of calls, by tool name and arguments.
-type Calls = HashMap<(String, String), SharedOutcome>;
+/// The outcomes of each call, by tool and arguments.
+type Calls = HashMap<(String, String), Attempts>;
+
+/// The outcomes of the attempts of identical calls, and how many attempts each call has made, by position.
+#[derive(Debug, Default)]
+struct Attempts {
+    outcomes: Vec<SharedOutcome>,
+    made: HashMap<usize, usize>,
+}
 
 impl Deduplicate {
     /// The warning for the model in the result of a duplicate.
@@ -40,7 +48,7 @@ impl Deduplicate {
         Self::default()
     }
 
-    /// Returns the outcome that identical calls share.
+    /// Returns the shared outcome of the call's next attempt.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +58,14 @@ impl Deduplicate {
         }
         let (_, calls) = batches.entry(address).or_insert_with(|| (Arc::downgrade(token), Calls::new()));
         let key = (request.definition().name.as_str().to_owned(), arguments.to_owned());
-        calls.entry(key).or_default().clone()
+        let Attempts { outcomes, made } = calls.entry(key).or_default();
+        let attempt = made.entry(request.position()).or_default();
+        if outcomes.len() <= *attempt {
+            outcomes.push(SharedOutcome::default());
+        }
+        let outcome = outcomes[*attempt].clone();
+        *attempt += 1;
+        outcome
     }
 }
 

@@ -1,6 +1,7 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
+use crate::context::{Grants, RunContext};
 use crate::error::{BuildError, ToolError};
 use crate::event::ToolEventKind;
 use crate::name::ToolName;
@@ -41,6 +42,10 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Granted,
+    /// The call runs, and so do later calls of the tool for which the same reason asks: in the
+    /// [session](crate::Session) and its clones, or in the run if it has no session. A program that keeps the answer
+    /// longer gives it again.
+    GrantedForSession,
     /// The call runs with these arguments instead.
     Changed(Value),
     /// The call does not run. The model reads the reason.
@@ -127,8 +132,8 @@ impl PermissionRule {
 
     /// Narrows the rule to calls that meet the condition.
     ///
-    /// The arguments go by the names of the parameters. They are not validated yet, so test for what is allowed
-    /// rather than for what is forbidden.
+    /// The arguments go by the names of the parameters. The tool takes them, but reads them in its own way: `"5"` may
+    /// be the number 5. So test for what is allowed rather than for what is forbidden.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -171,9 +176,9 @@ impl PermissionRule {
 /// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
 /// no effect on a tool that is both. [`overruled`](Self::overruled) finds such tools.
 ///
-/// If a rule asks for approval, the dispatcher waits for the [handler](Self::with_handler), at most for its
-/// [time limit](Self::with_patience). The call holds no permit while it waits. The error of a denied call
-/// tells the model the reason.
+/// The arguments are checked before, so no approval is requested for a call that cannot run. The
+/// [handler](Self::with_handler) decides about approvals, within its [time limit](Self::with_patience). The call holds
+/// no permit meanwhile. The error of a denied call tells the model the reason.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -199,6 +204,7 @@ pub struct Permissions {
     handler: Option<Box<Handler>>,
     patience: Option<Duration>,
     unanswered: Approval,
+    without_run: Grants,
 }
 
 impl Default for Permissions {
@@ -209,6 +215,7 @@ impl Default for Permissions {
             handler: None,
             patience: None,
             unanswered: Approval::Refused("nobody answered the request for permission".to_owned()),
+            without_run: Grants::default(),
         }
     }
 }
@@ -288,6 +295,11 @@ impl Permissions {
         tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
     }
 
+    /// Returns whether a rule for the tool looks at arguments.
+    fn has_conditions(&self, definition: &ToolDefinition) -> bool {
+        self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
+    }
+
     async fn ask(&self, question: ApprovalRequest) -> Approval {
         let Some(handler) = &self.handler else {
             return self.unanswered.clone();
@@ -304,17 +316,34 @@ impl Middleware for Permissions {
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
         // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
         let arguments = request.arguments_value()?;
+        // A condition on arguments, and a human, judge only calls that can run.
+        let has_conditions = self.has_conditions(request.definition());
+        if has_conditions {
+            request.validate()?;
+        }
         let reason = match self.decide(request.definition(), arguments) {
             Permission::Allow => return next.run(request).await,
             Permission::Deny(reason) => return Err(denied(&request, reason)),
             Permission::Ask(reason) => reason.clone(),
         };
+        if !has_conditions {
+            request.validate()?;
+        }
+        let tool = request.definition().name.clone();
+        let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
+        if grants.has(tool.as_str(), &reason) {
+            return next.run(request).await;
+        }
         let (emitter, asked_at) = (request.context().emitter().cloned(), Instant::now());
         if let Some(emitter) = &emitter {
             emitter.emit(ToolEventKind::ApprovalRequested { reason: reason.as_str().into() });
         }
         let approval = self
-            .ask(ApprovalRequest { request: request.clone(), arguments: arguments.clone(), reason })
+            .ask(ApprovalRequest {
+                request: request.clone(),
+                arguments: arguments.clone(),
+                reason: reason.clone(),
+            })
             .await;
         if let Some(emitter) = &emitter {
             let approved = !matches!(approval, Approval::Refused(_));
@@ -322,6 +351,7 @@ impl Middleware for Permissions {
         }
         match approval {
             Approval::Granted => {}
+            Approval::GrantedForSession => grants.add(tool.as_str(), &reason),
             Approval::Changed(arguments) => request.set_arguments(arguments),
             Approval::Refused(reason) => return Err(denied(&request, &reason)),
         }

@@ -112,7 +112,7 @@ impl ToolRequest {
         &self.arguments
     }
 
-    /// Returns the arguments as the model wrote them, before validation.
+    /// Returns the arguments as the model wrote them; [`validate`](Self::validate) checks them.
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.arguments.as_str()
@@ -135,6 +135,14 @@ impl ToolRequest {
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         self.arguments.canonical(self.definition())
+    }
+
+    /// Checks whether the tool takes the arguments, without running it.
+    ///
+    /// # Errors
+    /// The error that the call would have.
+    pub fn validate(&self) -> Result<(), ToolError> {
+        self.tool.validate(self.arguments(), &self.context)
     }
 
     /// Replaces the arguments by a JSON string or a [`Value`]. The tool validates them like arguments from

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// A type usable as the return value of a tool.
 ///
-/// Strings, numbers, lists, maps, media items and [`Json`] of any `Serialize` type implement this trait. So
-/// do `Option` and `Result` of these types. An `Err` becomes a [`ToolError`].
+/// Texts, numbers, lists, maps, media and [`Json`] of any `Serialize` type implement it, and so do `Option` and
+/// `Result` of these. An `Err` becomes a [`ToolError`], and the model reads `()` as "done".
 ///
 /// Functions marked `#[tool]` may also return any `Serialize` type directly. Closures cannot: `Result` is
 /// `Serialize` too, and generic code cannot tell a `Result` from other types.
@@ -76,6 +76,7 @@ convert! {
     Rc<str>: text => ToolOutput::text(&*text);
     Cow<'_, str>: text => ToolOutput::text(text);
     char: text => ToolOutput::text(text);
+    (): _nothing => ToolOutput::text("done");
 }
 
 impl IntoToolOutput for &Path {
@@ -194,7 +195,7 @@ macro_rules! write_as_json {
 }
 
 write_as_json! {
-    (); bool; f32; f64;
+    bool; f32; f64;
     i8; i16; i32; i64; i128; isize;
     u8; u16; u32; u64; u128; usize;
     Value; Map<String, Value>;
@@ -223,7 +224,10 @@ mod tests {
     fn return_values_become_text_or_json() {
         check("text", "text");
         check("text".to_owned(), "text");
-        check((), "null");
+        check((), "done");
+        check(Ok::<_, String>(()), "done");
+        check(Some(()), "done");
+        check(None::<()>, "null");
         check(0.5, "0.5");
         check(vec!["a"], r#"["a"]"#);
         check(vec![Content::Text("a".to_owned()), Content::Text("b".to_owned())], "a\nb");

@@ -4,7 +4,8 @@
 //! type is converted to JSON output, but these two types already are output.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
-use ::serde::{Deserialize, Deserializer, Serialize};
+use crate::depth::readable;
+use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// The serialized form of a [`Content`].
@@ -49,12 +50,21 @@ enum DataForm {
 #[derive(Serialize, Deserialize)]
 struct OutputForm {
     content: Vec<ContentForm>,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "structured",
+        deserialize_with = "present"
+    )]
     structured: Option<Value>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     message: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     brief: String,
+}
+
+fn structured<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    readable(value, value, serializer)
 }
 
 /// Deserializes a present `null` as the value `null` instead of `None`.

@@ -1,56 +1,182 @@
 //! Discovery of `#[tool]` functions collected by the linker.
 
-use super::ToolRegistry;
-use crate::error::BuildError;
-use crate::tool::FunctionTool;
+use super::{ToolFilter, ToolRegistry};
+use crate::error::{BuildError, BuildProblem};
+use crate::name::{NameError, Separator, ToolName};
+use crate::tool::{FunctionTool, Tool};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The registration of a `#[tool]` function, collected by the linker.
-#[derive(Debug)]
-pub struct Registration(pub fn() -> FunctionTool);
+#[derive(Debug, Clone, Copy)]
+pub struct Registration {
+    tool: fn() -> FunctionTool,
+    /// The path of the module, which begins with the name of the crate.
+    module: &'static str,
+}
+
+impl Registration {
+    /// Creates the registration of a function in a module.
+    #[must_use]
+    pub const fn new(tool: fn() -> FunctionTool, module: &'static str) -> Self {
+        Self { tool, module }
+    }
+
+    fn krate(&self) -> &'static str {
+        self.module.split("::").next().unwrap_or_default()
+    }
+
+    /// Returns whether the function is in a module or below it.
+    fn is_in(&self, module: &str) -> bool {
+        self.module.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    }
+}
 
 inventory::collect!(Registration);
 
+/// The rule for discovered tools of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum NameClash {
+    /// The discovery fails.
+    #[default]
+    Refuse,
+    /// The first tool stays: in the order of [`Discovery::in_modules`], then by module.
+    KeepFirst,
+    /// Tools of different crates move into a namespace of the crate's name.
+    NamespaceByCrate,
+}
+
+/// A selection of the `#[tool]` functions linked into the program, for
+/// [`ToolRegistry::discover_with`].
+///
+/// ```
+/// use toolkit::registry::{Discovery, NameClash};
+/// use toolkit::{ToolFilter, ToolRegistry};
+///
+/// let tools = Discovery::new()
+///     .with_filter(ToolFilter::new().exclude(["debug_*"]))
+///     .with_name_clash(NameClash::NamespaceByCrate);
+/// let registry = ToolRegistry::discover_with(&tools)?;
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Discovery {
+    modules: Vec<String>,
+    filter: ToolFilter,
+    name_clash: NameClash,
+}
+
+setters! {
+    Discovery {
+        /// Selects tools by name, namespace or tag.
+        with_filter(filter: ToolFilter) = filter;
+        /// Sets the rule for tools of the same name.
+        with_name_clash(name_clash: NameClash) = name_clash;
+    }
+}
+
+impl Discovery {
+    /// Creates a selection of every tool, without tools of the same name.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Selects only the tools of these crates or modules and of those added before, such as `my_tools` or
+    /// `my_tools::files`. Crates have the names that `use` knows: `my_tools` for the package `my-tools`.
+    #[must_use]
+    pub fn in_modules<T: Into<String>>(mut self, modules: impl IntoIterator<Item = T>) -> Self {
+        self.modules.extend(modules.into_iter().map(Into::into));
+        self
+    }
+
+    /// Selects among registrations.
+    fn select<'a>(
+        &self,
+        registrations: impl IntoIterator<Item = &'a Registration>,
+    ) -> Result<ToolRegistry, BuildError> {
+        let all: Vec<&Registration> = registrations.into_iter().collect();
+        let unknown = self.modules.iter().filter(|module| !all.iter().any(|found| found.is_in(module)));
+        let known: BTreeSet<&str> = all.iter().flat_map(|found| [found.krate(), found.module]).collect();
+        let problem = |module: &String| {
+            BuildProblem::unknown("linked crate or module with tools", module, known.iter().copied())
+        };
+        let problems = unknown.map(problem);
+        BuildError::unless_empty(problems.collect())?;
+
+        let rank = |found: &Registration| self.modules.iter().position(|module| found.is_in(module));
+        let selected = all.into_iter().filter(|found| self.modules.is_empty() || rank(found).is_some());
+        let tools = selected.map(|found| (rank(found), found, (found.tool)()));
+        let mut found: Vec<_> = tools.filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
+        // The linker's order varies; sorted, a collision always names the same tool first.
+        found.sort_by_cached_key(|(rank, found, tool)| {
+            let place = tool.definition().metadata.defined_at.map(|place| (place.file, place.line));
+            (*rank, found.module, place, tool.definition().name.clone())
+        });
+        let mut by_name: BTreeMap<ToolName, Vec<(&str, FunctionTool)>> = BTreeMap::new();
+        for (_, registration, tool) in found {
+            by_name.entry(tool.definition().name.clone()).or_default().push((registration.krate(), tool));
+        }
+        let mut registry = ToolRegistry::new();
+        for (name, mut tools) in by_name {
+            let [(first, _), others @ ..] = tools.as_slice() else { continue };
+            match (self.name_clash, others.iter().any(|(krate, _)| krate != first)) {
+                (NameClash::KeepFirst, _) => tools.truncate(1),
+                (NameClash::Refuse, true) => {
+                    registry.problems.push(crates_clash(&name, &tools));
+                    tools.clear();
+                }
+                (NameClash::NamespaceByCrate, true) => {
+                    for (krate, tool) in &mut tools {
+                        match within_crate(krate, &name) {
+                            Ok(name) => *tool = tool.clone().with_name(name),
+                            Err(error) => registry.problems.push(tool.definition().illegal_name(error)),
+                        }
+                    }
+                }
+                // Two tools of one crate are a mistake of that crate.
+                _ => {}
+            }
+            tools.into_iter().for_each(|(_, tool)| registry.insert_or_record(Arc::new(tool)));
+        }
+        registry.check().map(|()| registry)
+    }
+}
+
+fn within_crate(krate: &str, name: &ToolName) -> Result<ToolName, NameError> {
+    let namespace = name.namespace().map_or(krate.to_owned(), |namespace| format!("{krate}_{namespace}"));
+    ToolName::qualified(&namespace, name.method_name(), Separator::default())
+}
+
+fn crates_clash(name: &ToolName, tools: &[(&str, FunctionTool)]) -> BuildProblem {
+    let place =
+        |(krate, tool): &(&str, FunctionTool)| ((*krate).to_owned(), tool.definition().metadata.defined_at);
+    BuildProblem::CratesClash { name: name.to_string(), definitions: tools.iter().map(place).collect() }
+}
+
 impl ToolRegistry {
-    /// Creates a registry of every `#[tool]` function linked into the program.
+    /// Creates a registry of every `#[tool]` function linked into the program, dependencies included.
     ///
-    /// The linker drops a dependency that the program names nowhere, together with the tools of the
-    /// dependency. Write `use my_tools as _;` to link such a crate, or list the tools with
-    /// [`tools!`](crate::tools).
+    /// A dependency that the source names nowhere is not linked: write `use my_tools as _;`, or list its tools with
+    /// [`tools!`](crate::tools). For a part of the tools, or dependencies with tools of the same name, see
+    /// [`discover_with`](Self::discover_with).
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal or duplicate name.
     pub fn discover() -> Result<Self, BuildError> {
-        let mut found: Vec<FunctionTool> =
-            inventory::iter::<Registration>().map(|found| (found.0)()).collect();
-        // The linker's order varies. Sorted, the tools in a duplicate name error always come in the same
-        // order.
-        found.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
-        Self::from_tools(found)
+        Self::discover_with(&Discovery::new())
+    }
+
+    /// Creates a registry of selected `#[tool]` functions, see [`Discovery`].
+    ///
+    /// # Errors
+    /// [`BuildError`] with every illegal name, every duplicate that the rule refuses, and every crate or module without
+    /// tools.
+    pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
+        discovery.select(inventory::iter::<Registration>())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Location;
-    use crate::tool::{Function, ToolCell, ToolFuture};
-
-    fn long() -> FunctionTool {
-        let name = "and_a_method_name_that_is_long_but_legal_on_its_own";
-        let mut function = Function::new(name, "", &[], |_| ToolFuture::incomplete(), None).with_namespace(
-            "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
-        );
-        function.defined_at = Some(Location { file: "src/tools.rs", line: 7 });
-        function.tool(&ToolCell::new())
-    }
-
-    /// The macro checks the name and the namespace separately, so only the registry can check the combined
-    /// length.
-    #[test]
-    fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
-        let error = ToolRegistry::from_tools([long()]).unwrap_err();
-        let text = error.to_string();
-        assert!(text.contains("characters; use at most 128"), "{text}");
-        assert!(text.ends_with("(defined at src/tools.rs:7)"), "{text}");
-    }
-}
+mod tests;

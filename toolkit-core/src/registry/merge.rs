@@ -4,7 +4,7 @@ use super::{Entry, ToolRegistry};
 use crate::context::State;
 use crate::error::{BuildError, BuildProblem};
 use crate::name::check_name;
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{BoundTool, Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
@@ -33,8 +33,11 @@ impl ToolRegistry {
 
     /// Adds the tools of another registry, with a setting for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled. If both registries have a rule for the same thing,
-    /// state of the same type or a time limit, the setting of `self` is kept.
+    /// Disabled tools, namespaces and tags stay disabled. Where both registries have a rule or a time limit, this one's
+    /// is kept.
+    ///
+    /// Tools keep the state that they come with: if both registries have a value of one type, each tool sees that of
+    /// its own registry. Values of other types are shared by all.
     ///
     /// # Errors
     /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
@@ -54,7 +57,16 @@ impl ToolRegistry {
         self.problems.extend(other.problems);
         self.switches.extend(other.switches);
         self.apply_switches();
+        let state = other
+            .state
+            .as_ref()
+            .filter(|theirs| self.state.as_ref().is_some_and(|own| own.differs_from(theirs)));
+        let bound = |tool: Arc<dyn Tool>| match state {
+            Some(state) => Arc::new(BoundTool::new(tool, state.clone())) as Arc<dyn Tool>,
+            None => tool,
+        };
         for Entry { tool, original, .. } in entries {
+            let (tool, original) = (bound(tool), original.map(bound));
             let name = tool.definition().name.clone();
             match (collision, self.tools.contains_key(name.as_str())) {
                 (Collision::Keep, true) => {}

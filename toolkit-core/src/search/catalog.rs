@@ -5,7 +5,8 @@ use super::options::SearchOptions;
 use super::{DISCOVER_TOOLS, SEARCH_TOOLS};
 use crate::error::{ErrorKind, ToolError, nearest, one_of, shorten};
 use crate::name::WireNames;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolDefinition};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The tools of one registry snapshot, shared by both search tools.
@@ -42,21 +43,44 @@ impl Catalog {
         ToolError::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Returns one line for each deferred tool, up to `max_listed` tools. A line has the name and the search
-    /// hint or, without a hint, the first sentence of the description.
+    /// Returns the deferred tools in lines below a title: each with its search hint or first sentence, or, if there are
+    /// more than the options allow, the namespaces with the numbers of their tools. Empty if there are none.
     pub(super) fn list(&self) -> String {
-        let deferred = || self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
-        let mut list = String::new();
-        for tool in deferred().take(self.options.max_listed) {
-            let hint = tool.metadata.search_hint.trim();
-            let about = if hint.is_empty() { first_sentence(&tool.description) } else { hint };
-            let gap = if about.is_empty() { "" } else { ": " };
-            list.push_str(&format!("\n- {}{gap}{about}", self.names.spell(tool.name.as_str())));
+        let deferred = self.index.tools().map(|tool| tool.definition()).filter(|tool| tool.metadata.defer);
+        let deferred: Vec<&ToolDefinition> = deferred.collect();
+        if deferred.is_empty() {
+            return String::new();
         }
-        if let Some(more @ 1..) = deferred().count().checked_sub(self.options.max_listed) {
-            list.push_str(&format!("\n- and {more} more"));
+        if deferred.len() <= self.options.max_listed {
+            let lines = deferred.iter().map(|tool| self.line(tool));
+            return format!("Tools that are not in your list:{}", lines.collect::<String>());
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for tool in &deferred {
+            *counts.entry(tool.name.namespace().unwrap_or_default()).or_default() += 1;
+        }
+        let without = counts.remove("").filter(|_| !counts.is_empty());
+        let mut list = format!("{} tools are not in your list; find them by what they do", deferred.len());
+        if !counts.is_empty() {
+            list.push_str(" or by namespace. The namespaces, with the numbers of their tools:");
+        }
+        for (namespace, count) in counts.iter().take(self.options.max_listed) {
+            list.push_str(&format!("\n- {namespace}: {count}"));
+        }
+        if let Some(more @ 1..) = counts.len().checked_sub(self.options.max_listed) {
+            list.push_str(&format!("\n- and {more} more namespaces"));
+        }
+        if let Some(without) = without {
+            list.push_str(&format!("\n- without a namespace: {without}"));
         }
         list
+    }
+
+    fn line(&self, tool: &ToolDefinition) -> String {
+        let hint = tool.metadata.search_hint.trim();
+        let about = if hint.is_empty() { first_sentence(&tool.description) } else { hint };
+        let gap = if about.is_empty() { "" } else { ": " };
+        format!("\n- {}{gap}{about}", self.names.spell(tool.name.as_str()))
     }
 }
 

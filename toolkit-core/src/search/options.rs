@@ -25,8 +25,8 @@ settings! {
         /// words of a query are ignored, unless a tool has the word in the name or the query matches no other
         /// word. A word in fewer than three tools is never common.
         max_tools_ratio: f64 = 0.5, with_max_tools_ratio(f64);
-        /// The maximum number of deferred tools listed in the descriptions of `discover_tools` and
-        /// `call_deferred`; 50 by default. The list costs tokens in every request.
+        /// The number of deferred tools that the description of `discover_tools` lists; 50 by default. If there are more,
+        /// it lists their namespaces with the numbers of their tools, as the list costs tokens in every request.
         max_listed: usize = 50, with_max_listed(usize);
     }
 }

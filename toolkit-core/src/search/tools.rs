@@ -37,10 +37,7 @@ impl Tool for SearchTool {
 
 /// Returns both search tools, sorted by name.
 pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
-    let list = catalog.list();
-    let definition = |name: &str, about: &str, title: &str, parameters: Value| {
-        let description =
-            if list.is_empty() { about.to_owned() } else { format!("{about}\n\n{title}{list}") };
+    let definition = |name: &str, description: String, parameters: Value| {
         ToolDefinition::new(ToolName::unchecked(None, name, Separator::default()), description, parameters)
     };
     let about = format!(
@@ -53,9 +50,16 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
         "required": [TARGET],
         "additionalProperties": true,
     });
-    let call = definition(CALL_DEFERRED, &about, "Tools that can be called so:", parameters);
-    let about = "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
-                 schema; other words are looked for in names, descriptions, tags, parameters and hints.";
+    let call = definition(CALL_DEFERRED, about, parameters);
+    let mut about =
+        "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
+                 schema; other words are looked for in names, descriptions, tags, parameters and hints."
+            .to_owned();
+    // Told once: `call_deferred` refers to this tool.
+    let list = catalog.list();
+    if !list.is_empty() {
+        about.push_str(&format!("\n\n{list}"));
+    }
     let parameters = json!({
         "type": "object",
         "properties": {
@@ -76,7 +80,7 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
         "additionalProperties": false,
     });
     let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true).with_open_world(false);
-    let discover = definition(DISCOVER_TOOLS, about, "Tools that are not in your list:", parameters);
+    let discover = definition(DISCOVER_TOOLS, about, parameters);
     [
         Arc::new(SearchTool { definition: call, catalog: catalog.clone(), run: call_deferred }),
         Arc::new(SearchTool {

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
-use crate::error::BuildError;
+use crate::error::{BuildError, ToolError};
 use std::sync::Arc;
 
 /// A wrapper around a tool with another name, description, metadata or [arguments](Self::with_arguments).
@@ -102,6 +102,13 @@ impl Tool for AdaptedTool {
         match &self.arguments {
             Some(changed) => changed.call(&*self.tool, arguments, context),
             None => self.tool.call(arguments, context),
+        }
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        match &self.arguments {
+            Some(changed) => changed.validate(&*self.tool, arguments, context),
+            None => self.tool.validate(arguments, context),
         }
     }
 }

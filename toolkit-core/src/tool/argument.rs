@@ -94,7 +94,10 @@ impl ArgumentTransform {
         self
     }
 
-    /// Hides the argument from the model. The tool is called without the argument, unless a default is set.
+    /// Hides the argument from the model; the tool runs without it.
+    ///
+    /// A model cannot give it under an alias either, except to a type that takes any name and has an alias that its
+    /// schema does not list. Give a hidden argument of such a tool a value with [`fixed`](Self::fixed).
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;

@@ -4,6 +4,7 @@ mod definitions;
 mod errors;
 mod parts;
 mod schema;
+mod secrets;
 mod text;
 
 use super::argument::Supply;
@@ -161,7 +162,10 @@ impl Arguments {
         }
         let own =
             self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
+        let may_be_hidden =
+            || tool.definition().is_unlisted(name) && self.changes.0.iter().any(|change| change.hidden);
         match own.map(|own| self.changes.of(own)) {
+            None if may_be_hidden() => Meaning::NotShown,
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
             // `name` is an alias declared by the tool.

@@ -2,10 +2,10 @@
 
 use super::definition::OutputSchema;
 use super::inner::ToolInner;
-use super::{Tool, ToolDefinition, ToolFuture};
+use super::{Tool, ToolDefinition, ToolFuture, check_by_call};
 use crate::args::{ObjectInfo, ToolParams};
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem, Location, ToolFault};
+use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
 use crate::output::IntoToolOutput;
 use schemars::JsonSchema;
@@ -184,6 +184,10 @@ impl Tool for ClosureTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (self.call)(arguments, context, &self.inner)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        check_by_call(self, arguments, context)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// The aliases of parameters: each alias with the name of the parameter.
     pub(super) aliases: BTreeMap<String, String>,
+    /// Names of the arguments' type that the schema does not list: aliases of an unknown parameter.
+    pub(super) unlisted: Vec<&'static str>,
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
@@ -74,6 +76,7 @@ impl ToolDefinition {
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
             aliases: BTreeMap::new(),
+            unlisted: Vec::new(),
             lane: None,
             state_needs: Vec::new(),
         }
@@ -129,6 +132,11 @@ impl ToolDefinition {
     #[must_use]
     pub fn state_needs(&self) -> &[StateNeed] {
         &self.state_needs
+    }
+
+    /// Returns whether the arguments' type knows a name that the schema does not list.
+    pub(super) fn is_unlisted(&self, name: &str) -> bool {
+        self.unlisted.contains(&name)
     }
 
     /// Converts `fault` to a build problem of this tool.

@@ -2,10 +2,10 @@
 
 use super::closure::{ClosureReturn, legal_name};
 use super::definition::OutputSchema;
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, check_by_call};
 use crate::args::DynamicArgs;
 use crate::context::ToolContext;
-use crate::error::{BuildError, BuildProblem, Location, ToolFault};
+use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::Value;
@@ -174,10 +174,15 @@ impl Tool for DynamicTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let ToolDefinition { parameters, metadata, .. } = &*self.definition;
-        match self.args.read(arguments, parameters, metadata.coerce, Some(context)) {
+        let args = self.args.read(arguments, parameters, metadata.coerce, Some(context));
+        match args.and_then(|args| context.end_check().map(|()| args)) {
             Ok(args) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         }
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        check_by_call(self, arguments, context)
     }
 }
 

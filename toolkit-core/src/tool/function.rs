@@ -2,7 +2,7 @@
 
 use super::definition::OutputSchema;
 use super::inner::ToolInner;
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments, check_by_call};
 use crate::args::{self, Fill, ObjectInfo, ParamSpec, ToolParams, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
@@ -32,7 +32,8 @@ impl<'a> Invocation<'a> {
     #[inline(never)]
     pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
         let inner = &*self.tool.inner;
-        args::decode(self.arguments, &inner.params, &inner.options(self.context), slots)
+        args::decode(self.arguments, &inner.params, &inner.options(self.context), slots)?;
+        self.context.end_check()
     }
 
     /// Decodes the arguments into one struct.
@@ -205,12 +206,6 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
-    /// Returns the key for sorting discovered tools: the source location, then the name.
-    pub(crate) fn sort_key(&self) -> (Option<(&'static str, u32)>, &str) {
-        let ToolDefinition { name, metadata, .. } = &self.inner.definition;
-        (metadata.defined_at.map(|place| (place.file, place.line)), name.method_name())
-    }
-
     /// Binds a method's tool to `receiver`, the value of `self` in each call.
     #[doc(hidden)]
     #[must_use]
@@ -237,5 +232,9 @@ impl Tool for FunctionTool {
     #[inline]
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         (self.call)(Invocation { arguments, context, tool: self })
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        check_by_call(self, arguments, context)
     }
 }

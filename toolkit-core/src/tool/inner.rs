@@ -49,6 +49,13 @@ impl ToolInner {
     ) -> Self {
         let checked = strip_aliases(&mut definition.parameters);
         definition.add_aliases_of(checked.as_ref());
+        if let Some(info) = &info {
+            let listed = definition.parameters.get("properties").and_then(Value::as_object);
+            let is_listed = |name: &str| {
+                definition.parameter_named(name).is_some() || listed.is_some_and(|all| all.contains_key(name))
+            };
+            definition.unlisted = info.fields().iter().copied().filter(|name| !is_listed(name)).collect();
+        }
         let mut inner = Self { definition, params, checked, has_constraints, info };
         inner.close();
         inner
@@ -84,7 +91,8 @@ impl ToolInner {
         arguments: &str,
         context: &ToolContext,
     ) -> Option<Result<T, ToolError>> {
-        Some(args::decode_struct(arguments, self.info.as_ref()?, &self.options(context)))
+        let decoded = args::decode_struct(arguments, self.info.as_ref()?, &self.options(context));
+        Some(decoded.and_then(|value| context.end_check().map(|()| value)))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::ToolDefinition;
 use serde_json::Value;
+use std::fmt;
 
 /// The lane argument of an adapted tool, possibly renamed, hidden or with a default.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct LaneArgument {
     /// The lane parameter of the wrapped tool. If the metadata of the adapted tool names another lane, the
     /// other fields are ignored.
@@ -16,6 +17,13 @@ pub(super) struct LaneArgument {
     /// Whether `null` is a value of the argument. If not, `null` counts as absent, provided there is a
     /// default.
     pub(super) takes_null: bool,
+}
+
+/// The value of a hidden argument may be a secret.
+impl fmt::Debug for LaneArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaneArgument").field("lane", &self.lane).finish_non_exhaustive()
+    }
 }
 
 impl LaneArgument {

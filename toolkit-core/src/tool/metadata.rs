@@ -17,10 +17,10 @@ settings! {
     /// ```
     /// use toolkit::{ToolMetadata, ToolTag};
     ///
-    /// let metadata = ToolMetadata::default().with_tags(["network", "billing"]).with_read_only(true);
+    /// let metadata = ToolMetadata::default().with_tags(["network", "billing"]).with_tags([ToolTag::Slow]);
     /// assert!(metadata.tags.contains(&ToolTag::Network));
     /// assert_eq!(metadata.tags.iter().filter(|tag| tag.is_custom()).count(), 1);
-    /// assert_eq!(metadata.read_only, Some(true));
+    /// assert_eq!(metadata.with_read_only(true).read_only, Some(true));
     /// ```
     #[derive(Debug, Clone, PartialEq)]
     pub struct ToolMetadata {
@@ -170,11 +170,23 @@ impl From<&str> for ToolTag {
     }
 }
 
+impl From<String> for ToolTag {
+    fn from(tag: String) -> Self {
+        tag.as_str().into()
+    }
+}
+
+impl AsRef<str> for ToolTag {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 impl FromStr for ToolTag {
     type Err = Infallible;
 
     fn from_str(tag: &str) -> Result<Self, Infallible> {
-        Ok(Self::from(tag))
+        Ok(tag.into())
     }
 }
 

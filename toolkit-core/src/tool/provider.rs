@@ -1,8 +1,10 @@
 //! Tool providers: sources of tools known only at run time, such as servers and processes.
 
 use super::{Tool, ToolDefinition, ToolFuture};
+use crate::args::arguments_value;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
+use crate::error::ToolError;
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,6 +57,15 @@ pub trait ToolProvider: Send + Sync + 'static {
     /// This method must not block. A timeout or a cancellation drops the future. A panic in this method or in
     /// the future becomes the error of the call.
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a>;
+
+    /// Checks a call without running it. The default accepts every JSON object.
+    ///
+    /// # Errors
+    /// The error that the call would have.
+    fn validate(&self, call: &ToolCall, context: &ToolContext) -> Result<(), ToolError> {
+        let _ = context;
+        arguments_value(call.arguments.as_str(), |_| None).map(drop)
+    }
 }
 
 impl<T: ToolProvider + ?Sized> ToolProvider for Arc<T> {
@@ -64,6 +75,10 @@ impl<T: ToolProvider + ?Sized> ToolProvider for Arc<T> {
 
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         (**self).handle(call, context)
+    }
+
+    fn validate(&self, call: &ToolCall, context: &ToolContext) -> Result<(), ToolError> {
+        (**self).validate(call, context)
     }
 }
 
@@ -84,14 +99,24 @@ impl ProvidedTool {
     }
 }
 
+impl ProvidedTool {
+    fn to_call(&self, arguments: &str, context: &ToolContext) -> ToolCall {
+        let id = context.call_id().cloned().unwrap_or_else(|| "".into());
+        ToolCall::new(id, self.definition.name.as_str(), arguments)
+    }
+}
+
 impl Tool for ProvidedTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        let id = context.call_id().cloned().unwrap_or_else(|| "".into());
-        self.provider.handle(ToolCall::new(id, self.definition.name.as_str(), arguments), context)
+        self.provider.handle(self.to_call(arguments, context), context)
+    }
+
+    fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+        self.provider.validate(&self.to_call(arguments, context), context)
     }
 }
 

@@ -66,13 +66,17 @@ impl<'a> Running<'a> {
         let stop = limit.map(|limit| Box::pin(stopped(context, Some(limit))) as Stop<'a>);
         Self { call, context, is_limited: false, stop }
     }
+
+    fn discard_call(&mut self) {
+        discard(std::mem::replace(&mut self.call, ToolFuture::spent()));
+    }
 }
 
 impl Future for Running<'_> {
     type Output = Outcome;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Self { call, context, is_limited, stop } = self.get_mut();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { call, context, is_limited, stop } = &mut *self;
         let ended = match guarded(|| Pin::new(&mut *call).poll(cx)) {
             Ok(Poll::Pending) if stop.is_some() || *is_limited || context.can_be_cancelled() => {
                 let limit = || context.limit().filter(|_| *is_limited);
@@ -80,15 +84,23 @@ impl Future for Running<'_> {
                 // In a runtime without a timer, polling panics.
                 match guarded(|| stop.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => return Poll::Pending,
-                    Ok(Poll::Ready(error)) => error,
-                    Err(panicked) => panicked.of_call(context),
+                    Ok(Poll::Ready(error)) => Err(error),
+                    Err(panicked) => Err(panicked.of_call(context)),
                 }
             }
-            Ok(poll) => return poll,
-            Err(panicked) => panicked.of_call(context),
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panicked) => Err(panicked.of_call(context)),
         };
-        discard(std::mem::replace(call, ToolFuture::spent()));
-        Poll::Ready(Err(ended))
+        self.discard_call();
+        Poll::Ready(ended)
+    }
+}
+
+/// The drop of the tool's future may panic, whether it has ended or not.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.discard_call();
     }
 }
 

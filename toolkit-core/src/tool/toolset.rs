@@ -1,6 +1,6 @@
 //! Toolsets: values with methods as tools.
 
-use super::{FunctionTool, Tool};
+use super::{FunctionTool, Tool, ToolDefinition};
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
@@ -42,6 +42,9 @@ pub fn tools_of<T: Send + Sync + 'static>(receiver: Arc<T>, tools: BlockTools) -
     let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
     let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
     // The linker's order varies.
-    more.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+    more.sort_by_cached_key(|tool| {
+        let ToolDefinition { name, metadata, .. } = tool.definition();
+        (metadata.defined_at.map(|place| (place.file, place.line)), name.clone())
+    });
     tools(&receiver).into_iter().chain(more).map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }

@@ -53,10 +53,10 @@ impl DefinitionCodec for Anthropic {
             || fields.get("type").is_some_and(Value::is_string)
     }
 
-    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         let fields = object(tool, path, "the name, description and schema of a tool")?;
         if is_hosted(tool, path)? {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let mut definition = parse_named(fields, path, "input_schema")?;
         let list = |name| optional(fields, path, name, "a list", Value::as_array);
@@ -73,7 +73,8 @@ impl DefinitionCodec for Anthropic {
         if !others.is_empty() {
             set(&mut metadata.meta, FACTS.name, others);
         }
-        Ok(vec![definition])
+        found.push(definition);
+        Ok(())
     }
 
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {

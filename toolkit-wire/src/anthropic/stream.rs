@@ -7,7 +7,7 @@ use super::Anthropic;
 use crate::WireError;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{Fields, object, only};
+use crate::fields::{Fields, object};
 use crate::response::FinishReason;
 use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
@@ -105,7 +105,7 @@ impl StreamDecoder for MessageStream {
 
 impl MessageStream {
     fn start(&mut self, message: &Fields, events: &mut Vec<StreamEvent>) {
-        overlay(&mut self.message, &only(message, |name, _| name != "content"));
+        overlay(&mut self.message, message, |name, _| name != "content");
         self.blocks.seed(|| json!(message));
         for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
             if let Some(number) = self.start_block(None, Some(block), events) {
@@ -117,9 +117,9 @@ impl MessageStream {
 
     /// Records the end of a message: the stop reason and the total usage.
     fn update(&mut self, event: &Fields) {
-        overlay(&mut self.message, &only(event, |name, _| !matches!(name, "type" | "delta")));
+        overlay(&mut self.message, event, |name, _| !matches!(name, "type" | "delta"));
         if let Some(Value::Object(delta)) = event.get("delta") {
-            overlay(&mut self.message, delta);
+            overlay(&mut self.message, delta, |_, _| true);
         }
     }
 

@@ -68,24 +68,25 @@ impl DefinitionCodec for Gemini {
             || foreign_field(fields).is_some()
     }
 
-    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         let tool = checked(tool, path)?;
         if is_declaration(tool) {
-            return Ok(vec![parse_declaration(tool, path)?]);
+            found.push(parse_declaration(tool, path)?);
+            return Ok(());
         }
-        let Some(key) = key(tool, DECLARATIONS) else { return Ok(Vec::new()) };
+        let Some(key) = key(tool, DECLARATIONS) else { return Ok(()) };
         let path = field(path, key);
         let declarations = match tool.get(key) {
             None | Some(Value::Null) => &[][..],
             Some(Value::Array(declarations)) => declarations,
             Some(_) => return Err(WireError::new(path, "a list of functions")),
         };
-        let declarations = declarations.iter().enumerate().map(|(index, declaration)| {
+        for (index, declaration) in declarations.iter().enumerate() {
             let path = element(&path, index);
             let fields = object(declaration, &path, "the name, description and parameters of a function")?;
-            parse_declaration(fields, &path)
-        });
-        declarations.collect()
+            found.push(parse_declaration(fields, &path)?);
+        }
+        Ok(())
     }
 
     /// Returns the tool without its functions. A tool may contain both functions and hosted tools.

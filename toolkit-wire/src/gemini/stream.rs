@@ -11,7 +11,7 @@ use super::spelling::{get, list};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::fields::{Fields, element, field, is_true, object, only};
+use crate::fields::{Fields, element, field, is_true, object};
 use crate::stream::assembler::{Assembler, StreamPart};
 use crate::stream::decode::{StreamDecoder, StreamEvent};
 use crate::stream::merge::overlay;
@@ -64,7 +64,7 @@ struct Candidate {
 impl StreamDecoder for Stream {
     fn push(&mut self, body: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let fields = object(body, "", "a response or a list of responses")?;
-        overlay(&mut self.body, &beside(fields, "candidates"));
+        overlay(&mut self.body, fields, says_else("candidates"));
         let mut fault = None;
         for (position, candidate) in list(fields, "candidates").iter().enumerate() {
             let Some(candidate) = candidate.as_object() else { continue };
@@ -108,9 +108,9 @@ enum Fault {
 
 impl Candidate {
     fn push(&mut self, fields: &Fields, events: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        overlay(&mut self.fields, &beside(fields, "content"));
+        overlay(&mut self.fields, fields, says_else("content"));
         if let Some(content) = get(fields, "content").and_then(Value::as_object) {
-            overlay(&mut self.content, &beside(content, "parts"));
+            overlay(&mut self.content, content, says_else("parts"));
             match content.get("parts") {
                 None | Some(Value::Null) => {}
                 Some(Value::Array(parts)) => parts.iter().for_each(|part| self.push_part(part, events)),
@@ -218,7 +218,7 @@ impl Candidate {
     }
 }
 
-/// Returns the non-empty fields without `except`.
-fn beside(fields: &Fields, except: &str) -> Fields {
-    only(fields, |name, value| name != except && !value.is_null())
+/// Keeps the fields that say something, but for one.
+fn says_else(except: &str) -> impl Fn(&str, &Value) -> bool {
+    move |name, value| name != except && !value.is_null()
 }

@@ -44,6 +44,7 @@ fn custom(json: &Value) -> Option<&Value> {
 /// and the mark of custom calls.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     let Some(call) = json.as_object() else { return ProviderExtras::default() };
+    let unknown = |fields: &Fields| only(fields, |name, _| is_unknown(name));
     let mut extras = unknown(call);
     let kind = if is_custom { "custom" } else { "function" };
     if is_custom {
@@ -56,10 +57,10 @@ fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the fields of a call, or of its function, that a tool call cannot express.
-pub(super) fn unknown(fields: &Fields) -> Fields {
+/// Returns whether a field of a call, or of its function, has no place in ours.
+pub(super) fn is_unknown(name: &str) -> bool {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
-    only(fields, |name, _| !KNOWN.contains(&name))
+    !KNOWN.contains(&name)
 }
 
 /// Builds a call of the given kind. `part` contains its name and arguments.

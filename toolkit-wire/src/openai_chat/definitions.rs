@@ -24,8 +24,11 @@ impl DefinitionCodec for OpenAiChat {
         fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
     }
 
-    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
-        if is_hosted(tool) { Ok(Vec::new()) } else { Ok(vec![Form::Nested.parse_tool(tool, path)?.0]) }
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
+        if !is_hosted(tool) {
+            found.push(Form::Nested.parse_tool(tool, path)?.0);
+        }
+        Ok(())
     }
 
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {

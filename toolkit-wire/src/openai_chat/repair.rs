@@ -4,21 +4,14 @@ use super::OpenAiChat;
 use crate::call;
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT, Pair, pair};
+use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
+use crate::repair::directly_after;
 use serde_json::{Value, json};
 
 impl RepairCodec for OpenAiChat {
     /// Moves results directly after their calls, as the service requires, and adds missing results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
-        let mut repaired = Vec::with_capacity(history.len());
-        for (message, results) in history.into_iter().zip(results) {
-            if !is_result(&message) {
-                repaired.push(message);
-            }
-            repaired.extend(results);
-        }
-        repaired
+        directly_after(history, entries, is_result, results)
     }
 }
 

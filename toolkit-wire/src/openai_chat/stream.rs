@@ -86,8 +86,7 @@ impl Stream {
             return Err(WireError::new("choices", "a chunk of this API, not an event of another one"));
         }
         // `obfuscation` is random text that hides the length of the content.
-        let beside = only(fields, |name, _| !matches!(name, "choices" | "obfuscation"));
-        overlay(&mut self.envelope, &beside);
+        overlay(&mut self.envelope, fields, |name, _| !matches!(name, "choices" | "obfuscation"));
         match fields.get("choices") {
             // Usage arrives in a chunk without choices, and so do the content filter results of some
             // services.
@@ -148,7 +147,7 @@ impl Choice {
         events: &mut Vec<StreamEvent>,
     ) -> Result<Vec<StreamEvent>, WireError> {
         let delta = object(delta, path, "an object")?;
-        join(&mut self.message, &without_calls(delta));
+        join(&mut self.message, delta, is_no_call);
         match delta.get("tool_calls") {
             None | Some(Value::Null) => {}
             Some(Value::Array(pieces)) => {
@@ -170,7 +169,7 @@ impl Choice {
         if !self.message.is_empty() || !self.calls.is_empty() {
             return Vec::new();
         }
-        self.message = without_calls(message);
+        self.message = only(message, is_no_call);
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.calls.whole(call, events);
         }
@@ -187,8 +186,8 @@ impl Choice {
             "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
             _ => true,
         };
-        overlay(&mut self.fields, &only(fields, is_kept));
-        join(&mut self.fields, &only(fields, |name, _| name == "logprobs"));
+        overlay(&mut self.fields, fields, is_kept);
+        join(&mut self.fields, fields, |name, _| name == "logprobs");
     }
 
     /// Returns the choice in the form of a response that was not streamed.
@@ -209,8 +208,8 @@ impl Choice {
     }
 }
 
-fn without_calls(message: &Fields) -> Fields {
-    only(message, |name, _| !matches!(name, "tool_calls" | "function_call"))
+fn is_no_call(name: &str, _value: &Value) -> bool {
+    !matches!(name, "tool_calls" | "function_call")
 }
 
 fn said(message: &Fields) -> Vec<StreamEvent> {

@@ -53,16 +53,16 @@ impl DefinitionCodec for OpenAiResponses {
 
     /// Parses a tool, or the tools of a namespace. Functions keep the name that calls use, which is the name
     /// within the namespace. The nested form of Chat Completions is accepted too.
-    fn parse_tool(&self, tool: &Value, path: &str) -> Result<Vec<ToolDefinition>, WireError> {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
-            return Ok(parse_tool(tool, path)?.into_iter().collect());
+            found.extend(parse_tool(tool, path)?);
+            return Ok(());
         }
         let path = field(path, "tools");
         let Some(tools) = fields.get("tools").and_then(Value::as_array) else {
             return Err(WireError::new(path, "a list of tools"));
         };
-        let mut definitions = Vec::new();
         for (index, tool) in tools.iter().enumerate() {
             let path = element(&path, index);
             object(tool, &path, "a tool")?;
@@ -70,9 +70,9 @@ impl DefinitionCodec for OpenAiResponses {
             if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
                 set(&mut definition.metadata.meta, NAMESPACE, name.clone());
             }
-            definitions.push(definition);
+            found.push(definition);
         }
-        Ok(definitions)
+        Ok(())
     }
 
     fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {

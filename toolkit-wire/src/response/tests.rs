@@ -10,7 +10,7 @@ fn parse(format: ApiFormat, body: &Value) -> Response {
 }
 
 /// The same answer in every format.
-fn bodies() -> [(ApiFormat, Value); 4] {
+fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
     [
         (
             ApiFormat::OpenAiChat,
@@ -64,6 +64,16 @@ fn bodies() -> [(ApiFormat, Value); 4] {
                     "cachedContentTokenCount": 3},
             }),
         ),
+        (
+            ApiFormat::Ollama,
+            json!({
+                "model": "m", "done": true, "done_reason": "stop",
+                "message": {"role": "assistant", "content": "Let me add.", "thinking": "Sum.", "tool_calls": [
+                    {"id": "a", "function": {"index": 0, "name": "add", "arguments": {"x": 1}}},
+                ]},
+                "prompt_eval_count": 9, "prompt_eval_cached_count": 3, "eval_count": 5,
+            }),
+        ),
     ]
 }
 
@@ -74,7 +84,13 @@ fn every_format_has_the_same_response() {
         assert_eq!(response.text, "Let me add.", "{format}");
         assert_eq!(response.reasoning, "Sum.", "{format}");
         assert_eq!(response.finish, FinishReason::ToolCalls, "{format}");
-        assert_eq!(response.usage, Usage::new(9, 5).with_cached_input(3).with_reasoning(2), "{format}");
+        // Ollama does not count reasoning apart.
+        let reasoning = if format == ApiFormat::Ollama { 0 } else { 2 };
+        assert_eq!(
+            response.usage,
+            Usage::new(9, 5).with_cached_input(3).with_reasoning(reasoning),
+            "{format}"
+        );
         assert_eq!(response.calls, format.parse_calls(&body).unwrap(), "{format}");
         assert_eq!(response.native, format.assistant_messages(&body).unwrap(), "{format}");
         let [call] = response.calls.as_slice() else { panic!("one call") };
@@ -140,14 +156,30 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
         }
         ApiFormat::OpenAiResponses => vec![json!({"type": "response.completed", "response": body})],
         ApiFormat::Anthropic => vec![body.clone(), json!({"type": "message_stop"})],
-        _ => vec![body.clone()],
+        ApiFormat::Ollama => {
+            let message = &body["message"];
+            let mut end = body.clone();
+            end["message"] = json!({"role": "assistant", "content": ""});
+            vec![
+                json!({"model": "m", "message": {"role": "assistant", "content": "", "thinking": "Sum."}, "done": false}),
+                json!({"model": "m", "message": {"role": "assistant", "content": "Let me "}, "done": false}),
+                json!({"model": "m", "message": {"role": "assistant", "content": "add."}, "done": false}),
+                json!({"model": "m", "message": {"role": "assistant", "content": "", "tool_calls": message["tool_calls"]}, "done": false}),
+                end,
+            ]
+        }
+        ApiFormat::Gemini => vec![body.clone()],
     }
 }
 
 #[test]
 fn a_stream_ends_with_the_response_of_its_whole_body_wherever_it_is_cut() {
     for (format, body) in bodies() {
-        let text: String = events(format, &body).iter().map(|event| format!("data: {event}\n\n")).collect();
+        let framed = |event: &Value| match format {
+            ApiFormat::Ollama => format!("{event}\n"),
+            _ => format!("data: {event}\n\n"),
+        };
+        let text: String = events(format, &body).iter().map(framed).collect();
         let mut expected = parse(format, &body);
         // Chat Completions numbers calls in streams only.
         if format == ApiFormat::OpenAiChat {

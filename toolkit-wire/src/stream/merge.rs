@@ -1,6 +1,7 @@
 //! Merges fields that arrive in pieces, including unknown ones.
 
-use serde_json::{Map, Value, json};
+use crate::fields::Fields;
+use serde_json::{Value, json};
 
 /// The nesting depth from which values are replaced instead of merged.
 const DEEPEST: usize = 32;
@@ -12,20 +13,22 @@ const OPEN_PARTS: usize = 64;
 /// The fields whose strings replace earlier ones instead of being appended.
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
-/// Sets each field of `piece`, merging nested objects. `null` changes nothing.
-pub(crate) fn overlay(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    merge(fields, piece, 0, |old, value, _| *old = value.clone());
+/// Sets each field of `piece` that is kept, also those within objects; `null` changes nothing.
+pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |old, value, _| {
+        *old = value.clone();
+    });
 }
 
-/// Appends each field of `piece`: strings are concatenated, lists extended, objects merged, and other values
-/// replaced. `null` changes nothing.
-pub(crate) fn join(fields: &mut Map<String, Value>, piece: &Map<String, Value>) {
-    merge(fields, piece, 0, join_value);
+/// Continues each field of `piece` that is kept: a text is appended, a list extended, an object continued, and all
+/// else replaced; `null` changes nothing.
+pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
 
-fn merge(
-    fields: &mut Map<String, Value>,
-    piece: &Map<String, Value>,
+fn merge<'a>(
+    fields: &mut Fields,
+    piece: impl Iterator<Item = (&'a String, &'a Value)>,
     depth: usize,
     add: fn(&mut Value, &Value, usize),
 ) {
@@ -35,7 +38,7 @@ fn merge(
             (_, Value::Null) => {}
             (Some(old), _) if WHOLE.contains(&name.as_str()) => *old = value.clone(),
             (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-                merge(old, new, depth + 1, add)
+                merge(old, new.iter(), depth + 1, add);
             }
             (Some(old), _) => add(old, value, depth),
         }
@@ -75,7 +78,7 @@ fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     };
     match (at.and_then(|at| parts.get_mut(at)), part) {
         (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
-            merge(old, new, depth + 1, join_value)
+            merge(old, new.iter(), depth + 1, join_value);
         }
         _ => parts.push(part.clone()),
     }
@@ -100,9 +103,17 @@ fn is_continued(last: &Value, part: &Value) -> bool {
 mod tests {
     use super::*;
 
+    fn join_all(fields: &mut Fields, piece: &Fields) {
+        join(fields, piece, |_, _| true);
+    }
+
+    fn overlay_all(fields: &mut Fields, piece: &Fields) {
+        overlay(fields, piece, |_, _| true);
+    }
+
     #[track_caller]
-    fn check(how: fn(&mut Map<String, Value>, &Map<String, Value>), pieces: &[Value], expected: &Value) {
-        let mut fields = Map::new();
+    fn check(how: fn(&mut Fields, &Fields), pieces: &[Value], expected: &Value) {
+        let mut fields = Fields::new();
         for piece in pieces {
             how(&mut fields, piece.as_object().unwrap());
         }
@@ -112,7 +123,7 @@ mod tests {
     #[test]
     fn texts_are_continued_and_names_said_again() {
         check(
-            join,
+            join_all,
             &[
                 json!({"role": "assistant", "content": null, "audio": {"id": "a", "data": "aG"}}),
                 json!({"role": "assistant", "content": "Hel", "audio": {"id": "a", "data": "k="}, "tokens": 1}),
@@ -125,7 +136,7 @@ mod tests {
     #[test]
     fn parts_are_continued_by_index_or_as_text() {
         check(
-            join,
+            join_all,
             &[
                 json!({"r": [{"index": 0, "type": "reasoning.text", "text": "hm"}]}),
                 json!({"r": [{"index": 1, "type": "reasoning.text", "text": "so"}]}),
@@ -139,7 +150,7 @@ mod tests {
             ]}),
         );
         check(
-            join,
+            join_all,
             &[
                 json!({"content": "a"}),
                 json!({"content": [{"type": "text", "text": "b"}, {"type": "image_url"}]}),
@@ -153,7 +164,7 @@ mod tests {
     fn signed_thinking_is_over() {
         let thinking = |text: &str, signature: &str| json!({"t": [{"type": "thinking", "thinking": text, "signature": signature}]});
         check(
-            join,
+            join_all,
             &[thinking("a", ""), thinking("b", ""), thinking("", "sig"), thinking("new", "")],
             &json!({"t": [
                 {"type": "thinking", "thinking": "ab", "signature": "sig"},
@@ -165,7 +176,7 @@ mod tests {
     #[test]
     fn an_overlay_has_the_last_word() {
         check(
-            overlay,
+            overlay_all,
             &[
                 json!({"id": "a", "usage": null, "x": {"google": {"thought_signature": "s"}}}),
                 json!({"id": "a", "usage": {"total": 1}, "x": {"google": {"thought_signature": "s"}}}),

@@ -1,5 +1,6 @@
 //! Anthropic's Messages API.
 
+use super::http::Http;
 use super::settings::{PLAIN, Service, Settings, client_settings};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
@@ -15,10 +16,10 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// The header with the names of trial features.
+/// The header with the names of enabled beta features.
 const BETAS: &str = "anthropic-beta";
 
-/// Anthropic's Messages API, and every server that speaks it.
+/// A client for Anthropic's Messages API and compatible servers.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, clients::Anthropic};
@@ -37,12 +38,12 @@ pub struct Anthropic {
 client_settings!(
     Anthropic,
     SERVICE,
-    /// Creates the API at Anthropic's own address, without a key.
+    /// Creates a client for Anthropic's own server, without an API key.
 );
 
 impl Anthropic {
-    /// Creates the API with the key in the environment variable `ANTHROPIC_API_KEY`, at the address in
-    /// `ANTHROPIC_BASE_URL` if it is set.
+    /// Creates a client with the API key in the environment variable `ANTHROPIC_API_KEY`. If
+    /// `ANTHROPIC_BASE_URL` is set, its value is the base URL.
     #[must_use]
     pub fn from_env() -> Self {
         Self { settings: Settings::from_env(&SERVICE) }
@@ -54,7 +55,7 @@ impl Anthropic {
         self.with_header("anthropic-version", version)
     }
 
-    /// Turns on a trial feature of the API.
+    /// Enables a beta feature of the API.
     #[must_use]
     pub fn with_beta(self, name: impl Into<String>) -> Self {
         let before = self.settings.headers.iter().rfind(|(header, _)| header == BETAS);
@@ -62,11 +63,11 @@ impl Anthropic {
         self.with_header(BETAS, names + &name.into())
     }
 
-    /// Creates the model of this name.
+    /// Creates a model from the name of the model.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.settings.url("/v1/messages");
-        let transport = HttpTransport { http: self.settings.http(), stream_url: url.clone(), url };
+        let transport = HttpTransport { http: Http::new(&self.settings), stream_url: url.clone(), url };
         WireModel::new(ApiFormat::Anthropic, name, transport)
     }
 }

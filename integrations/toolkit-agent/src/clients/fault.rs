@@ -1,4 +1,4 @@
-//! Failures of requests as errors of a model.
+//! Conversion of failed requests to `ModelError`s.
 
 use crate::model::{ModelError, ModelErrorKind};
 use reqwest::StatusCode;
@@ -8,13 +8,13 @@ use std::error::Error;
 use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
-/// The length up to which an unexpected body is shown.
+/// The maximum number of characters shown of an unexpected response body.
 const SHOWN_CHARS: usize = 300;
 
-/// Reads a response that reports a failure.
+/// Converts a response with an error status to an error.
 pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ModelError {
     if status.is_redirection() {
-        // A key goes to its own server only, so redirects are not followed.
+        // Redirects are not followed, so that the API key reaches only the intended server.
         let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("another address");
         let text = format!("the API is elsewhere: {to}; the base URL must be its own");
         let mut error = ModelError::new(ModelErrorKind::InvalidRequest, text);
@@ -28,10 +28,10 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
 }
 
-/// Reads the error text of a body, in any of the known forms.
+/// Returns the error message in the body of a failed response. Providers use several JSON forms for it.
 fn message(status: StatusCode, body: &[u8]) -> String {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
-    // Gemini's streams report a failure in a list.
+    // For a failed stream, Gemini returns a JSON array with the error.
     let json = json.get(0).unwrap_or(&json);
     let texts = ["/error/message", "/error", "/message", "/detail"].map(|at| json.pointer(at)?.as_str());
     match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
@@ -43,7 +43,7 @@ fn message(status: StatusCode, body: &[u8]) -> String {
     }
 }
 
-/// Returns the beginning of an unexpected body.
+/// Returns the beginning of an unexpected body, for an error message.
 pub(super) fn shown(body: &[u8]) -> String {
     let head = body.get(..SHOWN_CHARS * 4).unwrap_or(body);
     let text = String::from_utf8_lossy(head);
@@ -54,7 +54,7 @@ pub(super) fn shown(body: &[u8]) -> String {
     }
 }
 
-/// Reads the wait that the server asks for: seconds, or a date.
+/// Returns the pause requested by the server: a number of seconds or milliseconds, or the time until a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
@@ -64,11 +64,11 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         return Duration::try_from_secs_f64(wait).ok();
     }
     let date = httpdate::parse_http_date(said?).ok()?;
-    // A date that has passed means: now.
+    // A date in the past allows an immediate retry.
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Converts an error of the HTTP client.
+/// Converts an error of the HTTP client `reqwest`.
 pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     let kind = if error.is_timeout() {
         ModelErrorKind::TimedOut
@@ -85,7 +85,8 @@ pub(super) fn of_client(error: &reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }
 
-/// Returns the innermost reason; those around it only say where it happened.
+/// Returns the message of the innermost source of `error`. The outer errors only say where the failure
+/// happened.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -1,5 +1,6 @@
 //! Google's Gemini API.
 
+use super::http::Http;
 use super::settings::{PLAIN, Service, Settings, client_settings};
 use super::transport::HttpTransport;
 use crate::wire::WireModel;
@@ -13,7 +14,7 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// Google's Gemini API, and every server that speaks it.
+/// A client for Google's Gemini API and compatible servers.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, clients::Gemini};
@@ -32,22 +33,27 @@ pub struct Gemini {
 client_settings!(
     Gemini,
     SERVICE,
-    /// Creates the API at Google's own address, without a key.
+    /// Creates a client for Google's own server, without an API key.
 );
 
 impl Gemini {
-    /// Creates the API with the key in the environment variable `GEMINI_API_KEY`, or else in `GOOGLE_API_KEY`.
+    /// Creates a client with the API key in the environment variable `GEMINI_API_KEY` or, if not set,
+    /// `GOOGLE_API_KEY`.
     #[must_use]
     pub fn from_env() -> Self {
         Self { settings: Settings::from_env(&SERVICE) }
     }
 
-    /// Creates the model of this name.
+    /// Creates a model from the name of the model.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();
         let url = |method: &str| self.settings.url(&format!("/models/{name}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
-        WireModel::new(ApiFormat::Gemini, name, HttpTransport { http: self.settings.http(), url, stream_url })
+        WireModel::new(
+            ApiFormat::Gemini,
+            name,
+            HttpTransport { http: Http::new(&self.settings), url, stream_url },
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! Every provider that the crate `genai` knows.
+//! The providers of the crate `genai`.
 
 mod fault;
 mod reply;
@@ -19,21 +19,28 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
 
-/// Every provider that the crate `genai` knows: some forty, among them those that have no client of their own here, as
-/// Bedrock, Vertex AI, Cohere, Ollama, Mistral, DeepSeek or xAI. The key of each is in its own environment variable.
+/// A client for all providers of the crate `genai`.
 ///
-/// The name of a model says whose it is, if need be with a namespace before it: `claude-sonnet-4-5`,
-/// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment
-/// goes to the provider that it is for: with a base URL of one's own, the key has to be given, too.
+/// `genai` supports some forty providers. Many have no client of their own in this module, such as Bedrock,
+/// Vertex AI, Cohere, Ollama, Mistral, DeepSeek and xAI. The API key of each provider comes from the
+/// provider's own environment variable.
 ///
-/// `genai` limits the requests that reach the provider. The exact clients, `OpenAi`, `Anthropic` and `Gemini`, can
-/// do more. Here
-/// - results of tools are texts; pictures and files among them follow as parts of a message of the user;
-/// - whether calls may be parallel cannot be said; of tools that are allowed, only those are offered;
-/// - where tools are offered, only answers of Chat Completions and Gemini stream, others come whole, because calls of
-///   one answer were seen to get lost in other streams; and calls start when the answer is complete;
-/// - arguments that are not JSON fail an answer that comes whole, so that the model is asked again;
-/// - an answer may have any length: [`HttpLimits::max_bytes`](super::HttpLimits) is not known there.
+/// The name of a model selects the provider, if necessary with a namespace before the name:
+/// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
+/// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
+/// provider: with a base URL of your own, set the key with `with_key`.
+///
+/// The clients `OpenAi`, `Anthropic` and `Gemini` can do more than this client. Requests through `genai` have
+/// these limits:
+/// - Tool results are sent as text. Images and files in the results follow in a user message.
+/// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the request
+///   contains only these tools.
+/// - In requests with tools, only the answers of Chat Completions and Gemini are streamed. Other answers
+///   arrive complete, because other streams of `genai` were seen to lose tool calls.
+/// - Tool calls start only when the answer is complete.
+/// - In an answer that is not streamed, arguments with invalid JSON fail the whole answer. Agents then call
+///   the model again.
+/// - The size of an answer is not limited: [`HttpLimits::max_bytes`](super::HttpLimits) has no effect.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, clients::GenAi};
@@ -52,24 +59,25 @@ pub struct GenAi {
 client_settings!(
     GenAi,
     PLAIN,
-    /// Creates every provider at its own address, with the key in its own environment variable.
+    /// Creates a client for all providers. The API key of each provider comes from the provider's environment
+    /// variable.
 );
 
 impl GenAi {
-    /// Creates the model of this name.
+    /// Creates a model from the name of the model.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> GenAiModel {
         GenAiModel { name: name.into(), client: self.client(), settings: self.settings.clone() }
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        let http = Http::new(&self.settings, None)?;
+        let http = Http::new(&self.settings)?;
         let Settings { base_url, key, .. } = self.settings.clone();
         let builder = Client::builder().with_reqwest(http.client);
         let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
             if !base_url.is_empty() {
                 target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
-                // A server of one's own may want no key, but this client wants one.
+                // `genai` requires a key, even for a server without authentication.
                 target.auth = AuthData::from_single("none");
             }
             if let Some(key) = &key {
@@ -81,17 +89,17 @@ impl GenAi {
     }
 }
 
-/// A model of any provider, through the crate `genai`.
+/// A model of any provider, called through the crate `genai`.
 #[derive(Clone)]
 pub struct GenAiModel {
     name: String,
-    /// Or why there is none.
+    /// The client, or the error from creating the client.
     client: Result<Client, ModelError>,
     settings: Settings,
 }
 
 impl GenAiModel {
-    /// Returns the client and the API of the model.
+    /// Returns the client and the kind of API used by the model.
     async fn target(&self) -> Result<(&Client, AdapterKind), ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let target = client.resolve_service_target(self.name.as_str()).await.map_err(fault::of_genai)?;
@@ -99,8 +107,9 @@ impl GenAiModel {
     }
 }
 
-/// Returns whether all calls of a streamed answer come through. Others take the blocks of an answer one after another, and
-/// lose calls whose pieces come mixed, or without the number of their item.
+/// Returns whether `genai` reports all tool calls of a streamed answer from this kind of API. Other adapters
+/// of `genai` expect the blocks of an answer one after another. They lose tool calls if the pieces of several
+/// calls are mixed, or if a piece lacks the index of its call.
 fn streams_calls(adapter: AdapterKind) -> bool {
     matches!(adapter, AdapterKind::OpenAI | AdapterKind::Gemini)
 }
@@ -145,9 +154,9 @@ impl ChatModel for GenAiModel {
 
 debug!(GenAiModel, self, "name": self.name);
 
-/// The pieces of an answer. Its calls come at its end, because before they are not complete.
+/// The deltas of a streamed answer. Tool calls are emitted at the end, because they are not complete before.
 struct Pieces {
-    /// Until the answer has ended.
+    /// `None` after the end of the answer.
     stream: Option<ChatStream>,
     request: ModelRequest,
     adapter: AdapterKind,

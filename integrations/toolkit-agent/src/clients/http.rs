@@ -1,7 +1,7 @@
-//! HTTP for all clients: requests, and bodies of responses within limits.
+//! HTTP requests of all clients, and response bodies with limits of time and size.
 
 use super::fault;
-use super::settings::{HttpLimits, Settings, after};
+use super::settings::{HttpLimits, Service, Settings, after};
 use crate::helpers::lock;
 use crate::model::{ModelError, ModelErrorKind};
 use bytes::Bytes;
@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
-/// How much of the body of a failure is read.
+/// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
 
 pub(super) const EVENTS: &str = "text/event-stream";
 
-/// The HTTP client of one server.
+/// An HTTP client for one server, with the headers of every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     pub(super) client: reqwest::Client,
@@ -29,20 +29,33 @@ pub(super) struct Http {
     pub(super) limits: HttpLimits,
 }
 
-/// How an answer comes.
+/// The expected form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Whole.
+    /// A complete JSON document.
     Json,
-    /// Piece by piece.
+    /// A stream of server-sent events.
     Events,
 }
 
 impl Http {
-    /// Creates a client with the header of the key before those of the settings.
-    pub(super) fn new(settings: &Settings, key: Option<(&str, String)>) -> Result<Self, ModelError> {
+    /// Creates a client with the headers of the settings, after that of the key.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.
+    pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
+        let Service { name, base_url, key_header: (header_name, before), .. } = settings.service;
+        let key = match &settings.key {
+            Some(key) => Some((*header_name, format!("{before}{key}"))),
+            None if settings.base_url == *base_url && !base_url.is_empty() => {
+                let variable = settings.service.key_variables.first().unwrap_or(name);
+                let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
+                return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
+            }
+            None => None,
+        };
         let mut headers = HeaderMap::new();
-        let key = key.iter().map(|(name, key)| (*name, key));
+        let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
         for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
             let (name, value) = header(name, value)?;
             headers.insert(name, value);
@@ -50,7 +63,7 @@ impl Http {
         Ok(Self { client: client(settings)?, headers, limits: settings.limits.clone() })
     }
 
-    /// Sends a request, and gives back the body of a response that reports no failure.
+    /// Sends a request and returns the body of a successful response.
     pub(super) async fn send(
         &self,
         mut request: reqwest::Request,
@@ -91,13 +104,13 @@ impl Http {
     }
 }
 
-/// Returns the media type of a body, if it is said.
+/// Returns the media type in the header `Content-Type`, if present.
 fn media_type(headers: &HeaderMap) -> Option<&str> {
     let said = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     said.split(';').next().map(str::trim).filter(|said| !said.is_empty())
 }
 
-/// Returns a header. Its value is never shown, because it may be a key.
+/// Parses a header. Errors and logs do not show the value, because it may be an API key.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelError> {
     let illegal = |text: String| ModelError::new(ModelErrorKind::InvalidRequest, text);
     let parsed = HeaderName::from_bytes(name.as_bytes())
@@ -108,8 +121,9 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelErr
     Ok((parsed, value))
 }
 
-/// Returns the number of idle connections to keep. Without encryption a new one costs next to nothing, and small
-/// servers close theirs when they like: a request that crosses with the end of its connection is lost.
+/// Returns the maximum number of idle connections to keep. Unencrypted connections are not kept: a new
+/// connection costs little, and small servers may close idle connections at any time. A request sent at that
+/// moment would be lost.
 fn kept(base_url: &str) -> usize {
     if base_url.starts_with("http://") { 0 } else { usize::MAX }
 }
@@ -124,7 +138,8 @@ fn client(settings: &Settings) -> Result<reqwest::Client, ModelError> {
     builder.build().map_err(|error| fault::of_client(&error))
 }
 
-/// Configures the platform's TLS; its certificates are not needed where nothing is encrypted.
+/// Returns the TLS configuration. Without encryption (`http://`), the certificates of the platform are not
+/// loaded.
 fn tls(base_url: &str) -> Result<ClientConfig, ModelError> {
     let failed = |error: rustls::Error| {
         ModelError::new(ModelErrorKind::Connection, format!("no encrypted connections: {error}"))
@@ -140,27 +155,28 @@ fn tls(base_url: &str) -> Result<ClientConfig, ModelError> {
     Ok(builder.with_no_client_auth())
 }
 
-/// The body of a response. A server that is silent for too long, or says too much, ends it with an error.
+/// The body of a response with limits. The body ends with an error if the server is silent for too long or
+/// sends too many bytes.
 pub(super) struct BoundedBody {
     body: reqwest::Body,
     limits: HttpLimits,
-    /// When the whole answer has to be there.
+    /// The deadline for the complete answer.
     deadline: Instant,
-    /// The end of the silence, or the deadline.
+    /// A timer for the idle limit or the deadline, whichever is earlier.
     alarm: Pin<Box<Sleep>>,
     received: usize,
     watch: Watch,
 }
 
-/// The observations of a body, for a reader behind another client.
+/// The shared observations of a response body, for code without access to the body itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watch(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The error that broke the response.
+    /// The error of the request or the response, if any.
     pub(super) fault: Option<ModelError>,
-    /// Whether the last byte came.
+    /// Whether the body was read to the end.
     pub(super) ended: bool,
 }
 
@@ -171,7 +187,7 @@ impl Watch {
 }
 
 impl BoundedBody {
-    /// Returns the next bytes; `None` after the last.
+    /// Polls for the next bytes. Returns `None` at the end of the body.
     pub(super) fn poll_bytes(
         &mut self,
         context: &mut Context<'_>,
@@ -186,7 +202,7 @@ impl BoundedBody {
                 Some(Err(error)) => return Poll::Ready(Some(Err(fault::of_client(&error)))),
                 Some(Ok(frame)) => frame,
             };
-            // Trailers say nothing that matters here.
+            // Skip trailers: they contain nothing of interest.
             let Ok(bytes) = frame.into_data() else { continue };
             self.received = self.received.saturating_add(bytes.len());
             if self.received > self.limits.max_bytes {
@@ -197,7 +213,7 @@ impl BoundedBody {
         }
     }
 
-    /// Reads all bytes.
+    /// Reads the complete body.
     pub(super) async fn all(&mut self) -> Result<Vec<u8>, ModelError> {
         let mut all = Vec::new();
         while let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await {
@@ -206,7 +222,7 @@ impl BoundedBody {
         Ok(all)
     }
 
-    /// Returns the first bytes, as many as are there before something goes wrong.
+    /// Returns at most the first `most` bytes. Reading stops early at an error.
     async fn head(&mut self, most: usize) -> Vec<u8> {
         let mut head = Vec::new();
         while head.len() < most
@@ -228,7 +244,7 @@ impl BoundedBody {
 
     fn too_long(&self) -> ModelError {
         let text = format!("the response is longer than {} bytes", self.limits.max_bytes);
-        // It would be as long the next time.
+        // Not retryable: the next response would be as long.
         ModelError::new(ModelErrorKind::Other, text)
     }
 }

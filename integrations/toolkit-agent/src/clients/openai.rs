@@ -1,4 +1,4 @@
-//! The two APIs of OpenAI, which most other servers speak, too.
+//! OpenAI's Chat Completions and Responses APIs.
 
 mod service;
 
@@ -25,7 +25,7 @@ static SERVICE: Service = Service {
 const ORGANIZATION: &str = "openai-organization";
 const PROJECT: &str = "openai-project";
 
-/// The APIs of OpenAI, Chat Completions and Responses, and every server that speaks one of them.
+/// A client for OpenAI's Chat Completions and Responses APIs, and compatible servers.
 ///
 /// ```no_run
 /// use toolkit_agent::{Agent, clients::OpenAi};
@@ -46,63 +46,64 @@ pub struct OpenAi {
 client_settings!(
     OpenAi,
     SERVICE,
-    /// Creates the API at OpenAI's own address, without a key.
+    /// Creates a client for OpenAI's own server, without an API key.
 );
 
 impl OpenAi {
-    /// Creates the API from the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and
-    /// `OPENAI_PROJECT_ID`.
+    /// Creates a client from the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID`
+    /// and `OPENAI_PROJECT_ID`.
     #[must_use]
     pub fn from_env() -> Self {
         Self { settings: Settings::from_env(&SERVICE) }
     }
 
-    /// Sets the organisation that pays.
+    /// Sets the id of the organization to bill.
     #[must_use]
     pub fn with_organization(self, id: impl Into<String>) -> Self {
         self.with_header(ORGANIZATION, id)
     }
 
-    /// Sets the project of the organisation.
+    /// Sets the id of the project within the organization.
     #[must_use]
     pub fn with_project(self, id: impl Into<String>) -> Self {
         self.with_header(PROJECT, id)
     }
 
-    /// Creates the model of this name, over Chat Completions.
+    /// Creates a model from the name of the model, called through the Chat Completions API.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
         self.model(ApiFormat::OpenAiChat, name)
     }
 
-    /// Creates the model of this name, over Responses.
+    /// Creates a model from the name of the model, called through the Responses API.
     #[must_use]
     pub fn responses(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
         self.model(ApiFormat::OpenAiResponses, name)
     }
 
     fn model(&self, format: ApiFormat, name: impl Into<String>) -> WireModel<OpenAiTransport> {
-        // Headers are the service's business: a key that no header may hold makes this client panic.
+        // `HttpService` sets the headers. This client would panic at a key with characters illegal in a
+        // header.
         let config = OpenAIConfig::new()
             .with_api_base(self.settings.base_url.trim_end_matches('/'))
             .with_api_key("")
             .with_org_id("")
             .with_project_id("");
-        WireModel::new(format, name, OpenAiTransport { format, http: self.settings.http(), config })
+        WireModel::new(format, name, OpenAiTransport { format, http: Http::new(&self.settings), config })
     }
 }
 
-/// The JSON of OpenAI's APIs, through the client `async-openai`.
+/// A transport for the JSON of OpenAI's APIs, over the client `async-openai`.
 #[derive(Clone)]
 pub struct OpenAiTransport {
     format: ApiFormat,
-    /// Or why there is none.
+    /// The HTTP client, or the error from creating the client.
     http: Result<Http, ModelError>,
     config: OpenAIConfig,
 }
 
 impl OpenAiTransport {
-    /// Returns a client for one request, and its observer.
+    /// Returns a client for one request, and the observations of the response.
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();

@@ -1,13 +1,11 @@
-//! What the clients know about their services, and what programs set.
+//! Facts about the providers' APIs, and the settings of the clients.
 
-use super::http::Http;
-use crate::model::{ModelError, ModelErrorKind};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The limits of time and size of a server's answer.
+/// Limits for the duration and size of a server's answer.
 ///
-/// A request that takes longer ends with [`TimedOut`](crate::ModelErrorKind::TimedOut), and may be retried.
+/// A request over a time limit fails with [`TimedOut`](crate::ModelErrorKind::TimedOut), and may be retried.
 ///
 /// ```
 /// use std::time::Duration;
@@ -19,14 +17,15 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpLimits {
-    /// The limit for making a connection. Default: 10 s.
+    /// The time limit for connecting to the server. Default: 10 s.
     pub connect: Duration,
-    /// The limit for a whole answer. Default: 30 min.
+    /// The time limit for the complete answer. Default: 30 min.
     pub total: Duration,
-    /// The limit for the silence between two parts of an answer, and before the first part of a stream. Before an
-    /// answer that comes whole, the server may be silent until [`total`](Self::total). Default: 2 min.
+    /// The time limit without new data: before the first part of a stream, and between two parts of any
+    /// answer. Before an answer that is not streamed, the server may be silent until [`total`](Self::total).
+    /// Default: 2 min.
     pub idle: Duration,
-    /// The limit for the bytes of an answer. Default: 64 MiB.
+    /// The maximum size of an answer in bytes. Default: 64 MiB.
     pub max_bytes: usize,
 }
 
@@ -42,17 +41,17 @@ impl Default for HttpLimits {
 }
 
 setters! { HttpLimits:
-    /// Sets the limit for making a connection.
+    /// Sets the time limit for connecting to the server.
     with_connect(connect: Duration) = connect;
-    /// Sets the limit for a whole answer.
+    /// Sets the time limit for the complete answer.
     with_total(total: Duration) = total;
-    /// Sets the limit for the silence between two parts of an answer.
+    /// Sets the time limit between two parts of an answer.
     with_idle(idle: Duration) = idle;
-    /// Sets the limit for the bytes of an answer.
+    /// Sets the maximum size of an answer in bytes.
     with_max_bytes(max_bytes: usize) = max_bytes;
 }
 
-/// Returns the instant after a duration; in a year if clocks cannot count it.
+/// Returns the instant after `time`, at most one year from now. An unlimited sum could overflow.
 pub(super) fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     Instant::now() + time.min(YEAR)
@@ -62,19 +61,19 @@ pub(super) fn after(time: Duration) -> Instant {
 pub(super) struct Service {
     pub(super) name: &'static str,
     pub(super) base_url: &'static str,
-    /// The header with the key, and the text before the key in it.
+    /// The name of the header with the API key, and the prefix before the key, such as `Bearer `.
     pub(super) key_header: (&'static str, &'static str),
-    /// The headers of every request.
+    /// The names and values of the headers in every request.
     pub(super) headers: &'static [(&'static str, &'static str)],
-    /// The environment variables with the key; the first that is set counts.
+    /// The environment variables for the API key. The first set variable is used.
     pub(super) key_variables: &'static [&'static str],
-    /// The environment variable with another base URL.
+    /// The environment variable for a base URL other than `base_url`.
     pub(super) url_variable: Option<&'static str>,
-    /// The environment variables with values of headers.
+    /// The environment variables for header values, and the names of the headers.
     pub(super) header_variables: &'static [(&'static str, &'static str)],
 }
 
-/// A service without facts.
+/// A service with all fields empty, used as the base of the other services.
 pub(super) const PLAIN: Service = Service {
     name: "",
     base_url: "",
@@ -95,7 +94,7 @@ pub(super) struct Settings {
     pub(super) limits: HttpLimits,
 }
 
-// Hides the key and the values of headers.
+// `Debug` shows neither the key nor the headers.
 debug!(Settings, self, "base_url": self.base_url, "has_key": self.key.is_some(), "limits": self.limits);
 
 impl Settings {
@@ -110,7 +109,7 @@ impl Settings {
         }
     }
 
-    /// Reads the settings in the environment.
+    /// Creates settings with the values of the service's environment variables.
     #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
     pub(super) fn from_env(service: &'static Service) -> Self {
         let read = |name: &str| {
@@ -128,32 +127,14 @@ impl Settings {
         settings
     }
 
-    /// Returns the address of a path below the base URL.
+    /// Returns the URL of `path` below the base URL.
     #[cfg(any(feature = "anthropic", feature = "gemini"))]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
-
-    /// Creates the HTTP client.
-    ///
-    /// # Errors
-    /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "openai"))]
-    pub(super) fn http(&self) -> Result<Http, ModelError> {
-        let Service { name, base_url, key_header: (header, before), key_variables, .. } = self.service;
-        match &self.key {
-            Some(key) => Http::new(self, Some((header, format!("{before}{key}")))),
-            None if self.base_url == *base_url => {
-                let variable = key_variables.first().unwrap_or(name);
-                let text = format!("there is no key for {name}; set `{variable}` or use `with_key`");
-                Err(ModelError::new(ModelErrorKind::Unauthorized, text))
-            }
-            None => Http::new(self, None),
-        }
-    }
 }
 
-/// Implements the settings of a client with a field `settings`.
+/// Implements the constructors and setters of a client with a field `settings`.
 macro_rules! client_settings {
     ($client:ident, $service:expr, $(#[$new:meta])*) => {
         impl Default for $client {
@@ -178,11 +159,11 @@ macro_rules! client_settings {
         }
 
         setters! { $client.settings:
-            /// Sets the address below which the API lies.
+            /// Sets the base URL of the API.
             with_base_url(base_url: impl Into<String>) = base_url.into();
-            /// Sets the key.
+            /// Sets the API key.
             with_key(key: impl Into<String>) = Some(key.into());
-            /// Sets the limits of time and size of an answer.
+            /// Sets the limits for the duration and size of an answer.
             with_limits(limits: crate::clients::HttpLimits) = limits;
         }
     };

@@ -1,4 +1,4 @@
-//! The JSON of an API over HTTP.
+//! A transport for the JSON of an API over HTTP.
 
 use super::fault;
 use super::http::{BoundedBody, EVENTS, Expected, Http, Watch};
@@ -10,14 +10,14 @@ use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The JSON of an API over HTTP.
+/// A transport for the JSON of an API over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
-    /// Or why there is none.
+    /// The HTTP client, or the error from creating the client.
     pub(super) http: Result<Http, ModelError>,
-    /// The address for whole answers.
+    /// The URL for complete answers.
     pub(super) url: String,
-    /// The address for streams.
+    /// The URL for streamed answers.
     pub(super) stream_url: String,
 }
 

@@ -1,4 +1,4 @@
-//! An agent with a model: its turns until the answer.
+//! An agent with a model: the turns from the input to the answer.
 
 use super::callbacks::ModelCallbacks;
 use super::calls::{TurnCalls, without};
@@ -17,10 +17,11 @@ use std::sync::Arc;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, Session, ToolConfig, ToolResult};
 
-/// Prompts an agent after its own message: providers expect another author.
+/// The user message added if the history ends with a message of the agent itself. Providers expect the last
+/// message from the user or a tool.
 const CONTINUE: &str = "Go on.";
 
-/// The facts available to [`instructions_with`](crate::AgentBuilder::instructions_with).
+/// The information passed to the function of [`instructions_with`](crate::AgentBuilder::instructions_with).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct InstructionsContext<'a> {
@@ -38,7 +39,7 @@ pub(super) struct LlmAgent {
     pub(super) tools: Tools,
 }
 
-/// All of an agent but its tools.
+/// The settings of an agent, except for the tools.
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) description: String,
@@ -79,12 +80,12 @@ impl RunAgent for LlmAgent {
 /// The outcome of all turns.
 enum Outcome {
     Answer(AgentOutput),
-    /// The agent of this name takes over.
+    /// The agent with this name continues the conversation.
     Transfer(String),
 }
 
 impl LlmAgent {
-    /// Calls the model and its tools until a turn has no calls.
+    /// Calls the model and runs the tool calls until a turn gives the answer or transfers the conversation.
     async fn turns(&self, conversation: &mut Conversation, run: &Run) -> Result<Outcome, AgentError> {
         let mut failures = Failures::new(run.0.budget.limits.max_repeated_failures);
         let mut escalate = false;
@@ -133,7 +134,7 @@ impl LlmAgent {
         }
     }
 
-    /// Returns a dispatcher with the current tools and the context of their calls.
+    /// Returns a dispatcher for the current tools, with the context and the listener of the run.
     fn dispatcher(&self, conversation: &Conversation, run: &Run) -> Result<Dispatcher, AgentError> {
         let context = run
             .0
@@ -171,7 +172,7 @@ impl LlmAgent {
         request
     }
 
-    /// Returns the response of the model, or of a callback in its place.
+    /// Returns the response of the model, or the response of a `before_model` callback instead.
     async fn answer(
         &self,
         dispatcher: &Dispatcher,
@@ -188,7 +189,7 @@ impl LlmAgent {
         run.until_stopped(callbacks.after(response)).await
     }
 
-    /// Waits for the results and adds the whole turn to the conversation.
+    /// Starts the remaining calls, waits for all results, and adds the turn to the conversation.
     async fn end_turn(
         &self,
         response: &ModelResponse,
@@ -200,7 +201,7 @@ impl LlmAgent {
         message.usage = response.usage;
         let missing = without(&calls.started, &message.calls);
         if !missing.is_empty() {
-            // Started calls need an answer; the native form does not contain them.
+            // The message must contain all started calls, and the native form lacks the missing calls.
             message.calls.extend(missing);
             message.native = None;
         }

@@ -1,4 +1,4 @@
-//! One model call of a turn, with its retries and its stream.
+//! One model call of a turn, with retries and streaming.
 
 use super::agent::{LlmAgent, Settings};
 use super::calls::TurnCalls;
@@ -17,7 +17,8 @@ use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 
 impl LlmAgent {
-    /// Calls the model until it answers. Tool calls start once complete, unless a callback may change them.
+    /// Calls the model until it answers, and retries temporary failures. A streamed tool call starts as soon
+    /// as it is complete, unless an `after_model` callback may change it.
     pub(super) async fn ask(
         &self,
         request: ModelRequest,
@@ -28,7 +29,7 @@ impl LlmAgent {
             run.emit(|| RunEvent::ModelCalled { agent: name.clone(), model: model.name().to_owned() });
             let error = match self.attempt(request.clone(), calls).await {
                 Ok(response) => return Ok(response),
-                // Calls have run and cannot be undone: the model continues from their results.
+                // Started calls cannot be undone: the model continues from their results.
                 Err(AgentError::Model(error)) if !calls.started.is_empty() => {
                     return Ok(interrupted(error, calls.conversation.turn()));
                 }
@@ -78,6 +79,7 @@ impl LlmAgent {
             let delta = match next(&mut stream, calls).await {
                 Next::Result(result) => {
                     calls.keep(result);
+                    run.save(calls.conversation).await?;
                     continue;
                 }
                 Next::Delta(delta) => delta.ok_or_else(ModelError::cut)??,
@@ -88,7 +90,10 @@ impl LlmAgent {
                     calls.conversation.turn().message.text.push_str(&text);
                     run.emit(|| RunEvent::Text { agent: agent(), text });
                 }
-                ModelDelta::Reasoning(text) => run.emit(|| RunEvent::Reasoning { agent: agent(), text }),
+                ModelDelta::Reasoning(text) => {
+                    calls.conversation.turn().message.reasoning.push_str(&text);
+                    run.emit(|| RunEvent::Reasoning { agent: agent(), text });
+                }
                 ModelDelta::CallStarted { id, name: tool } => {
                     run.emit(|| RunEvent::CallStarted { agent: agent(), call_id: id, tool });
                 }
@@ -104,7 +109,7 @@ impl LlmAgent {
     }
 }
 
-/// The next delta of the answer, or the next result of a call.
+/// The next delta of the model's answer, or the next result of a tool call.
 enum Next {
     Delta(Option<Result<ModelDelta, ModelError>>),
     Result(ToolResult),
@@ -129,7 +134,7 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>) -> Next {
     .await
 }
 
-/// Returns the part of an answer received before an error.
+/// Returns the partial answer received before `error`.
 fn interrupted(error: ModelError, turn: &Turn) -> ModelResponse {
     let partial = error.partial.map(|partial| *partial);
     let partial = partial.filter(|partial| partial.message.calls.len() >= turn.message.calls.len());

@@ -18,22 +18,22 @@ use toolkit_core::registry::RegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
 
 impl Agent {
-    /// Starts an agent with this model.
+    /// Creates a builder for an agent with this model.
     #[must_use]
     pub fn builder(model: impl ChatModel) -> AgentBuilder {
         AgentBuilder::new(model)
     }
 }
 
-/// The builder of an agent with a model; [`Agent::builder`] starts it.
+/// A builder for an agent with a model, created by [`Agent::builder`].
 ///
-/// Callbacks run in their order of registration. A `before` callback with an answer takes the place of the model or
-/// the tool, and of the callbacks after it.
+/// Callbacks run in the order of registration. If a `before` callback returns an answer, the model or the
+/// tool is not called, and the later `before` callbacks are skipped.
 pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,
     tool_callbacks: Option<Callbacks>,
-    /// Names and descriptions of agents beyond the sub-agents.
+    /// The names and descriptions of transfer targets other than the sub-agents.
     transfer_targets: Vec<(String, String)>,
 }
 
@@ -59,14 +59,14 @@ impl AgentBuilder {
         Self { settings, dispatcher, tool_callbacks: None, transfer_targets: Vec::new() }
     }
 
-    /// Sets the instructions of the model, also known as system prompt.
+    /// Sets the instructions for the model, also known as the system prompt.
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         let instructions = instructions.into();
         self.instructions_with(move |_| instructions.clone())
     }
 
-    /// Sets a function for the instructions, called before each model call.
+    /// Sets a function to create the instructions, called before each model call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -85,7 +85,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the tools: a registry, a live one, or an `Arc` of one.
+    /// Sets the tools: a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<RegistrySource>) -> Self {
         self.dispatcher = self.dispatcher.and_then(|dispatcher| dispatcher.with_registry(tools));
@@ -99,22 +99,24 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a sub-agent. The model transfers the conversation to it with the tool `transfer_to_agent`.
+    /// Adds a sub-agent. The model can transfer the conversation to the sub-agent with the tool
+    /// `transfer_to_agent`.
     #[must_use]
     pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
         self.settings.sub_agents.push(agent.into());
         self
     }
 
-    /// Adds an agent elsewhere in the team, such as the one above, as a target of the tool `transfer_to_agent`. A
-    /// transfer to an agent outside the team ends the run with [`AgentError::UnknownAgent`].
+    /// Adds another agent of the team, such as the parent agent, as a target of the tool `transfer_to_agent`.
+    /// A transfer to an agent outside the team ends the run with [`AgentError::UnknownAgent`].
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.transfer_targets.push((name.into(), description.into()));
         self
     }
 
-    /// Adds a callback before the model. It may change the request or answer it.
+    /// Adds a callback to run before each model call. The callback may change the request, or return a
+    /// response to skip the model call.
     #[must_use]
     pub fn before_model(
         self,
@@ -128,7 +130,7 @@ impl AgentBuilder {
         })
     }
 
-    /// Adds an asynchronous callback before the model.
+    /// Adds an asynchronous callback to run before each model call. See [`before_model`](Self::before_model).
     #[must_use]
     pub fn before_model_async<Fut>(
         mut self,
@@ -141,8 +143,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback for the response of the model; its result replaces the response. Calls then wait for the whole
-    /// response.
+    /// Adds a callback for each response of the model. The returned response replaces the original. With such
+    /// a callback, tool calls start only after the response is complete, even if the response is streamed.
     #[must_use]
     pub fn after_model(
         self,
@@ -151,7 +153,7 @@ impl AgentBuilder {
         self.after_model_async(move |response| ready(callback(response)))
     }
 
-    /// Adds an asynchronous callback for the response of the model.
+    /// Adds an asynchronous callback for each response of the model. See [`after_model`](Self::after_model).
     #[must_use]
     pub fn after_model_async<Fut>(
         mut self,
@@ -164,7 +166,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback before each tool, inside all middleware. It may change the arguments or answer the call.
+    /// Adds a callback to run before each tool call, inside all middleware. The callback may change the
+    /// arguments, or return a result to skip the tool and the `after_tool` callbacks.
     #[must_use]
     pub fn before_tool(
         self,
@@ -173,7 +176,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before(callback))
     }
 
-    /// Adds an asynchronous callback before each tool.
+    /// Adds an asynchronous callback to run before each tool call. See [`before_tool`](Self::before_tool).
     #[must_use]
     pub fn before_tool_async<Fut>(self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
@@ -182,7 +185,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before_async(callback))
     }
 
-    /// Adds a callback for the output of each tool; its result replaces the output.
+    /// Adds a callback for the output of each successful tool call. The returned result replaces the output.
     #[must_use]
     pub fn after_tool(
         self,
@@ -191,7 +194,8 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.after(callback))
     }
 
-    /// Adds an asynchronous callback for the output of each tool.
+    /// Adds an asynchronous callback for the output of each successful tool call. See
+    /// [`after_tool`](Self::after_tool).
     #[must_use]
     pub fn after_tool_async<Fut>(
         self,
@@ -211,8 +215,8 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if the tools are invalid, or two agents of the team have one name. A tool with the name of the
-    /// agent's tool for transfers is invalid, too.
+    /// [`BuildError`] if the tools are invalid, or if two agents of the team have the same name. For an agent
+    /// with transfer targets, a tool named `transfer_to_agent` is invalid, too.
     pub fn build(self) -> Result<Agent, BuildError> {
         let settings = self.settings;
         check_names(&settings.name, &settings.sub_agents)?;
@@ -224,41 +228,43 @@ impl AgentBuilder {
         Ok(Agent::from(LlmAgent { settings, tools }))
     }
 
-    /// Builds the agent and answers in a new conversation.
+    /// Builds the agent and answers `input` in a new conversation.
     ///
     /// # Errors
-    /// [`AgentError`] if the tools are invalid, or there is no answer.
+    /// [`AgentError`] if the agent cannot be built or the run fails.
     pub async fn run(self, input: impl Into<UserMessage>) -> Result<RunOutput, AgentError> {
         self.build()?.run(input).await
     }
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher of the tools, with its own limits, policies and middleware.
+    /// Sets the dispatcher for the tools, with its own registry, limits, policies and middleware. It replaces
+    /// all tools and middleware set before.
     dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 
 setters! { AgentBuilder.settings:
-    /// Sets the name. Default: `agent`.
+    /// Sets the name of the agent. Default: `agent`.
     name(name: impl Into<String>) = name.into();
-    /// Sets the description for the models of other agents.
+    /// Sets the description of the agent, shown to the models of other agents.
     description(description: impl Into<String>) = description.into();
-    /// Sets the tool choice and the other settings for the use of tools.
+    /// Sets the tool choice and the other settings for tool use.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
-    /// Sets the options of the model.
+    /// Sets the options for the model's answers, such as the temperature.
     options(options: ModelOptions) = options;
     /// Sets the limits of a run.
     limits(limits: Limits) = limits;
     /// Sets the retries of failed model calls.
     retry(retry: ModelRetry) = retry;
-    /// Sets the price of tokens, for the cost of a run.
+    /// Sets the price of tokens, used to compute the cost of a run.
     price(price: Price) = price;
-    /// Stores the answer under this key of the session.
+    /// Stores each answer in the session, under the key `output_key`.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Limits the model to the latest messages of a conversation. They begin with a user message, and always include
-    /// the latest user message and all after it.
+    /// Sends at most the latest `history_limit` messages to the model. The sent messages begin with a user
+    /// message, and always include the latest user message and all messages after it.
     history_limit(history_limit: usize) = Some(history_limit);
-    /// Sets whether answers are streamed, so that calls run while the model still writes. Default: `true`.
+    /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
+    /// writing. Default: `true`.
     streaming(streaming: bool) = streaming;
 }
 

@@ -1,4 +1,4 @@
-//! Callbacks before and after a model.
+//! Callbacks before and after each model call.
 
 use crate::helpers::BoxFuture;
 use crate::model::{ModelRequest, ModelResponse};
@@ -8,7 +8,7 @@ type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before = dyn Fn(ModelRequest) -> BoxFuture<'static, Proceed> + Send + Sync;
 type After = dyn Fn(ModelResponse) -> BoxFuture<'static, ModelResponse> + Send + Sync;
 
-/// Callbacks before and after a model, in their order of registration.
+/// Callbacks before and after each model call, in the order of registration.
 #[derive(Default)]
 pub(super) struct ModelCallbacks {
     pub(super) before: Vec<Box<Before>>,
@@ -16,7 +16,7 @@ pub(super) struct ModelCallbacks {
 }
 
 impl ModelCallbacks {
-    /// Runs the callbacks up to the first with a response.
+    /// Runs the `before` callbacks until a callback returns a response.
     pub(super) async fn before(&self, mut request: ModelRequest) -> Proceed {
         for callback in &self.before {
             request = match callback(request).await {
@@ -34,7 +34,7 @@ impl ModelCallbacks {
         response
     }
 
-    /// Returns whether calls must wait for the whole answer.
+    /// Returns whether tool calls must wait for the complete response, because a callback may change them.
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
     }

@@ -14,14 +14,14 @@ pub(super) struct TurnCalls<'a> {
     pub(super) agent: &'a str,
     pub(super) batch: Batch,
     pub(super) failures: &'a mut Failures,
-    /// All calls that have started.
+    /// All calls of the turn so far, including the calls refused at a limit.
     pub(super) started: Vec<ToolCall>,
-    /// For each call of the batch, its position among all calls.
+    /// The index in `started` of each call in `batch`.
     pub(super) dispatched: Vec<usize>,
 }
 
 impl TurnCalls<'_> {
-    /// Starts a call, or answers it with an error at a limit.
+    /// Starts a call, or adds an error result if a limit is reached.
     pub(super) fn start(&mut self, call: ToolCall) {
         let position = self.started.len();
         self.started.push(call.clone());
@@ -44,10 +44,10 @@ impl TurnCalls<'_> {
         self.failures.refusal(call).or_else(limit)
     }
 
-    /// Waits for the next result. Returns `None` if no call runs.
+    /// Waits for the next result. Returns `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
         if self.batch.is_empty() {
-            // The batch has not ended: more calls may come.
+            // More calls may be added to the batch later.
             return None;
         }
         let result = self.batch.next().await?;
@@ -58,13 +58,14 @@ impl TurnCalls<'_> {
         Some(result.with_position(position))
     }
 
-    /// Adds a result to the turn and emits it.
+    /// Adds a result to the turn and emits the event `Result`.
     pub(super) fn keep(&mut self, result: ToolResult) {
         self.run.emit(|| RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) });
-        self.conversation.turn().results.push(result);
+        self.conversation.add_result(result);
     }
 
-    /// Waits for all results. A stopped run cancels its calls; each still gets a result.
+    /// Waits for all results. If the run stops, the running calls are cancelled, and each still gets a
+    /// result.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         let run = self.run;
         let mut stopped = Ok(());
@@ -91,7 +92,7 @@ impl TurnCalls<'_> {
         run.check_cancelled()
     }
 
-    /// Cancels the running calls and keeps the results of the others.
+    /// Cancels the running calls and adds all remaining results to the turn.
     pub(super) async fn stop(mut self) {
         self.batch.cancel();
         while let Some(result) = self.next().await {
@@ -100,7 +101,8 @@ impl TurnCalls<'_> {
     }
 }
 
-/// Returns the calls without the others. Calls with the same id count separately.
+/// Returns the elements of `calls` not in `others`, compared by id and name. Each element of `others`
+/// excludes at most one call.
 pub(super) fn without(calls: &[ToolCall], others: &[ToolCall]) -> Vec<ToolCall> {
     let mut others: Vec<&ToolCall> = others.iter().collect();
     let is_new = |call: &&ToolCall| {

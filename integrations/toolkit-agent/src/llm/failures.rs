@@ -4,11 +4,11 @@ use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 
-/// The failures in a row of each call.
+/// The number of consecutive failures of each distinct call.
 #[derive(Debug)]
 pub(super) struct Failures {
     max: u32,
-    /// By name and arguments: the number of failures and the last message.
+    /// The number of failures and the last error message, by tool name and arguments.
     by_call: HashMap<(String, String), (u32, String)>,
 }
 
@@ -17,7 +17,7 @@ impl Failures {
         Self { max, by_call: HashMap::new() }
     }
 
-    /// Returns the error for a call with too many failures.
+    /// Returns an error if the same call has already failed `max` times in a row.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         let (times, message) = self.by_call.get(&key(call)).filter(|(times, _)| *times >= self.max)?;
         let text = format!(
@@ -44,7 +44,7 @@ impl Failures {
     }
 }
 
-/// Returns the name and the canonical arguments.
+/// Returns the tool name and the arguments of a call. The members of JSON objects are sorted by name.
 fn key(call: &ToolCall) -> (String, String) {
     let arguments = match serde_json::from_str::<Value>(call.arguments.as_str()) {
         Ok(mut value) => {

@@ -1,17 +1,17 @@
-//! The history of a conversation as one agent sees it.
+//! The history of a conversation as seen by one agent.
 
 use crate::conversation::start_of_latest;
 use crate::message::{Message, UserMessage};
 use toolkit_core::{Content, ToolResult};
 
-/// Returns the messages for the model of an agent. Messages of other agents become user messages, because their tools
-/// are unknown to the model and their words are not its own.
+/// Returns the messages for the model of `agent`; `limit` is the agent's `history_limit`. Messages of other
+/// agents become user messages, because this model neither wrote them nor knows the other agents' tools.
 pub(super) fn visible_to(agent: &str, messages: &[Message], limit: Option<usize>) -> Vec<Message> {
     let limit = limit.filter(|limit| *limit <= messages.len());
     let start = limit.map_or(0, |limit| start_of_latest(messages, limit));
     let latest = messages.get(start..).unwrap_or_default();
     let mut visible = Vec::with_capacity(latest.len());
-    // Adjacent messages of others become one.
+    // Adjacent messages of other agents become one user message.
     let mut foreign: Vec<Content> = Vec::new();
     for message in latest {
         match foreign_text(agent, message) {
@@ -32,7 +32,7 @@ fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
     }
 }
 
-/// Describes a message of another agent. Returns `None` for any other message.
+/// Describes a message of an agent other than `agent`. Returns `None` for all other messages.
 fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
     let is_other = |author: &str| !author.is_empty() && author != agent;
     match message {

@@ -1,4 +1,4 @@
-//! The tools of an agent, with the tool for transfers.
+//! The tools of an agent, including the tool `transfer_to_agent`.
 
 use crate::agent::Agent;
 use crate::helpers::lock;
@@ -10,12 +10,14 @@ use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 pub(super) struct Tools {
     dispatcher: Dispatcher,
     transfer: Option<Arc<TransferTool>>,
-    /// A snapshot of a live registry, and its dispatcher with the tool for transfers.
+    /// The last registry snapshot, and a dispatcher for its tools and the transfer tool. Both are replaced
+    /// after a change of a live registry.
     extended: Mutex<Option<(Arc<ToolRegistry>, Dispatcher)>>,
 }
 
 impl Tools {
-    /// Creates the tools; `targets` are names and descriptions of agents beyond the sub-agents.
+    /// Creates the tools. `targets` are the names and descriptions of transfer targets other than the
+    /// sub-agents.
     pub(super) fn new(
         dispatcher: Dispatcher,
         sub_agents: &[Agent],
@@ -30,7 +32,7 @@ impl Tools {
         Ok(tools)
     }
 
-    /// Returns a dispatcher of the current tools.
+    /// Returns a dispatcher for the current tools and the transfer tool.
     pub(super) fn current(&self) -> Result<Dispatcher, BuildError> {
         let Some(transfer) = &self.transfer else { return Ok(self.dispatcher.clone()) };
         let mut extended = lock(&self.extended);

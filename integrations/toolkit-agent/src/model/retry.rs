@@ -1,14 +1,14 @@
-//! Retries of failed model requests.
+//! Retries of failed model calls.
 
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The number of attempts and the pauses for failed model requests.
+/// The retries of a failed model call: their number and their pauses.
 ///
-/// Only temporary failures are retried: too many requests, an overloaded server, a lost connection, or an
-/// invalid response. The pause doubles with each attempt and is partly random, so that many clients do not
-/// retry at the same time. A `Retry-After` of the provider replaces the pause, unless it is longer than the
-/// maximum pause.
+/// Only errors that may pass are retried: too many requests, an overloaded server, a broken connection, an invalid
+/// response. A pause doubles with each attempt, with random jitter, so that many clients do not return at once. The
+/// pause in a provider's `Retry-After` takes precedence; if it is longer than the longest pause, the error is
+/// returned.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRetry {
-    /// The maximum number of attempts, including the first.
+    /// The maximum number of attempts, the first included.
     pub attempts: u32,
     /// The pause after the first attempt.
     pub first_pause: Duration,
@@ -83,10 +83,9 @@ fn chance() -> f64 {
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
 }
 
-/// A model with retries of failed requests.
+/// A model with retries, for programs without an agent; agents retry by themselves.
 ///
-/// Agents retry by themselves. This type is for programs that use a model without an agent. A streamed
-/// request is retried only until its stream has begun.
+/// A stream is retried only as a whole: an error after its beginning is an item of the stream.
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-/// The maximum number of listed differences.
+/// The maximum number of differences listed.
 const MAX_LINES: usize = 10;
 
-/// The maximum number of shown characters of a value.
+/// The maximum number of characters shown of each value.
 const MAX_CHARS: usize = 80;
 
-/// Stands for a missing value.
+/// The placeholder for a missing value.
 const ABSENT: &str = "nothing";
 
-/// Returns a line for each difference, with its path.
+/// Returns one line for each difference between two requests, with the JSON path of the difference.
 pub(super) fn differences(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);
@@ -39,7 +39,7 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
             }
         }
         (Some(Value::String(before)), Some(Value::String(now))) => {
-            // Skip the common beginning.
+            // Show both strings from shortly before their first difference.
             let common = before.chars().zip(now.chars()).take_while(|(one, other)| one == other).count();
             let begin = common.saturating_sub(MAX_CHARS / 4);
             found.push(format!("\n- `{path}`: recorded {}, asked {}", part(before, begin), part(now, begin)));
@@ -55,7 +55,7 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
     }
 }
 
-/// Returns a part of a text, as JSON.
+/// Returns `text` from the character index `begin` on, shortened and as a JSON string.
 fn part(text: &str, begin: usize) -> String {
     let rest: String = text.chars().skip(begin).collect();
     let before = if begin > 0 { "…" } else { "" };

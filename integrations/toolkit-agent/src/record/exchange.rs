@@ -1,16 +1,16 @@
 //! One request to a model and its answer, as recorded.
 
 use super::secrets::Secrets;
-use crate::message::Message;
+use crate::message::{Message, store_details};
 use crate::model::{ModelDelta, ModelError, ModelRequest, ModelResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::schema_hash;
 
-/// One request to a model and its answer: a line of a recording.
+/// One request to a model and its answer: one line of a recording file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// Helps to compare recordings by eye; it is not read back.
+    /// The digest of `request`, for comparing recordings by eye. `Replay` computes this digest anew.
     #[serde(default)]
     pub(super) fingerprint: String,
     pub(super) model: String,
@@ -18,7 +18,8 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
 }
 
-/// An answer: whole or streamed, and its error.
+/// A recorded answer: a complete response, the deltas of a stream, or an error. A broken stream has deltas
+/// and an error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Answer {
@@ -30,7 +31,8 @@ pub(super) struct Answer {
     pub(super) error: Option<ModelError>,
 }
 
-/// Returns the recorded form of a request: all that the model reads, without durations and native messages.
+/// Returns the recorded JSON of a request: instructions, messages, tools and options, with secrets replaced.
+/// Native messages and the durations of tool results are left out.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let tools: Map<String, Value> = request
@@ -42,8 +44,8 @@ pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json:
         })
         .collect();
     let mut options = serde_json::to_value(&request.options)?;
-    if let Some(Value::Object(extra)) = options.get_mut("extra") {
-        secrets.hide_fields(extra);
+    if let Some(extra) = options.get_mut("extra") {
+        Secrets::hide_fields(extra);
     }
     let mut request = json!({
         "instructions": request.instructions,
@@ -57,6 +59,10 @@ pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json:
 }
 
 fn message(message: &Message) -> serde_json::Result<Value> {
+    let mut message = message.clone();
+    if let Message::Tool(message) = &mut message {
+        message.results.iter_mut().for_each(|result| store_details(result, false));
+    }
     let mut message = serde_json::to_value(message)?;
     if let Value::Object(members) = &mut message {
         members.shift_remove("native");
@@ -69,7 +75,7 @@ fn message(message: &Message) -> serde_json::Result<Value> {
     Ok(message)
 }
 
-/// Returns the digest of a request, its key in a recording.
+/// Returns the digest of a recorded request, used to find the answer in a recording.
 pub(super) fn fingerprint(request: &Value) -> String {
     schema_hash(request).chars().take(16).collect()
 }

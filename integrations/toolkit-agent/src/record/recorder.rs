@@ -1,8 +1,8 @@
-//! A model with recorded answers.
+//! A model wrapper to record requests and answers.
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
-use crate::helpers::lock;
+use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
@@ -15,12 +15,17 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
-/// Records the requests and answers of a model for a [`Replay`](crate::record::Replay).
+/// A model wrapper to record requests and answers in a file, for a [`Replay`](crate::record::Replay).
 ///
-/// The file has a line of JSON for each answer: the request (instructions, messages, tools, options), and the response,
-/// its stream, or its error. Keys of providers are in no request. Values of environment variables and extra fields are
-/// replaced if their names end in `key`, `token`, `secret`, `password`, `credentials` or `authorization`, as are texts
-/// added by [`with_secret`](Self::with_secret). Messages of users and tools are recorded.
+/// Each line of the file is the JSON of one model call. It contains the request (instructions, messages,
+/// tools, options), and the response, the deltas of the stream, or the error.
+///
+/// The API keys of providers are not part of a request. The recorder also replaces these secrets:
+/// - the values of environment variables and extra request fields, if their names end in `key`, `token`,
+///   `secret`, `password`, `credentials` or `authorization`;
+/// - the strings added by [`with_secret`](Self::with_secret).
+///
+/// Otherwise, messages of users and tools are recorded unchanged.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
@@ -43,7 +48,7 @@ pub struct Recorder<M> {
     tape: Tape,
 }
 
-/// The recording in progress.
+/// The open recording file, and the secrets to replace.
 #[derive(Clone)]
 struct Tape {
     path: PathBuf,
@@ -52,17 +57,18 @@ struct Tape {
 }
 
 impl<M: ChatModel> Recorder<M> {
-    /// Creates or empties a file and records the model in it.
+    /// Creates a recorder for `model`. The file at `path` is created, or emptied if it exists.
     ///
     /// # Errors
-    /// The [`io::Error`] of a file that cannot be written.
+    /// [`io::Error`] if the file cannot be created.
     pub fn new(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
         let file = Arc::new(Mutex::new(File::create(&path)?));
         Ok(Self { model, tape: Tape { path, file, secrets: Secrets::of_environment() } })
     }
 
-    /// Replaces a text of at least eight bytes by `[secret]`.
+    /// Replaces `secret` by `[secret]` everywhere in the recording. Strings shorter than eight bytes are not
+    /// replaced.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.tape.secrets.add(secret.into(), "secret");
@@ -81,8 +87,9 @@ impl Tape {
         let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
-        // One write, so that lines of concurrent answers do not mix.
+        // A single write keeps the lines of concurrent answers apart.
         let line = format!("{exchange}\n");
+        check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
         let mut file = lock(&self.file);
         file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
     }
@@ -124,11 +131,11 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
     }
 }
 
-/// A stream with recorded deltas.
+/// A stream of deltas, recorded while the consumer reads them.
 struct RecordedStream {
     stream: ModelStream,
     tape: Tape,
-    /// `None` once the answer is written.
+    /// `None` after the answer was written to the file.
     exchange: Option<Exchange>,
     deltas: Vec<ModelDelta>,
 }
@@ -136,8 +143,8 @@ struct RecordedStream {
 impl RecordedStream {
     fn write(&mut self, error: Option<ModelError>) -> Result<(), ModelError> {
         let Some(exchange) = self.exchange.take() else { return Ok(()) };
-        let deltas = Some(std::mem::take(&mut self.deltas));
-        self.tape.write(exchange, Answer { deltas, error, response: None })
+        let deltas = self.tape.secrets.hide_in_deltas(&std::mem::take(&mut self.deltas));
+        self.tape.write(exchange, Answer { deltas: Some(deltas), error, response: None })
     }
 }
 
@@ -146,7 +153,7 @@ impl Stream for RecordedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
-        // Consumers may stop at the last delta.
+        // Write at the last delta, because consumers may not poll the stream again.
         let written = match &delta {
             Some(Ok(delta)) => {
                 self.deltas.push(delta.clone());
@@ -162,10 +169,10 @@ impl Stream for RecordedStream {
     }
 }
 
-/// Records a stream dropped before its end.
+/// Records the deltas of a stream dropped before its end.
 impl Drop for RecordedStream {
     fn drop(&mut self) {
-        // The consumer is gone, and the error with it.
+        // `drop` cannot return an error.
         let _ = self.write(None);
     }
 }

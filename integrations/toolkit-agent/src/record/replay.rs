@@ -1,4 +1,4 @@
-//! A model with replayed answers.
+//! A model to replay recorded answers.
 
 use super::difference::differences;
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
@@ -12,10 +12,14 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Replays the answers of a [`Recorder`](crate::record::Recorder) as a model, without a network.
+/// A model to replay the answers of a [`Recorder`](crate::record::Recorder), without a network.
 ///
-/// Each answer is given once, to the same request; concurrent agents each get their own. Any other request is an error
-/// that lists the differences in instructions, messages, tools or options. Clones share the remaining answers.
+/// Each recorded answer is returned once, for a request equal to the recorded request. The order of requests
+/// does not matter, so several agents may use one replay at the same time. Clones share the remaining
+/// answers.
+///
+/// Any other request fails. The error lists the differences from the first remaining request in instructions,
+/// messages, tools and options.
 #[derive(Clone)]
 pub struct Replay {
     path: Arc<Path>,
@@ -29,7 +33,7 @@ impl Replay {
     /// Opens a recording.
     ///
     /// # Errors
-    /// The [`io::Error`] of a file that cannot be read, or has an invalid line.
+    /// [`io::Error`] if the file cannot be read or a line is invalid.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path: Arc<Path> = path.as_ref().into();
         let text = fs::read_to_string(&path)?;
@@ -39,7 +43,7 @@ impl Replay {
                 let text = format!("`{}`, line {line}: {error}", path.display());
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })?;
-            // Computed anew: the recorded request may have been edited.
+            // The recorded request may have been edited by hand, so its digest is computed anew.
             exchange.fingerprint = fingerprint(&exchange.request);
             Ok((line, exchange))
         };
@@ -49,14 +53,15 @@ impl Replay {
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers any other request with the next remaining answer.
+    /// Answers requests not in the recording with the first remaining answer, instead of an error.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// Names a text [replaced by the recorder](crate::record::Recorder::with_secret).
+    /// Adds a secret [replaced by the recorder](crate::record::Recorder::with_secret). Requests with this
+    /// secret then match the recording.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.secrets.add(secret.into(), "secret");
@@ -110,7 +115,7 @@ impl ChatModel for Replay {
     }
 }
 
-/// Returns the recorded stream, or the whole answer as one.
+/// Returns the recorded answer as a stream.
 fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
     let Answer { response, deltas, error } = answer;
     match (response, deltas, error) {

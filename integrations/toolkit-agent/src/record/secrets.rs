@@ -1,20 +1,24 @@
 //! Secrets to keep out of a recording.
 
-use serde_json::{Map, Value};
+use crate::model::ModelDelta;
+use serde_json::Value;
+use std::cmp::Reverse;
 use std::env;
+use std::mem::discriminant;
 
-/// The endings of variable and field names with secret values.
+/// The name endings of environment variables and fields with secret values, in lowercase.
 const SECRET_ENDINGS: &[&str] = &["key", "token", "secret", "password", "authorization", "credentials"];
 
-/// The minimum length of a secret; shorter values are settings and occur in other words.
+/// The minimum length of a secret in bytes. Shorter values are settings, and may occur inside other words.
 const MIN_BYTES: usize = 8;
 
-/// Secret texts and their replacements, the longest first, because one may contain another.
+/// Secret strings and their replacements. Long secrets come first, because a secret may contain a shorter
+/// secret.
 #[derive(Clone)]
 pub(super) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    /// Collects the secret variables of the environment.
+    /// Collects the values of environment variables with secret names.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Vec::new());
         for (name, value) in env::vars_os() {
@@ -28,37 +32,76 @@ impl Secrets {
     }
 
     pub(super) fn add(&mut self, secret: String, name: &str) {
-        if secret.len() >= MIN_BYTES {
-            self.0.push((secret, format!("[{name}]")));
-            self.0.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+        if secret.len() < MIN_BYTES {
+            return;
         }
+        // Within the text of JSON, such as the arguments of a call, it stands with escapes.
+        let quoted = Value::from(secret.as_str()).to_string();
+        let in_json = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
+        self.0.extend([(in_json, format!("[{name}]")), (secret, format!("[{name}]"))]);
+        self.0.sort_by_key(|(secret, _)| Reverse(secret.len()));
     }
 
-    /// Replaces the secrets in all texts of a value.
+    /// Returns the text with its secrets replaced; `None` if it has none.
+    fn hidden(&self, text: &str) -> Option<String> {
+        let found = self.0.iter().filter(|(secret, _)| text.contains(secret));
+        found.fold(None, |hidden: Option<String>, (secret, name)| {
+            Some(hidden.as_deref().unwrap_or(text).replace(secret, name))
+        })
+    }
+
+    /// Replaces the secrets in all texts and names of a value.
     pub(super) fn hide(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
-                for (secret, name) in &self.0 {
-                    if text.contains(secret) {
-                        *text = text.replace(secret, name);
-                    }
+                if let Some(hidden) = self.hidden(text) {
+                    *text = hidden;
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.hide(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.hide(member)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.hide(member));
+                if members.keys().any(|name| self.hidden(name).is_some()) {
+                    let all = std::mem::take(members).into_iter();
+                    *members = all.map(|(name, value)| (self.hidden(&name).unwrap_or(name), value)).collect();
+                }
+            }
             _ => {}
         }
     }
 
-    /// Replaces the values of secret fields.
-    pub(super) fn hide_fields(&self, fields: &mut Map<String, Value>) {
-        for (name, value) in fields {
-            match value {
-                Value::Object(inner) => self.hide_fields(inner),
-                Value::String(_) if is_secret(name) => *value = "[hidden]".into(),
-                _ => {}
+    /// Replaces the string values of fields with secret names, also in nested objects.
+    pub(super) fn hide_fields(value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(Self::hide_fields),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    if is_secret(name) && !matches!(value, Value::Null | Value::Bool(_)) {
+                        *value = "[hidden]".into();
+                    }
+                    Self::hide_fields(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Joins adjacent texts with a secret, which may be in none of them alone.
+    pub(super) fn hide_in_deltas(&self, deltas: &[ModelDelta]) -> Vec<ModelDelta> {
+        let text_of = |delta: &ModelDelta| match delta {
+            ModelDelta::Text(text) | ModelDelta::Reasoning(text) => Some(text.clone()),
+            _ => None,
+        };
+        let mut joined = Vec::with_capacity(deltas.len());
+        for run in deltas.chunk_by(|one, next| discriminant(one) == discriminant(next)) {
+            let text: String = run.iter().filter_map(text_of).collect();
+            match (self.hidden(&text), run.first()) {
+                (Some(text), Some(ModelDelta::Text(_))) => joined.push(ModelDelta::Text(text)),
+                (Some(text), Some(ModelDelta::Reasoning(_))) => joined.push(ModelDelta::Reasoning(text)),
+                _ => joined.extend_from_slice(run),
             }
         }
+        joined
     }
 }
 

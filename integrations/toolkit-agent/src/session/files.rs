@@ -2,7 +2,9 @@
 
 mod names;
 
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking};
+use super::store::{
+    ConversationInfo, ConversationStore, StateScope, StoreError, apply, blocking, check_values, encode,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use names::{id_of, path_of};
@@ -17,8 +19,9 @@ use toolkit_core::context::SessionDelta;
 
 /// A store with one JSON file for each conversation, in a folder. Clones share the conversations.
 ///
-/// Files are replaced atomically: a crash leaves the old file or the new one. Several programs may share a folder unless
-/// they change the session values of the same user at the same time; use a database for that.
+/// Files are replaced atomically: after a crash, a file has either the old or the new content. Several
+/// programs may share a folder, unless they change session values of the same user or of the application at
+/// the same time. Use a database for that.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};
@@ -36,12 +39,12 @@ use toolkit_core::context::SessionDelta;
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
-    /// Held while session values are read and replaced.
+    /// A lock held while session values are read, changed and written.
     update_lock: Arc<Mutex<()>>,
 }
 
 impl FileStore {
-    /// Creates a store in this folder, which is created at the first save.
+    /// Creates a store in `folder`. The folder is created at the first save.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), update_lock: Arc::default() }
@@ -71,8 +74,8 @@ impl ConversationStore for FileStore {
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let path = self.conversation(conversation.user_id(), conversation.id());
-        let text = serde_json::to_vec(conversation)?;
-        blocking(move || write(&path, &text)).await
+        let text = encode(conversation)?;
+        blocking(move || write(&path, text.as_bytes())).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
@@ -102,6 +105,7 @@ impl ConversationStore for FileStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        check_values(changes)?;
         let (path, changes, update_lock) = (self.state(scope), changes.clone(), self.update_lock.clone());
         blocking(move || {
             let _guard = lock(&update_lock);
@@ -117,7 +121,7 @@ fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError 
     StoreError::new(format_args!("file `{}` cannot be {what}: {error}", path.display()))
 }
 
-/// Reads a file. Returns `None` if there is none.
+/// Reads and parses a JSON file. Returns `None` if the file does not exist.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     match fs::read(path) {
         Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| failed("parsed", path, &error)),
@@ -126,7 +130,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
     }
 }
 
-/// Replaces a file, once the new one is on the disk.
+/// Writes `text` to a temporary file, and then replaces the file at `path` with the temporary file.
 fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || -> io::Result<()> {
@@ -140,7 +144,8 @@ fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
     replace().map_err(|error| failed("written", path, &error))
 }
 
-/// Lists the conversations in a folder. A long id is a path of several folders.
+/// Adds the conversations in `folder` and its subfolders to `found`. The path of a long id has several
+/// folders.
 fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
     let unreadable = |error: io::Error| failed("read", folder, &error);
     let entries = match fs::read_dir(folder) {
@@ -150,7 +155,7 @@ fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result
     for entry in entries {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
-        // Files may disappear meanwhile.
+        // Another program may delete files during the listing.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_dir() {
             list(root, &path, found)?;

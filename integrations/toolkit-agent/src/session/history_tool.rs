@@ -1,4 +1,4 @@
-//! The tool for earlier conversations.
+//! The tool `search_history`, for finding messages of earlier conversations.
 
 use super::sessions::Sessions;
 use crate::conversation::{Conversation, Owner};
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
 
-/// The maximum length of a text, in characters.
+/// The maximum number of characters shown of each message.
 const MAX_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
@@ -30,11 +30,11 @@ fn ten() -> usize {
 }
 
 impl Sessions {
-    /// Creates the tool `search_history`: it finds the latest messages with a keyword in the conversations of the user,
-    /// with their time (UTC) and author.
+    /// Creates the tool `search_history`, for finding messages of the user's earlier conversations. The tool
+    /// returns the latest messages containing a keyword, each with its time (UTC) and author.
     ///
-    /// It never reads conversations of another user; the [conversation](Conversation::user_id) of the run names the
-    /// user.
+    /// The tool never reads conversations of another user. The user is the [user of the
+    /// conversation](Conversation::user_id) of the run.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -56,7 +56,7 @@ impl Sessions {
     /// ```
     ///
     /// # Errors
-    /// None at present.
+    /// This method currently returns no error.
     pub fn history_tool(&self) -> Result<ClosureTool, BuildError> {
         let sessions = self.clone();
         let search = move |arguments: Arguments, context: ToolContext| {
@@ -83,7 +83,7 @@ async fn search(
     let user = context.extension::<Owner>().map(|owner| owner.0.as_str()).unwrap_or_default();
     let keyword = arguments.keyword.trim().to_lowercase();
     let mut found = Vec::new();
-    // The latest conversation comes first; reading ends at the limit.
+    // The list begins with the latest conversation. Stop loading conversations at the limit.
     for info in sessions.list(user).await.map_err(ToolError::failed)? {
         let Some(left @ 1..) = arguments.limit.checked_sub(found.len()) else { break };
         let conversation = sessions.read(user, &info.id).await.map_err(ToolError::failed)?;
@@ -98,7 +98,8 @@ async fn search(
     Ok(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns time and line of the messages with the keyword by the user and the agent, if the agent took part.
+/// Returns the time and the line of each message containing `keyword`, written by the user or `agent`.
+/// Returns nothing if `agent` wrote no message of the conversation.
 fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
     let is_of_agent =
         |message: &Message| matches!(message, Message::Assistant(message) if message.agent == agent);
@@ -129,8 +130,8 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
     format!("{time}{author}: {text}")
 }
 
-/// Formats month, day, hour and minute. Years start in March here, so that the leap day is the last; five months from
-/// March on then have 153 days.
+/// Formats month, day, hour and minute. Years are counted from March on, so that the leap day is the last day
+/// of a year. Each five months from March on then have 153 days.
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);

@@ -1,6 +1,8 @@
 //! A store in memory.
 
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, apply};
+use super::store::{
+    ConversationInfo, ConversationStore, StateScope, StoreError, apply, check_values, encode,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use serde_json::Value;
@@ -9,13 +11,15 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store in memory, for tests and for conversations that end with the program. Clones share the conversations.
+/// A store in memory, for tests and for conversations not needed after the program ends. Clones share the
+/// conversations.
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<Stored>>);
 
 #[derive(Default)]
 struct Stored {
-    /// By user and id, as JSON: later changes of a conversation must not change the saved one.
+    /// The save time and the JSON of each conversation, by user and id. The conversations are kept as JSON
+    /// because clones of a `Conversation` share their session values.
     conversations: HashMap<(String, String), (SystemTime, String)>,
     app: BTreeMap<String, Value>,
     users: HashMap<String, BTreeMap<String, Value>>,
@@ -38,7 +42,7 @@ impl ConversationStore for MemoryStore {
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let key = (conversation.user_id().to_owned(), conversation.id().to_owned());
-        let saved = serde_json::to_string(conversation)?;
+        let saved = encode(conversation)?;
         lock(&self.0).conversations.insert(key, (SystemTime::now(), saved));
         Ok(())
     }
@@ -65,6 +69,7 @@ impl ConversationStore for MemoryStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        check_values(changes)?;
         let mut stored = lock(&self.0);
         let values = match scope {
             StateScope::App => &mut stored.app,

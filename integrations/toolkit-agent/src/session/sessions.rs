@@ -1,7 +1,9 @@
-//! The conversations of a program and the state of its users.
+//! The conversations of a program, and the session values of users and the application.
 
 use super::memory::MemoryStore;
-use super::store::{ConversationInfo, ConversationStore, DynStore, StateScope, StoreError};
+use super::store::{
+    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use serde_json::Value;
@@ -10,11 +12,13 @@ use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use toolkit_core::context::{SessionDelta, SessionMap};
 
-/// The conversations of a program, in a [`ConversationStore`](crate::session::ConversationStore). Clones share them.
+/// The conversations of a program, saved in a [`ConversationStore`](crate::session::ConversationStore).
+/// Clones share the conversations.
 ///
-/// Session values under `user:` are shared by all open conversations of a user, values under `app:` by the whole
-/// program. Both are saved with each conversation, key by key, so that programs with a common store do not undo each
-/// other's changes. Of two simultaneous runs in one conversation, the last to be saved wins.
+/// Session values with the key prefix `user:` are shared by all open conversations of a user, and values with
+/// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, key by
+/// key. Programs with a common store therefore do not overwrite each other's changes of different keys. If
+/// two runs use the same conversation at the same time, the last save replaces the other.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -29,50 +33,55 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct Sessions(Arc<SessionsInner>);
+pub struct Sessions {
+    inner: Arc<SessionsInner>,
+    error_details: bool,
+}
 
 struct SessionsInner {
     store: Box<dyn DynStore>,
     app: SharedState,
-    /// The state of each user with an open conversation.
+    /// The shared session values of each user with an open conversation.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
 }
 
 impl Sessions {
-    /// Creates sessions with this store.
+    /// Creates sessions saved in this store.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
             SessionsInner { store: Box::new(store), app: SharedState::default(), users: Mutex::default() };
-        Self(Arc::new(inner))
+        Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Opens a conversation, or creates it if there is none.
+    /// Loads a conversation of a user. If the store does not contain the conversation, an empty conversation
+    /// is created.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
-        let store = &*self.0.store;
+        let store = &*self.inner.store;
         let shared = self.user(user);
-        self.0.app.refresh(store, StateScope::App).await?;
+        self.inner.app.refresh(store, StateScope::App).await?;
         shared.refresh(store, StateScope::User(user)).await?;
         let conversation = store.load(user, id).await?.unwrap_or_else(|| Conversation::new(id));
         let mut conversation = conversation
             .with_user_id(user)
+            .with_error_details(self.error_details)
             .with_user_state(shared.values.clone())
-            .with_app_state(self.0.app.values.clone());
-        conversation.lease = Some(Arc::new(Lease { user: shared }));
+            .with_app_state(self.inner.app.values.clone());
+        conversation.lease = Some(shared);
         Ok(conversation)
     }
 
-    /// Loads a conversation without its shared state.
+    /// Loads a conversation without the shared session values of the user and the application.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
-        self.0.store.load(user, id).await
+        self.inner.store.load(user, id).await
     }
 
-    /// Returns the shared state of a user.
+    /// Returns the shared session values of a user.
     fn user(&self, user: &str) -> Arc<SharedState> {
-        let mut users = lock(&self.0.users);
+        let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
             return shared;
         }
@@ -82,38 +91,50 @@ impl Sessions {
         shared
     }
 
-    /// Saves a conversation. The state of its user and the application is saved as well if it was
-    /// [opened](Self::open) here.
+    /// Saves a conversation. For a conversation created by [`open`](Self::open), the changed session values
+    /// of the user and the application are saved as well.
+    ///
+    /// What is nested too deeply to be read again is refused: a conversation is then not saved, and a value of the
+    /// shared state returns to the last saved one.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if the store cannot be written.
     pub async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let store = &*self.0.store;
-        if let Some(lease) = &conversation.lease {
-            self.0.app.save(store, StateScope::App).await?;
-            lease.user.save(store, StateScope::User(conversation.user_id())).await?;
+        let store = &*self.inner.store;
+        let lease = conversation.lease.as_deref();
+        let mut shared = Ok(());
+        if let Some(user) = lease.and_then(|lease| lease.downcast_ref::<SharedState>()) {
+            let app = self.inner.app.save(store, StateScope::App).await;
+            shared = app.and(user.save(store, StateScope::User(conversation.user_id())).await);
         }
-        store.save(conversation).await
+        // A failure of the one must not lose the other.
+        store.save(conversation).await.and(shared)
     }
 
     /// Lists the conversations of a user, the latest first.
     ///
     /// # Errors
-    /// [`StoreError`] if they cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     pub async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        self.0.store.list(user).await
+        self.inner.store.list(user).await
     }
 
-    /// Deletes a conversation. Returns whether there was one. The state of the user stays.
+    /// Deletes a conversation and returns whether it existed. The session values of the user are kept.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be deleted.
+    /// [`StoreError`] if the conversation cannot be deleted.
     pub async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.0.store.delete(user, id).await
+        self.inner.store.delete(user, id).await
     }
 }
 
-/// Sessions in memory.
+setters! { Sessions:
+    /// Sets whether conversations opened from here keep the [details](toolkit_core::ToolError::details) of errors. See
+    /// [`Conversation::with_error_details`].
+    with_error_details(error_details: bool) = error_details;
+}
+
+/// Creates sessions in memory.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())
@@ -122,16 +143,16 @@ impl Default for Sessions {
 
 debug!(Sessions, self);
 
-/// The session values of one scope.
+/// The shared session values of one scope: the application or a user.
 #[derive(Debug, Default)]
 struct SharedState {
     values: SessionMap,
-    /// The values in the store, as last seen.
+    /// The values in the store at the last load or save.
     stored: AsyncMutex<BTreeMap<String, Value>>,
 }
 
 impl SharedState {
-    /// Takes over changes by other programs. Unsaved changes of this program stay.
+    /// Loads the current values from the store. Unsaved changes of this program are kept.
     async fn refresh(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let loaded = store.load_state(scope).await?;
@@ -147,16 +168,25 @@ impl SharedState {
         Ok(())
     }
 
-    /// Saves the changes since the last save, if there are any.
+    /// Saves the values changed since the last load or save.
     async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
-        let current = self.values.snapshot();
-        let changes = delta(&stored, &current);
+        let mut changes = delta(&stored, &self.values.snapshot());
+        let mut refused = Ok(());
+        changes.retain(|key, value| {
+            let Err(error) = check_value(key, value.as_ref()) else { return true };
+            match stored.get(key) {
+                Some(value) => self.values.set(key.as_str(), value.clone()),
+                None => self.values.remove(key),
+            }
+            refused = Err(error);
+            false
+        });
         if !changes.is_empty() {
             store.update_state(scope, &changes).await?;
-            *stored = current;
+            apply(&mut stored, &changes);
         }
-        Ok(())
+        refused
     }
 }
 
@@ -166,10 +196,4 @@ fn delta(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Sessio
     let removed = old.keys().filter(|key| !new.contains_key(*key));
     let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
     set.chain(removed.map(|key| (key.clone(), None))).collect()
-}
-
-/// Keeps the shared state of a user open as long as one of the user's conversations.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    user: Arc<SharedState>,
 }

@@ -1,6 +1,8 @@
 //! A store in an SQLite database.
 
-use super::store::{ConversationInfo, ConversationStore, StateScope, StoreError, blocking};
+use super::store::{
+    ConversationInfo, ConversationStore, StateScope, StoreError, blocking, check_values, encode,
+};
 use crate::conversation::Conversation;
 use crate::helpers::lock;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -11,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionDelta;
 
-/// The timeout of a database locked by another program.
+/// The maximum wait for a database locked by another program.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -24,7 +26,7 @@ const TABLES: &str = "
         PRIMARY KEY (scope, owner, key)
     ) WITHOUT ROWID;";
 
-/// A store in an SQLite database; several programs may share it. Clones share the connection.
+/// A store in an SQLite database. Several programs may share the database. Clones share the connection.
 ///
 /// ```
 /// use toolkit_agent::{Sessions, session::SqliteStore};
@@ -43,10 +45,10 @@ const TABLES: &str = "
 pub struct SqliteStore(Arc<Mutex<Connection>>);
 
 impl SqliteStore {
-    /// Opens a database or creates it.
+    /// Opens the database at `path`, or creates it if the file does not exist.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be opened.
+    /// [`StoreError`] if the database cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         blocking(move || Self::with(Connection::open(path)).map_err(failed)).await
@@ -63,7 +65,7 @@ impl SqliteStore {
     fn with(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Self> {
         let connection = connection?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        // Readers and one writer do not block each other. A database in memory ignores this.
+        // In WAL mode, readers and one writer do not block each other. In-memory databases ignore this mode.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.execute_batch(TABLES)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
@@ -93,7 +95,7 @@ impl ConversationStore for SqliteStore {
 
     async fn save(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let (user, id) = (conversation.user_id().to_owned(), conversation.id().to_owned());
-        let text = serde_json::to_string(conversation)?;
+        let text = encode(conversation)?;
         self.with_connection(move |connection| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
@@ -140,6 +142,7 @@ impl ConversationStore for SqliteStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        check_values(changes)?;
         let ([scope, owner], changes) = (key(scope), changes.clone());
         self.with_connection(move |connection| {
             let transaction = connection.transaction()?;

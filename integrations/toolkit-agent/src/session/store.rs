@@ -1,6 +1,7 @@
 //! The interface of a store for conversations.
 
 use crate::conversation::Conversation;
+use crate::helpers::{MAX_NESTING, check_nesting};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,50 +12,52 @@ use toolkit_core::context::SessionDelta;
 
 /// A store for conversations, and for the session values of users and the application.
 ///
-/// A conversation belongs to a user and has an id unique to that user. Programs use [`Sessions`](crate::Sessions);
-/// implement this trait for another database.
+/// A conversation belongs to a user, and the conversation's id is unique to that user. Programs access a
+/// store through [`Sessions`](crate::Sessions). Implement this trait to use another database.
 pub trait ConversationStore: Send + Sync + 'static {
-    /// Loads a conversation. Returns `None` if there is none.
+    /// Loads a conversation of a user. Returns `None` if the conversation does not exist.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     fn load(
         &self,
         user: &str,
         id: &str,
     ) -> impl Future<Output = Result<Option<Conversation>, StoreError>> + Send;
 
-    /// Saves a conversation under its user and id, in place of the one before. A crash leaves one of the two intact.
+    /// Saves a conversation under its user and id, replacing the previous version. After a crash, either the
+    /// previous or the new version must be intact.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if the store cannot be written.
     fn save(&self, conversation: &Conversation) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Lists the conversations of a user, the latest first.
     ///
     /// # Errors
-    /// [`StoreError`] if they cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     fn list(&self, user: &str) -> impl Future<Output = Result<Vec<ConversationInfo>, StoreError>> + Send;
 
-    /// Deletes a conversation. Returns whether there was one.
+    /// Deletes a conversation and returns whether it existed.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be deleted.
+    /// [`StoreError`] if the conversation cannot be deleted.
     fn delete(&self, user: &str, id: &str) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Loads the session values of a scope, under keys without a prefix.
+    /// Loads the session values of a scope. The keys do not have the prefix `app:` or `user:`.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     fn load_state(
         &self,
         scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Changes session values of a scope and leaves all other keys as they are.
+    /// Applies `changes` to the session values of a scope. A change to `None` removes the key, and all other
+    /// keys keep their values.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be written.
+    /// [`StoreError`] if the store cannot be written.
     fn update_state(
         &self,
         scope: StateScope<'_>,
@@ -62,7 +65,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// An entry of the list of conversations.
+/// An entry in the list of a user's conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationInfo {
@@ -79,13 +82,13 @@ impl ConversationInfo {
         Self { id: id.into(), saved_at }
     }
 
-    /// Orders entries by time, the latest first, and then by id.
+    /// Compares entries by the time of the last save, latest first, and then by id.
     pub(super) fn latest_first(one: &Self, other: &Self) -> Ordering {
         other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id))
     }
 }
 
-/// The scope of session values beyond one conversation.
+/// The scope of session values shared by several conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StateScope<'a> {
@@ -125,16 +128,38 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Runs blocking work off the async threads.
+/// Runs `work` on a thread for blocking tasks.
 #[cfg(any(feature = "files", feature = "sqlite"))]
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(StoreError::new(error)))
+    // The text of a panic may hold anything, and the model may read this error.
+    done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 
-/// Applies changes to values.
+/// Encodes a conversation that can be decoded again.
+pub(super) fn encode(conversation: &Conversation) -> Result<String, StoreError> {
+    let text = serde_json::to_string(conversation)?;
+    check_nesting(&text, MAX_NESTING).map_err(|reason| {
+        StoreError::new(format_args!("conversation `{}` cannot be saved: it {reason}", conversation.id()))
+    })?;
+    Ok(text)
+}
+
+/// Checks that a session value can be read again. Some stores add a level around it.
+pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
+    let Some(value) = value else { return Ok(()) };
+    check_nesting(&value.to_string(), MAX_NESTING - 1)
+        .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
+}
+
+/// Checks that changed session values can be read again.
+pub(super) fn check_values(changes: &SessionDelta) -> Result<(), StoreError> {
+    changes.iter().try_for_each(|(key, value)| check_value(key, value.as_ref()))
+}
+
+/// Applies `changes` to `values`. A change to `None` removes the key.
 pub(super) fn apply(values: &mut BTreeMap<String, Value>, changes: &SessionDelta) {
     for (key, value) in changes {
         match value {

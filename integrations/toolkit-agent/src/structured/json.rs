@@ -1,13 +1,14 @@
-//! JSON in the text of a model.
+//! The search for JSON in the text of an answer.
 
 use serde::de::IgnoredAny;
 use serde_json::StreamDeserializer;
 use serde_json::de::StrRead;
 
-/// The maximum number of failed parses, so that a long text is not parsed from each of its brackets.
+/// The maximum number of failed parses. Parsing a long text from each bracket would take too long.
 const MAX_FAILURES: usize = 100;
 
-/// Finds JSON in a text: the whole text, or else code fences, or else objects and arrays among words.
+/// Finds JSON in `text`. The whole text is tried first, then code fences, then objects and arrays among
+/// words.
 pub(super) fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {
@@ -22,13 +23,13 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Returns the content of a code fence without its language.
+/// Returns the content of a code fence without the language name.
 fn without_language(block: &str) -> &str {
     let content = match block.split_once('\n') {
         Some((language, content)) if language.trim().chars().all(char::is_alphanumeric) => content,
         _ => block,
     };
-    // The fence may be a single line.
+    // In a fence on a single line, the language stands directly before the content.
     content.strip_prefix("json").unwrap_or(content).trim()
 }
 

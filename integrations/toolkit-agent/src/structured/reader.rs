@@ -1,4 +1,4 @@
-//! The reader of structured output.
+//! The decoder of structured output.
 
 use super::json;
 use crate::helpers::lock;
@@ -10,18 +10,19 @@ use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
-/// The name of the answer for the model.
+/// The field name in the wrapper object. Also the name of the internal tool and of the wrapped format.
 const ANSWER: &str = "answer";
 
-/// Reads answers as values of a type.
+/// A decoder from answers of the model to values of type `T`.
 ///
 /// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are reported at once.
 pub(super) struct Reader<T> {
     tool: ClosureTool,
     context: ToolContext,
-    /// The value of the last call.
+    /// The value decoded by the last call of `tool`.
     value: Arc<Mutex<Option<T>>>,
-    /// Whether the schema wraps the type in an object, because providers require one.
+    /// Whether the schema wraps the value in an object with the field `answer`. Providers require an object
+    /// at the root of a schema.
     is_wrapped: bool,
     format: OutputFormat,
 }
@@ -62,10 +63,10 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         AnswerFormat { format: self.format.clone(), native }
     }
 
-    /// Reads the last valid value of an answer.
+    /// Returns the last valid value in an answer.
     ///
     /// # Errors
-    /// All violations, for the model.
+    /// The message for the model, with all violations of the last JSON value in the answer.
     pub(super) async fn read(&self, text: &str) -> Result<T, String> {
         let mut failure = None;
         for candidate in json::find(text).into_iter().rev() {
@@ -86,7 +87,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
 
     async fn read_json(&self, text: &str) -> Result<T, ToolError> {
         let read = self.call(text).await;
-        // Also accept the value without its wrapper.
+        // Also accept a value without the wrapper object.
         let is_object = || {
             let members = serde_json::from_str::<serde_json::Map<String, Value>>(text);
             members.is_ok_and(|members| members.contains_key(ANSWER))
@@ -104,7 +105,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     }
 }
 
-/// Describes the violations without mentioning parameters.
+/// Describes the violations for the model. The message calls unknown names members instead of parameters.
 fn describe(error: &ToolError) -> String {
     match error.violations() {
         [] => error.message().to_owned(),

@@ -1,4 +1,4 @@
-//! Agents side by side.
+//! Agents running in parallel.
 
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
@@ -9,11 +9,14 @@ use crate::limits::Limits;
 use crate::message::{AssistantMessage, Message};
 use tokio::task::JoinSet;
 
-/// Parallel agents, each in its own copy of the conversation. At the end their messages are added in the
-/// order of the agents, and the joined texts are the answer. Session changes are shared at once.
+/// A group of parallel agents, each with a copy of the conversation.
 ///
-/// A failure does not stop the other agents; a message in the name of the failed agent reports it. Only if
-/// all fail, the run fails with [`AgentError::Branches`].
+/// When all agents have finished, their messages are added to the conversation in the order of the agents.
+/// The answer of the group is the answers of all agents, joined by blank lines. Changes of session values are
+/// visible to all agents at once.
+///
+/// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
+/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::ParallelAgent};
@@ -35,15 +38,15 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
-/// The outcome of one agent.
+/// The result of one agent.
 struct Branch {
-    /// The copy of the conversation; `None` after a panic.
+    /// The agent's copy of the conversation, or `None` if the agent panicked.
     conversation: Option<Conversation>,
     output: Result<AgentOutput, AgentError>,
 }
 
 impl ParallelAgent {
-    /// Runs each agent in a copy of the conversation. A panic is a failure of its agent.
+    /// Runs each agent in a copy of the conversation. If an agent panics, its branch has an error.
     async fn branches(&self, conversation: &Conversation, run: &Run) -> Vec<Branch> {
         let agents = &self.workflow.sub_agents;
         let mut tasks = JoinSet::new();

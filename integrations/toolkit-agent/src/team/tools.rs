@@ -22,12 +22,14 @@ struct Arguments {
 }
 
 impl Agent {
-    /// Creates a tool for other agents, with one parameter `request`. It has the description and the name of the agent,
-    /// normalized to a legal tool name; [`AdaptedTool`] changes both.
+    /// Creates a tool to call this agent, with the parameter `request`. The tool has the description of the
+    /// agent, and the name of the agent normalized to a legal tool name. [`AdaptedTool`] can change both.
     ///
-    /// The agent answers in its own conversation and shares the session. Called by another agent, it is a part of that
-    /// run: with the same limits, cancelled with the call, and with [events](crate::RunEvent) under its own name. Its
-    /// error is the result of the call. Called by a program, it is a run of its own.
+    /// The agent answers in a new conversation and shares the session of the caller. When another agent calls
+    /// the tool, the call is part of that agent's run: the limits of the run apply, and cancelling the call
+    /// stops the agent. The called agent emits [events](crate::RunEvent) under its own name. When a program
+    /// calls the tool, the call is a separate run. In both cases, a failed run is an error result of the
+    /// call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -76,7 +78,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
 
 const TRANSFER: &str = "transfer_to_agent";
 
-/// Transfers the conversation to a sub-agent, or to another agent of the team.
+/// The tool `transfer_to_agent`: transfers the conversation to a sub-agent or to another agent of the team.
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
     agents: Vec<String>,
@@ -88,7 +90,8 @@ struct Target {
 }
 
 impl TransferTool {
-    /// Creates the tool; `targets` are names and descriptions of agents beyond the sub-agents.
+    /// Creates the tool. `targets` are the names and descriptions of transfer targets other than the
+    /// sub-agents.
     pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
         let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
         let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
@@ -148,8 +151,8 @@ impl Tool for TransferTool {
     }
 }
 
-/// Checks for unique names of the agents in a team: a name marks the messages of an agent. One agent may appear several
-/// times.
+/// Checks the names of the agents in a team for duplicates. Messages are assigned to agents by name. The same
+/// agent may appear several times.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: Vec<&Agent> = Vec::new();
     let mut duplicates = Vec::new();

@@ -1,4 +1,4 @@
-//! Agents one after another, and in a loop; the common part of all workflows.
+//! Sequences and loops of agents, and the common part of all workflows.
 
 use super::check_names;
 use crate::agent::{Agent, AgentOutput, Run, RunAgent, agent_facts};
@@ -26,7 +26,7 @@ impl Workflow {
         }
     }
 
-    /// Checks the names of the agents and runs the workflow between its events.
+    /// Checks the names of the agents, and runs `work` between the events `AgentStarted` and `AgentEnded`.
     pub(super) async fn run(
         &self,
         run: &Run,
@@ -39,13 +39,13 @@ impl Workflow {
         output
     }
 
-    /// Runs the agents one after another, up to the last or to an escalation.
+    /// Runs the agents one after another, until an agent escalates or the last agent has answered.
     async fn sequence(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         let mut output = AgentOutput::new(self.name.as_str(), "");
         for (index, agent) in self.sub_agents.iter().enumerate() {
             run.check_cancelled()?;
             let is_last = index + 1 == self.sub_agents.len();
-            // Only the last agent gives the final answer.
+            // Only the last agent gives the final answer, so the other agents get no answer format.
             let part = if is_last { run.clone() } else { run.with_answer_format(None) };
             output = agent.join_run(conversation, &part).await?;
             run.save(conversation).await?;
@@ -69,9 +69,9 @@ macro_rules! workflow_agent {
         }
 
         setters! { $agent.workflow:
-            /// Sets the description for the models of other agents.
+            /// Sets the description of this agent, shown to the models of other agents.
             with_description(description: impl Into<String>) = description.into();
-            /// Sets the limits of a run, for all its agents together.
+            /// Sets the limits of a run. They apply to all agents of the workflow together.
             with_limits(limits: Limits) = limits;
         }
 
@@ -91,9 +91,11 @@ macro_rules! workflow_agent {
 
 pub(super) use workflow_agent;
 
-/// A sequence of agents in one conversation; each reads the messages of the agents before it. The last agent gives the
-/// answer. An agent that [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence. A
-/// [resumed](Agent::resume) run starts with the first agent again.
+/// A sequence of agents in one conversation.
+///
+/// Each agent reads the messages of the agents before it, and the last agent gives the answer. An agent that
+/// [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence early. A
+/// [resumed](Agent::resume) run starts again with the first agent.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};
@@ -122,8 +124,10 @@ impl SequentialAgent {
     }
 }
 
-/// A sequence of agents, repeated until one [escalates](toolkit_core::context::ActionsHandle::escalate) or the iterations
-/// are used up. The last answer counts. Escalation ends the innermost loop only.
+/// A sequence of agents, repeated until an agent [escalates](toolkit_core::context::ActionsHandle::escalate)
+/// or the maximum number of iterations is reached.
+///
+/// The last answer is the answer of the loop. An escalation ends only the innermost loop.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::LoopAgent};

@@ -6,23 +6,24 @@ use serde_json::{Map, Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_wire::ApiFormat;
 
-/// Anthropic wants a limit in every request.
+/// The default output limit for Anthropic. The API requires a limit in every request.
 const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
 
-/// Returns the names of the messages, nucleus sampling, the limit of tokens, stop sequences and the seed. An option
-/// without a name does not exist in the API.
+/// Returns the API's field names for messages, nucleus sampling, maximum output tokens, stop sequences and
+/// the seed, in this order. The name is empty if the API has no such option.
 const fn field_names(format: ApiFormat) -> [&'static str; 5] {
     match format {
         ApiFormat::OpenAiResponses => ["input", "top_p", "max_output_tokens", "", ""],
         ApiFormat::Anthropic => ["messages", "top_p", "max_tokens", "stop_sequences", ""],
         ApiFormat::Gemini => ["contents", "topP", "maxOutputTokens", "stopSequences", "seed"],
+        ApiFormat::Ollama => ["messages", "top_p", "num_predict", "stop", "seed"],
         _ => ["messages", "top_p", "max_completion_tokens", "stop", "seed"],
     }
 }
 
-/// Writes the body of a request for this model, whole or (`stream`) for an answer in pieces.
+/// Returns the JSON body of a request to a model. If `stream` is `true`, the body asks for a streamed answer.
 ///
-/// Gemini's API has the name of the model, and whether it streams, in its address, not in the body.
+/// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
 ///
 /// ```
 /// use toolkit_agent::{Message, ModelRequest, wire};
@@ -43,8 +44,9 @@ pub fn request_body(
     let mut body = Map::new();
     if format != ApiFormat::Gemini {
         body.insert("model".to_owned(), model.into());
-        if stream {
-            body.insert("stream".to_owned(), true.into());
+        // Ollama streams unless it is told not to.
+        if stream || format == ApiFormat::Ollama {
+            body.insert("stream".to_owned(), stream.into());
         }
     }
     let [messages, ..] = field_names(format);
@@ -59,21 +61,26 @@ pub fn request_body(
     };
     body.extend(instructions.filter(|_| !text.is_empty()).map(|(name, value)| (name.to_owned(), value)));
     match format {
-        // Without it, a stream does not say what it cost.
+        // Without this option, a stream does not report the token usage.
         ApiFormat::OpenAiChat if stream => {
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         }
-        // The conversation is ours to keep; the reasoning comes along, encrypted, and goes back.
+        // The provider stores nothing. Responses contain the encrypted reasoning, and later requests send it
+        // back.
         ApiFormat::OpenAiResponses => {
             body.insert("store".to_owned(), false.into());
             body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
         }
         _ => {}
     }
+    if let (ApiFormat::Ollama, Some(output)) = (format, &request.options.output) {
+        body.insert("format".to_owned(), output.schema_for(format));
+    }
     let options = options(format, request);
     match format {
-        ApiFormat::Gemini if options.is_empty() => {}
+        ApiFormat::Gemini | ApiFormat::Ollama if options.is_empty() => {}
         ApiFormat::Gemini => drop(body.insert("generationConfig".to_owned(), options.into())),
+        ApiFormat::Ollama => drop(body.insert("options".to_owned(), options.into())),
         _ => body.extend(options),
     }
     if !request.tools.is_empty() {
@@ -85,7 +92,8 @@ pub fn request_body(
     body
 }
 
-/// Returns the conversation, with a result for every call. Messages of the same API go back as they came.
+/// Encodes the messages, with a result for every call. Assistant messages from the same API are sent back
+/// unchanged.
 fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<Value> {
     let writer = format.history(names);
     let messages = request.messages.iter().flat_map(|message| match message {
@@ -96,8 +104,9 @@ fn history(format: ApiFormat, request: &ModelRequest, names: &WireNames) -> Vec<
         },
         Message::Tool(message) => writer.encode_results(&message.results),
     });
-    // The instructions are the first message of an API that has no field for them.
-    let system = (format == ApiFormat::OpenAiChat && !request.instructions.is_empty())
+    // Chat Completions has no field for the instructions, so they become the first message.
+    let has_no_field = matches!(format, ApiFormat::OpenAiChat | ApiFormat::Ollama);
+    let system = (has_no_field && !request.instructions.is_empty())
         .then(|| json!({"role": "system", "content": request.instructions}));
     system.into_iter().chain(format.repair_history(messages.collect())).collect()
 }
@@ -118,7 +127,7 @@ fn options(format: ApiFormat, request: &ModelRequest) -> Map<String, Value> {
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Returns the fields that ask for an answer of a given form.
+/// Returns the request fields for structured output.
 fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value)> {
     let Some(output) = &request.options.output else { return Vec::new() };
     let (name, schema) = (&output.name, output.schema_for(format));
@@ -133,6 +142,7 @@ fn output(format: ApiFormat, request: &ModelRequest) -> Vec<(&'static str, Value
         ApiFormat::Gemini => {
             vec![("responseMimeType", "application/json".into()), ("responseJsonSchema", schema)]
         }
+        ApiFormat::Ollama => Vec::new(),
         _ => {
             let format = json!({"name": name, "strict": true, "schema": schema});
             vec![("response_format", json!({"type": "json_schema", "json_schema": format}))]

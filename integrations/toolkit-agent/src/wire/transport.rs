@@ -1,4 +1,4 @@
-//! Models behind a transport that carries the JSON of an API.
+//! Models over a transport for the JSON of an API.
 
 use super::request_body;
 use crate::message::{AssistantMessage, NativeMessages};
@@ -12,20 +12,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use toolkit_wire::{ApiFormat, Response, StreamAccumulator, StreamEvent};
 
-/// Carries the body of a request to a server and its response back.
+/// A connection to a model server, to send the JSON body of a request and receive the response.
 ///
-/// A client of another HTTP library has to implement no more: [`WireModel`] makes a model of it.
+/// Implement this trait to use another HTTP library. [`WireModel`] turns a transport into a [`ChatModel`].
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a body and returns that of the response.
+    /// Sends a request body and returns the body of the response.
     ///
     /// # Errors
-    /// [`ModelError`] if there is no response, or one that reports a failure.
+    /// [`ModelError`] if there is no response, or if the response reports a failure.
     fn send(&self, body: Value) -> impl Future<Output = Result<Value, ModelError>> + Send;
 
-    /// Sends a body that asks for a stream and returns its pieces.
+    /// Sends a request body for a streamed answer and returns the pieces of the response.
     ///
     /// # Errors
-    /// [`ModelError`] if there is no response, or one that reports a failure.
+    /// [`ModelError`] if there is no response, or if the response reports a failure.
     fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
 }
 
@@ -38,11 +38,12 @@ pub type EventStream = Pin<Box<dyn Stream<Item = Result<Fragment, ModelError>> +
 pub enum Fragment {
     /// The JSON of one event.
     Event(Value),
-    /// The next bytes of a body that is a stream of server-sent events, cut anywhere.
+    /// The next bytes of a stream of server-sent events. They may end anywhere, even in the middle of an
+    /// event.
     Bytes(Vec<u8>),
 }
 
-/// A model behind a [`Transport`].
+/// A model over a [`Transport`], for one API format.
 #[derive(Debug, Clone)]
 pub struct WireModel<T> {
     format: ApiFormat,
@@ -51,7 +52,7 @@ pub struct WireModel<T> {
 }
 
 impl<T: Transport> WireModel<T> {
-    /// Creates the model of this name, which speaks this format.
+    /// Creates a model from the API format, the name of the model and the transport.
     #[must_use]
     pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
         Self { format, name: name.into(), transport }
@@ -83,10 +84,10 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 }
 
-/// Reads a whole response.
+/// Parses the complete body of a response.
 ///
 /// # Errors
-/// [`ModelError`] if the body is not a response of this format, reports a failure, or says nothing.
+/// [`ModelError`] if the body is not a response in this format, reports a failure, or has no content.
 pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
     model_response(format, format.parse_response(body)?)
 }
@@ -103,11 +104,11 @@ fn model_response(format: ApiFormat, response: Response) -> Result<ModelResponse
     ModelResponse { message, finish, usage }.unless_empty()
 }
 
-/// The pieces of an answer, decoded from a stream.
+/// The deltas of an answer, decoded from the pieces of a stream.
 struct Deltas {
     format: ApiFormat,
     events: EventStream,
-    /// `None` after the end.
+    /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
     ready: VecDeque<Result<ModelDelta, ModelError>>,
 }
@@ -125,7 +126,7 @@ impl Deltas {
         for event in events {
             match event {
                 Ok(event) => self.ready.extend(delta(event).map(Ok)),
-                // An error in the middle of a stream is most often the provider's own, and passes.
+                // An error in the middle of a stream is usually a temporary failure of the provider.
                 Err(error) => {
                     return self.end(Some(ModelError::new(ModelErrorKind::Unavailable, error.to_string())));
                 }
@@ -133,7 +134,8 @@ impl Deltas {
         }
     }
 
-    /// Ends the response. The part of an incomplete one goes with the error.
+    /// Ends the response and queues the last delta or error. If the response is incomplete, the error
+    /// contains the partial response.
     fn end(&mut self, failure: Option<ModelError>) {
         let Some(response) = self.response.take() else { return };
         let end = response.finish();

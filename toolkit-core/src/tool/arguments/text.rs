@@ -3,10 +3,13 @@
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
 use super::super::{Tool, ToolFuture};
+use super::secrets::Secrets;
 use super::{Arguments, Meaning, Unknown};
 use crate::args::{Member, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
+use crate::guard::guarded_future;
+use std::panic::resume_unwind;
 
 impl Arguments {
     /// Translates `arguments`, as written by the model, and starts a call of `tool`.
@@ -16,14 +19,31 @@ impl Arguments {
         arguments: &'a str,
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
-        let rewritten = match self.rewrite(tool, arguments, context) {
+        let (rewritten, secrets) = match self.rewrite(tool, arguments, context) {
             Ok(rewritten) => rewritten,
             Err(error) => return ToolFuture::refused(error),
         };
-        let call = async move { tool.call(&rewritten, context).await };
-        ToolFuture::running(call, move |outcome| {
-            outcome.map_err(|error| self.translated(tool, arguments, error))
-        })
+        let call = async move {
+            // The message of a panic may contain a hidden value, too.
+            let outcome = guarded_future(async { tool.call(&rewritten, context).await }).await;
+            let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
+            outcome.map_err(|error| {
+                self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text))
+            })
+        };
+        ToolFuture::running(call, |outcome| outcome)
+    }
+
+    /// Checks a call of the tool with the arguments as the model wrote them.
+    pub(in super::super) fn validate(
+        &self,
+        tool: &dyn Tool,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<(), ToolError> {
+        let (rewritten, secrets) = self.rewrite(tool, arguments, context)?;
+        tool.validate(&rewritten, context)
+            .map_err(|error| self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text)))
     }
 
     /// Renames the arguments to the tool's names and adds the values supplied by the program. Everything else
@@ -32,7 +52,12 @@ impl Arguments {
     /// # Errors
     /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name the tool
     /// would accept, or if the computation of a value fails.
-    fn rewrite(&self, tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<String, ToolError> {
+    fn rewrite(
+        &self,
+        tool: &dyn Tool,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<(String, Secrets), ToolError> {
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();
@@ -65,14 +90,20 @@ impl Arguments {
             if !refused.is_empty() {
                 return Err(ToolError::invalid_arguments(refused));
             }
+            let mut secrets = Secrets::default();
             for change in self.changes.0.iter().filter(|change| !given.contains(&change.argument.as_str())) {
-                match &change.supply {
-                    Some(Supply::Fixed(value)) => rewriting.add(&change.argument, value),
-                    Some(Supply::Computed(compute)) => rewriting.add(&change.argument, &compute(context)?),
-                    None => {}
+                let value = match &change.supply {
+                    Some(Supply::Fixed(value)) => value.clone(),
+                    Some(Supply::Computed(compute)) => compute(context)?,
+                    None => continue,
+                };
+                rewriting.add(&change.argument, &value);
+                // The schema publishes the fixed default of a shown argument.
+                if change.hidden || matches!(change.supply, Some(Supply::Computed(_))) {
+                    secrets.add(&value);
                 }
             }
-            Ok(rewriting.finish())
+            Ok((rewriting.finish(), secrets))
         })?
     }
 

@@ -2,7 +2,7 @@
 
 use crate::call::{self as shared, WireCall};
 use crate::fields::{Fields, set};
-use crate::openai_chat::call::{self, unknown};
+use crate::openai_chat::call::{self, is_unknown};
 use crate::stream::assembler::StreamPart;
 use crate::stream::merge::overlay;
 use crate::stream::scan::ObjectScanner;
@@ -149,8 +149,9 @@ impl Partial {
             self.text.push_str(&piece.text);
             self.scan.push(&piece.text);
         }
-        overlay(&mut self.rest, &piece.fields.map(unknown).unwrap_or_default());
-        overlay(&mut self.part_rest, &piece.part.map(unknown).unwrap_or_default());
+        for (rest, fields) in [(&mut self.rest, piece.fields), (&mut self.part_rest, piece.part)] {
+            fields.into_iter().for_each(|fields| overlay(rest, fields, |name, _| is_unknown(name)));
+        }
     }
 
     /// Adds a name, which may arrive in pieces or be repeated.

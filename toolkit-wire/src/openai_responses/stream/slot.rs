@@ -1,7 +1,7 @@
 //! One item of a streamed response.
 
 use crate::call::{self as shared, WireCall, is_blank};
-use crate::fields::{self, Fields, only, set};
+use crate::fields::{self, Fields, set};
 use crate::openai_responses::call::{self, CUSTOM, FUNCTION, kind};
 use crate::stream::assembler::StreamPart;
 use crate::stream::decode::StreamEvent;
@@ -196,7 +196,7 @@ impl Slot {
         let mut whole = self.item.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
         // An announced id is kept if the final item has none.
         let is_kept = |name: &str, value: &Value| name != "call_id" || shared::id(Some(value)).is_some();
-        overlay(&mut whole, &only(item, is_kept));
+        overlay(&mut whole, item, is_kept);
         if whole.get("status").is_some_and(|status| status == "in_progress") {
             set(&mut whole, "status", "completed");
         }

@@ -1,4 +1,4 @@
-//! Errors of `genai` as errors of a model.
+//! Conversion of `genai` errors to `ModelError`s.
 
 use crate::clients::fault;
 use crate::model::{ModelError, ModelErrorKind};
@@ -14,7 +14,7 @@ pub(super) fn of_genai(error: Error) -> ModelError {
             return fault::of_status(status, &headers, body.as_bytes());
         }
         Error::WebStream { error, .. } => return of_stream(error),
-        // An error in the middle of a stream is most often the provider's own, and passes.
+        // An error in the middle of a stream is usually a temporary failure of the provider.
         Error::ChatResponse { body, .. } => {
             let said = body.get("message").and_then(|text| text.as_str());
             let text = said.map_or_else(|| body.to_string(), str::to_owned);

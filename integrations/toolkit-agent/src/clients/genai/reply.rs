@@ -1,4 +1,4 @@
-//! Responses of `genai`.
+//! Conversion of `genai` responses to `ModelResponse`s.
 
 use super::request::{names, native_format, sendable};
 use crate::message::{AssistantMessage, NativeMessages};
@@ -8,7 +8,7 @@ use genai::chat::{self, ChatMessage, ChatResponse, ContentPart, MessageContent, 
 use serde_json::Value;
 use toolkit_core::ToolCall;
 
-/// Reads a whole response.
+/// Converts a complete response.
 pub(super) fn whole(
     answer: ChatResponse,
     request: &ModelRequest,
@@ -18,13 +18,13 @@ pub(super) fn whole(
     read(content, reasoning_content, stop_reason, &usage, request, adapter)
 }
 
-/// Reads a streamed response.
+/// Converts the end of a streamed response.
 pub(super) fn streamed(
     end: StreamEnd,
     request: &ModelRequest,
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
-    // Every provider gives a finish reason.
+    // Every provider sends a finish reason: a stream without a reason was cut off.
     let stop = Some(end.captured_stop_reason.ok_or_else(ModelError::cut)?);
     let content = end.captured_content.unwrap_or_default();
     let usage = end.captured_usage.unwrap_or_default();
@@ -54,7 +54,7 @@ fn read(
     ModelResponse { message, finish, usage: usage_of(usage) }.unless_empty()
 }
 
-/// Returns the text of the arguments.
+/// Returns the arguments of a tool call as a string.
 fn arguments(arguments: &Value) -> String {
     match arguments {
         Value::String(text) => text.clone(),
@@ -62,7 +62,7 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// Returns the message with everything that the provider wants back.
+/// Returns the native form of the answer, with everything to send back to the provider in later requests.
 fn native(
     content: MessageContent,
     reasoning: Option<String>,

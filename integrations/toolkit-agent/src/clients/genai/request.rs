@@ -1,4 +1,4 @@
-//! A request in the words of `genai`.
+//! Conversion of requests to `genai`.
 
 use crate::clients::settings::Settings;
 use crate::message::{AssistantMessage, Message};
@@ -15,12 +15,12 @@ use toolkit_core::output::MediaData;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
 use toolkit_wire::ApiFormat;
 
-/// The names that every provider accepts.
+/// The API format for tool names. All providers accept these names.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
-/// The schemas as they are; `genai` fits them to its providers itself.
+/// The API format for schemas. `genai` itself adapts the schemas to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// Returns the format name under which a provider's native messages are kept.
+/// Returns the format name of native messages from this kind of API.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }
@@ -70,7 +70,7 @@ fn binary(media: &Media) -> Option<Binary> {
     }
 }
 
-/// Encodes a message of the model, as it came if the same provider gets it back.
+/// Encodes an assistant message. A native message from the same kind of API is used unchanged.
 fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
     let native = said.native.as_ref().filter(|native| native.format == native_format(adapter));
     let stored = native.and_then(|native| native.messages.first());
@@ -92,13 +92,13 @@ fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
     }
 }
 
-/// Arguments that providers take back: what the model wrote wrong is answered with an error, and would make them
-/// refuse the whole history.
+/// Replaces arguments other than a JSON object by an empty object. Providers would refuse a history with
+/// invalid arguments, and the call's result already reports the error.
 pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }
 }
 
-/// Returns the results, and after them their pictures and files.
+/// Encodes the results as a tool message. Images and files in the results follow in a user message.
 fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     let texts = results.iter().map(|result| {
         let response = ToolResponse::new(result.call_id.as_str(), result.to_text());
@@ -114,7 +114,7 @@ fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     messages
 }
 
-/// Returns the tools that the model may call.
+/// Encodes the tools allowed by the tool choice.
 fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();

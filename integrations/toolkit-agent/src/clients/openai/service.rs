@@ -1,7 +1,8 @@
-//! The service below `async-openai`: it sends once, within limits, and keeps the reason of every failure.
+//! The HTTP service of `async-openai`. It sends each request once, within limits, and keeps the cause of
+//! every failure.
 //!
-//! The client itself would try again on its own, read bodies of any length, and lose `Retry-After`, the status of
-//! failures that are not JSON, and what breaks a stream.
+//! Without this service, `async-openai` would retry by itself and read bodies of any length. It would also
+//! lose the header `Retry-After`, the status of failures without JSON, and the cause of a broken stream.
 
 use crate::clients::fault;
 use crate::clients::http::{Expected, Http, Watch};
@@ -17,7 +18,7 @@ use std::task::{Context, Poll, ready};
 use toolkit_wire::ApiFormat;
 use tower_service::Service;
 
-/// Returns the reason why the client has failed.
+/// Converts an error of `async-openai`. An error observed by `watch` takes precedence.
 pub(super) fn explain(watch: &Watch, error: OpenAIError) -> ModelError {
     if let Some(fault) = watch.see(|seen| seen.fault.take()) {
         return fault;
@@ -30,7 +31,7 @@ pub(super) fn explain(watch: &Watch, error: OpenAIError) -> ModelError {
     }
 }
 
-/// The service below `async-openai`.
+/// The HTTP service of `async-openai` for one request.
 #[derive(Clone)]
 pub(super) struct HttpService {
     pub(super) http: Http,
@@ -41,7 +42,7 @@ pub(super) struct HttpService {
 impl HttpService {
     async fn carry(self, factory: HttpRequestFactory) -> Result<reqwest::Response, OpenAIError> {
         let mut request = factory.build().await?;
-        // The key, if there is one, is among our own headers.
+        // `Http::send` adds its own header with the API key.
         request.headers_mut().remove(reqwest::header::AUTHORIZATION);
         let body = self.http.send(request, self.expected, &self.watch).await.map_err(|error| {
             self.watch.see(|seen| seen.fault = Some(error.clone()));
@@ -65,7 +66,7 @@ impl Service<HttpRequestFactory> for HttpService {
     }
 }
 
-/// The events of a stream of `async-openai`.
+/// The pieces of a stream from `async-openai`.
 pub(super) struct Events {
     pub(super) format: ApiFormat,
     pub(super) events: Pin<Box<dyn Stream<Item = Result<Value, OpenAIError>> + Send>>,
@@ -86,7 +87,8 @@ impl Stream for Events {
             Some(Err(error)) => Some(Err(explain(&self.watch, error))),
             None => {
                 self.is_over = true;
-                // The client keeps the line that ends a stream for itself: it reads no further than that.
+                // `async-openai` stops reading at the line `[DONE]` and does not return it. If the body was
+                // not read to the end, the line was received.
                 let was_said = self.format == ApiFormat::OpenAiChat && !self.watch.see(|seen| seen.ended);
                 was_said.then(|| Ok(Fragment::Event("[DONE]".into())))
             }

@@ -1,22 +1,25 @@
-//! File names for ids.
+//! File paths for ids, and back.
 
 use std::path::{Path, PathBuf};
 
-/// The maximum length of a path component. File systems allow 255 bytes, some encrypted ones less.
+/// The maximum length of a path component in bytes. Most file systems allow 255 bytes, some encrypted file
+/// systems fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// Ends the name of a folder for the rest of a long name; escaped names never contain it.
+/// The last character of a folder name with only the first part of a long id. Escaped ids never contain it.
 const CONTINUED: char = '+';
 
-/// Names of devices on some systems, with any extension.
+/// Device names reserved by some systems, with or without a file extension. Ids with such a beginning are
+/// escaped.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// Returns the path for an id. Paths of different ids differ, on case-insensitive systems too.
+/// Returns the path of the file for `id`. Different ids have different paths, even on case-insensitive file
+/// systems.
 pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     let name = escape(id);
     let mut path = folder.to_owned();
     let mut rest = name.as_str();
-    // Escaped names are ASCII.
+    // Escaped names are ASCII, so any index is a character boundary.
     while rest.len() > MAX_COMPONENT {
         let (part, more) = rest.split_at(MAX_COMPONENT);
         path.push(format!("{part}{CONTINUED}"));
@@ -26,7 +29,7 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id for a path, if it is the path of one.
+/// Returns the id for `path`, or `None` if `path` does not come from `path_of`.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
@@ -38,7 +41,8 @@ pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     unescape(&name)
 }
 
-/// Replaces each byte except lower-case letters, digits, `-` and `_` by `%` and two digits.
+/// Escapes an id as a file name: each byte except lowercase ASCII letters, digits, `-` and `_` becomes `%`
+/// and two hexadecimal digits.
 fn escape(id: &str) -> String {
     let is_device = DEVICES.iter().any(|device| id.starts_with(device));
     let mut name = String::with_capacity(id.len());
@@ -69,7 +73,7 @@ fn unescape(name: &str) -> Option<String> {
         });
     }
     let id = String::from_utf8(bytes).ok()?;
-    // A foreign file may have a name that no id has.
+    // Reject names never created by `escape`, such as the name of another program's file.
     (escape(&id) == name).then_some(id)
 }
 

@@ -1,0 +1,241 @@
+//! Hidden arguments: their values are in no text about a call, and a model cannot give them.
+
+use proptest::prelude::*;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::runtime::Builder;
+use toolkit::error::{Violation, ViolationKind};
+use toolkit::events::{ExecutionLog, LogFilter};
+use toolkit::middleware::Retry;
+use toolkit::prelude::*;
+use toolkit::schemars::JsonSchema;
+use toolkit::{
+    AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFuture,
+};
+
+/// A value that the tool refuses in the call, with a message that quotes it.
+#[derive(Debug, JsonSchema)]
+#[schemars(transparent)]
+struct Quoted(#[allow(dead_code, reason = "it is always refused")] Value);
+
+impl<'de> Deserialize<'de> for Quoted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Err(serde::de::Error::custom(format!("{value} and {value:?} are refused")))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Refused {
+    #[allow(dead_code, reason = "the call is refused")]
+    q: Option<String>,
+    #[serde(alias = "key")]
+    #[allow(dead_code, reason = "the call is refused")]
+    secret: Quoted,
+}
+
+/// A tool with the arguments `q` and `secret` that does `run` with the arguments' text.
+struct Raw(ToolDefinition, fn(&str) -> Result<ToolOutput, ToolError>);
+
+impl Tool for Raw {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready((self.1)(arguments))
+    }
+}
+
+fn raw(schema: &Value, run: fn(&str) -> Result<ToolOutput, ToolError>) -> Arc<dyn Tool> {
+    let name = toolkit::ToolName::new("tool").expect("legal");
+    Arc::new(Raw(ToolDefinition::new(name, "Works.", schema.clone()), run))
+}
+
+/// Fails with the arguments in every text that an error has.
+fn fails(arguments: &str) -> Result<ToolOutput, ToolError> {
+    let violation = |path: &str| Violation::new(path, ViolationKind::Constraint, format!("got {arguments}"));
+    let paths = ["", "q", "secret", "secret.key", "other"];
+    let cause = ToolError::invalid_arguments(paths.map(violation).into());
+    Err(ToolError::failed(arguments)
+        .with_brief(arguments)
+        .with_details(format!("{arguments:?}"))
+        .with_earlier_attempts(vec![cause.with_retryable(true)])
+        .with_retryable(true))
+}
+
+/// Every kind of tool that refuses or fails a call.
+fn tools() -> Vec<Arc<dyn Tool>> {
+    let open = json!({"type": "object", "properties": {"q": {"type": "string"}, "secret": {}}});
+    let mut closed = open.clone();
+    closed["additionalProperties"] = false.into();
+    let mut tools = vec![
+        raw(&open, fails),
+        raw(&closed, fails),
+        raw(&closed, |arguments| panic!("cannot go on with {arguments}")),
+        raw(&open, |arguments| Err(serde_json::from_str::<u8>(arguments).unwrap_err().to_string().into())),
+        Arc::new(ClosureTool::new("tool", "Works.", |_: Refused| "never").expect("an object")),
+    ];
+    #[cfg(feature = "jsonschema")]
+    for schema in [
+        json!({"properties": {"q": {"type": "string"}, "secret": {}}, "not": {"required": ["secret"]}}),
+        json!({"properties": {"q": {"type": "string"}, "secret": {}}, "maxProperties": 0}),
+        json!({"properties": {"q": {}, "secret": {}}, "anyOf": [{"required": ["x"]}, {"maxProperties": 0}]}),
+    ] {
+        let tool = toolkit::DynamicTool::new("tool", "Works.", schema, |_: Value| "accepted");
+        tools.push(Arc::new(tool.expect("a schema")));
+    }
+    tools
+}
+
+/// The texts of a value that nobody may read.
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Object(members) => members.values().for_each(|value| texts(value, found)),
+        Value::String(text) => {
+            found.push(text.clone());
+            found.push(Value::from(text.as_str()).to_string().trim_matches('"').to_owned());
+        }
+        Value::Number(number) => found.push(number.to_string()),
+        Value::Bool(_) | Value::Null => {}
+    }
+}
+
+fn secrets() -> impl Strategy<Value = Value> {
+    let text = "[A-Z]{6}[ -~é\\n]{0,60}[A-Z]{6}".prop_map(Value::from);
+    let number = (10_000_000_u64..=u64::MAX).prop_map(Value::from);
+    let leaf = prop_oneof![text, number];
+    prop_oneof![
+        leaf.clone(),
+        proptest::collection::vec(leaf.clone(), 1..3).prop_map(Value::from),
+        leaf.prop_map(|value| json!({"key": value, "on": true})),
+    ]
+}
+
+const ARGUMENTS: [&str; 10] = [
+    "{}",
+    r#"{"q": "crabs"}"#,
+    r#"{"q": 5}"#,
+    r#"{"query": ["crabs"]}"#,
+    r#"{"secret": "GIVEN"}"#,
+    r#"{"key": "GIVEN"}"#,
+    r#"{"q": "a", "\u0073ecret": "GIVEN", "secret_": "GIVEN"}"#,
+    r#"{"secret": "GIVEN", "secret": null}"#,
+    "not json",
+    r#""{\"secret\": \"GIVEN\"}""#,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_hidden_value_is_in_no_text_whatever_refuses_the_call(
+        secret in secrets(),
+        is_computed in any::<bool>(),
+        is_view in any::<bool>(),
+        is_renamed in any::<bool>(),
+    ) {
+        let mut hidden = Vec::new();
+        texts(&secret, &mut hidden);
+        let check = |text: &str| {
+            hidden.iter().find(|hidden| text.contains(hidden.as_str())).map(|hidden| format!("{hidden} in {text}"))
+        };
+        for tool in tools() {
+            let value = secret.clone();
+            let hide = ArgumentTransform::of("secret");
+            let hide = if is_computed { hide.computed(move |_| Ok(value.clone())) } else { hide.fixed(value) };
+            let rename = is_renamed.then(|| ArgumentTransform::of("q").with_name("query"));
+            let changes: Vec<ArgumentTransform> = rename.into_iter().chain([hide]).collect();
+            let registry = if is_view {
+                let view = RegistryView::new().adapt("tool", move |tool| tool.with_arguments(changes.clone()));
+                ToolRegistry::from_tools([tool]).expect("one tool").viewed(&view)
+            } else {
+                let adapted = AdaptedTool::of(tool).with_arguments(changes);
+                let adapted = adapted.map(|tool| tool.map_metadata(|metadata| metadata.with_retries(1)));
+                adapted.and_then(|tool| ToolRegistry::from_tools([tool]))
+            };
+            let registry = match registry {
+                Ok(registry) => registry,
+                // A schema may refuse the fixed value when the tool is built.
+                Err(error) => {
+                    prop_assert_eq!(check(&format!("{error:#} {error:?}")), None);
+                    continue;
+                }
+            };
+            let definitions = registry.iter_definitions().map(|tool| format!("{tool:?}")).collect::<String>();
+            prop_assert_eq!(check(&definitions), None);
+            let log = ExecutionLog::new(1_000);
+            let told = Arc::new(Mutex::new(String::new()));
+            let heard = told.clone();
+            let dispatcher = Dispatcher::new(registry)
+                .expect("complete")
+                .with_event_contents(true)
+                .with_log(&log)
+                .with_listener(move |event| heard.lock().unwrap().push_str(&format!("{event:?}\n")))
+                .with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO));
+            let calls = ARGUMENTS.iter().enumerate();
+            let calls = calls.map(|(at, arguments)| ToolCall::new(at.to_string(), "tool", *arguments));
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let results = runtime.block_on(dispatcher.dispatch(calls));
+            for result in &results {
+                let saved = serde_json::to_string(result).expect("it can be saved");
+                let error = result.error().map_or_else(String::new, |error| format!("{error:#}"));
+                prop_assert_eq!(check(&format!("{result:?} {} {saved} {error}", result.to_text())), None);
+            }
+            prop_assert_eq!(check(&told.lock().unwrap()), None);
+            prop_assert_eq!(check(&format!("{log:?} {:?}", log.entries(&LogFilter::new()))), None);
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Optional {
+    #[serde(default, alias = "s")]
+    secret: Option<String>,
+    #[serde(alias = "words", alias = "w")]
+    q: Option<String>,
+}
+
+/// What the model may try to give a hidden argument.
+#[tokio::test]
+async fn a_hidden_argument_cannot_be_given_under_any_name() {
+    #[tool(register = false)]
+    fn by_function(#[param(alias = "s")] secret: Option<String>, q: Option<String>) -> String {
+        format!("{secret:?} {q:?}")
+    }
+
+    let closure =
+        ClosureTool::new("tool", "Works.", |given: Optional| format!("{:?} {:?}", given.secret, given.q));
+    let closure = closure.expect("an object");
+    let open = closure
+        .clone()
+        .with_metadata(|metadata| metadata.with_unknown(toolkit::definition::UnknownArguments::Ignore));
+    let tools: [Arc<dyn Tool>; 3] = [Arc::new(closure), Arc::new(open), Arc::new(by_function::tool())];
+    for tool in tools {
+        for fixed in [None, Some("fixed")] {
+            let hide = ArgumentTransform::of("secret");
+            let hide = fixed.map_or_else(|| hide.clone().hidden(), |value| hide.clone().fixed(value));
+            let adapted = AdaptedTool::of(tool.clone()).with_arguments([hide]).expect("possible");
+            let again = AdaptedTool::new(adapted.clone())
+                .with_arguments([ArgumentTransform::of("q").with_name("query")])
+                .expect("possible");
+            for adapted in [adapted, again] {
+                let name = adapted.definition().name.to_string();
+                let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
+                for name_of_secret in ["secret", "s", "\\u0073", "secret_", "Secret"] {
+                    let arguments = format!(r#"{{"{name_of_secret}": "GIVEN"}}"#);
+                    match registry.call(&name, &arguments).await {
+                        Ok(output) => assert_eq!(output.to_text(), format!("{fixed:?} None"), "{arguments}"),
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{arguments}: {error}");
+                            assert!(!error.to_string().contains("fixed"), "{error}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

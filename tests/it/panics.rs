@@ -1,0 +1,219 @@
+//! A panic in foreign code costs no call its result: every place of foreign code, every payload, every way to dispatch.
+
+use std::fmt;
+use std::panic::panic_any;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use toolkit::events::ToolEvent;
+use toolkit::middleware::{Approval, Next, PermissionRule, Permissions, ToolRequest};
+use toolkit::output::{FullOutput, Truncation};
+use toolkit::prelude::*;
+use toolkit::{CancellationToken, ErrorKind, RunContext, ToolDefinition, ToolFuture, ToolName};
+
+/// A payload whose drop panics, too.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("in the drop of a payload");
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Definition,
+    Call,
+    Poll,
+    DropFinished,
+    DropRunning,
+    Listener,
+    Progress,
+    FailureText,
+    Sink,
+    SinkPoll,
+    SinkDrop,
+    Middleware,
+    MiddlewarePoll,
+    MiddlewareDrop,
+    Condition,
+    Approver,
+    ApproverPoll,
+    ApproverDrop,
+}
+
+const PLACES: [Place; 18] = [
+    Place::Definition,
+    Place::Call,
+    Place::Poll,
+    Place::DropFinished,
+    Place::DropRunning,
+    Place::Listener,
+    Place::Progress,
+    Place::FailureText,
+    Place::Sink,
+    Place::SinkPoll,
+    Place::SinkDrop,
+    Place::Middleware,
+    Place::MiddlewarePoll,
+    Place::MiddlewareDrop,
+    Place::Condition,
+    Place::Approver,
+    Place::ApproverPoll,
+    Place::ApproverDrop,
+];
+
+/// Panics in one place, once armed.
+#[derive(Clone)]
+struct Fuse {
+    place: Place,
+    with_bomb: bool,
+    armed: Arc<AtomicBool>,
+}
+
+impl Fuse {
+    fn burn(&self, place: Place) {
+        if self.place == place && self.armed.load(Ordering::SeqCst) && !std::thread::panicking() {
+            if self.with_bomb {
+                panic_any(Bomb);
+            }
+            panic!("on purpose");
+        }
+    }
+}
+
+/// A future that panics when it is called, polled or dropped.
+struct Fused<T> {
+    output: Option<T>,
+    fuse: Fuse,
+    poll: Place,
+    drop: Place,
+}
+
+impl<T: Unpin> Future for Fused<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        self.fuse.burn(self.poll);
+        self.output.take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl<T> Drop for Fused<T> {
+    fn drop(&mut self) {
+        self.fuse.burn(self.drop);
+    }
+}
+
+struct Hostile(ToolDefinition, Fuse);
+
+impl Tool for Hostile {
+    fn definition(&self) -> &ToolDefinition {
+        self.1.burn(Place::Definition);
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        self.1.burn(Place::Call);
+        context.progress(0.5, "half");
+        let hangs = arguments.contains("hang") || self.1.place == Place::DropRunning;
+        let fails = arguments.contains("fail");
+        let output = match fails {
+            true => Err(ToolError::failed("as asked")),
+            false => Ok(ToolOutput::text("long ".repeat(100))),
+        };
+        let drop = if hangs { Place::DropRunning } else { Place::DropFinished };
+        let future =
+            Fused { output: (!hangs).then_some(output), fuse: self.1.clone(), poll: Place::Poll, drop };
+        ToolFuture::running(future, |outcome| outcome)
+    }
+}
+
+impl fmt::Debug for Hostile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hostile")
+    }
+}
+
+fn dispatcher(fuse: &Fuse) -> Dispatcher {
+    let name = ToolName::new("hostile").unwrap();
+    let definition = ToolDefinition::new(name, "Panics.", serde_json::json!({"type": "object"}));
+    let registry = ToolRegistry::from_tools([Hostile(definition, fuse.clone())]).unwrap();
+    let fuses: [Fuse; 7] = std::array::from_fn(|_| fuse.clone());
+    let [listener, progress, text, sink, middleware, condition, approver] = fuses;
+    let around = move |request: ToolRequest, next: Next| {
+        middleware.burn(Place::Middleware);
+        let fuse = middleware.clone();
+        async move {
+            Fused { output: Some(()), fuse, poll: Place::MiddlewarePoll, drop: Place::MiddlewareDrop }.await;
+            next.run(request).await
+        }
+    };
+    let permissions = Permissions::new()
+        .rule(PermissionRule::allow().when(move |_, _| {
+            condition.burn(Place::Condition);
+            false
+        }))
+        .rule(PermissionRule::ask("always"))
+        .with_handler(move |_| {
+            approver.burn(Place::Approver);
+            let output = Some(Approval::Granted);
+            Fused { output, fuse: approver.clone(), poll: Place::ApproverPoll, drop: Place::ApproverDrop }
+        });
+    let truncation = Truncation::new(60).with_sink(move |_: FullOutput| {
+        sink.burn(Place::Sink);
+        let output = Some(Ok("shelf".to_owned()));
+        Fused { output, fuse: sink.clone(), poll: Place::SinkPoll, drop: Place::SinkDrop }
+    });
+    Dispatcher::new(registry)
+        .unwrap()
+        .with_timeout(Duration::from_millis(20))
+        .with_listener(move |_: &ToolEvent| listener.burn(Place::Listener))
+        .with_run(RunContext::new().on_progress(move |_| progress.burn(Place::Progress)))
+        .with_failure_text(move |_, error| {
+            text.burn(Place::FailureText);
+            error.message().to_owned()
+        })
+        .with_truncation(truncation)
+        .with_middleware(around)
+        .with_middleware(permissions)
+}
+
+fn calls(count: usize) -> Vec<ToolCall> {
+    let arguments = ["{}", r#"{"mode": "fail"}"#, r#"{"mode": "hang"}"#, "{"];
+    let call = |n: usize| ToolCall::new(format!("{n}"), "hostile", arguments[n % arguments.len()]);
+    (0..count).map(call).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_anywhere_costs_no_result() {
+    for (place, with_bomb) in PLACES.into_iter().flat_map(|place| [(place, false), (place, true)]) {
+        let fuse = Fuse { place, with_bomb, armed: Arc::default() };
+        let dispatcher = dispatcher(&fuse);
+        fuse.armed.store(true, Ordering::SeqCst);
+        for count in [1, 5] {
+            let at_once = dispatcher.dispatch(calls(count)).await;
+            assert_eq!(at_once.len(), count, "{place:?}");
+            let mut batch = dispatcher.batch(calls(count));
+            let mut streamed = 0;
+            while let Some(result) = batch.next().await {
+                streamed += 1;
+                assert!(result.error().is_none_or(|error| error.kind() != ErrorKind::Cancelled), "{place:?}");
+            }
+            assert_eq!(streamed, count, "{place:?}");
+            let token = CancellationToken::new();
+            token.cancel();
+            assert_eq!(dispatcher.dispatch_with(calls(count), token).await.len(), count, "{place:?}");
+            // Abandoned calls do no harm either.
+            drop(tokio::time::timeout(Duration::from_millis(1), dispatcher.dispatch(calls(count))).await);
+            drop(dispatcher.batch(calls(count)));
+        }
+        fuse.armed.store(false, Ordering::SeqCst);
+        let works = dispatcher.dispatch(calls(1)).await;
+        assert_eq!(works[0].is_error(), place == Place::DropRunning, "{place:?}: {:?}", works[0]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Name patterns mean the same to rules, limits, caches and filters.
+
+use proptest::prelude::*;
+use std::time::Duration;
+use toolkit::middleware::{AttemptLimit, Permission, PermissionRule, Permissions, RateLimit};
+use toolkit::name::normalize;
+use toolkit::serde_json::{Value, json};
+use toolkit::{ToolDefinition, ToolFilter, ToolName};
+
+fn definition(name: &str) -> ToolDefinition {
+    ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))
+}
+
+#[test]
+fn a_question_mark_in_a_deny_rule_matches() {
+    let rule = PermissionRule::deny("closed").for_tool("fs-delete?").unwrap();
+    let permissions = Permissions::new().rule(rule).otherwise(Permission::Allow);
+    let decide = |name: &str| permissions.decide(&definition(name), &Value::Null).clone();
+    assert_eq!(decide("fs-delete2"), Permission::Deny("closed".to_owned()));
+    assert_eq!(decide("fs-delete"), Permission::Allow);
+}
+
+#[test]
+fn a_pattern_without_a_possible_match_is_a_build_error() {
+    let too_long = "a".repeat(129);
+    for (pattern, fault) in [
+        ("", "pattern `` matches no tool: no name is empty; `*` matches every name"),
+        (
+            "fs/*",
+            "pattern `fs/*` matches no tool: names have no '/'; use letters, digits, `_`, `.`, `-`, `*` and `?`",
+        ),
+        (
+            "größe",
+            "pattern `größe` matches no tool: names have no 'ö'; use letters, digits, `_`, `.`, `-`, `*` and `?`",
+        ),
+        (&too_long, "names have at most 128 characters; shorten it"),
+    ] {
+        let second = Duration::from_secs(1);
+        let mut results = vec![
+            PermissionRule::allow().for_tool(pattern).map(drop),
+            AttemptLimit::new(1).for_tool(pattern, 1).map(drop),
+            RateLimit::new().for_tool(pattern, 1, second).map(drop),
+            ToolFilter::new().include([pattern]).map(drop),
+            ToolFilter::new().exclude(["*", pattern]).map(drop),
+        ];
+        #[cfg(feature = "cache")]
+        results.push(toolkit::middleware::Cache::new(1).for_tool(pattern).map(drop));
+        for result in results.drain(..) {
+            let error = result.unwrap_err().to_string();
+            assert!(error.ends_with(fault), "{error}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn rules_and_filters_agree(pattern in "[ab?*_]{1,6}", name in "[ab]{1,3}(_[ab]{1,3})?") {
+        prop_assume!(normalize(&name) == name);
+        let definition = definition(&name);
+        let rule = PermissionRule::allow().for_tool(pattern.as_str()).unwrap();
+        let allowed = Permissions::new().rule(rule).decide(&definition, &Value::Null) == &Permission::Allow;
+        let included = ToolFilter::new().include([pattern.as_str()]).unwrap().matches(&definition);
+        let excluded = !ToolFilter::new().exclude([pattern.as_str()]).unwrap().matches(&definition);
+        prop_assert_eq!([included, excluded], [allowed; 2]);
+    }
+}

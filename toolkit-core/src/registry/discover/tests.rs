@@ -1,0 +1,133 @@
+//! Tests of discovery over registrations of several crates.
+
+use super::*;
+use crate::error::Location;
+use crate::tool::{Function, ToolCell, ToolFuture, ToolTag};
+use proptest::prelude::*;
+
+fn long() -> FunctionTool {
+    let name = "and_a_method_name_that_is_long_but_legal_on_its_own";
+    let mut function = Function::new(name, "", &[], |_| ToolFuture::incomplete(), None).with_namespace(
+        "a_namespace_that_is_much_too_long_for_any_model_to_read_or_for_any_provider_to_accept",
+    );
+    function.defined_at = Some(Location { file: "src/tools.rs", line: 7 });
+    function.tool(&ToolCell::new())
+}
+
+/// The macro checks name and namespace separately, so only their joint length is left.
+#[test]
+fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
+    let error = ToolRegistry::from_tools([long()]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("characters; use at most 128"), "{text}");
+    assert!(text.ends_with("(defined at src/tools.rs:7)"), "{text}");
+}
+
+fn function(name: &'static str, namespace: Option<&'static str>) -> FunctionTool {
+    let function = Function::new(name, "", &[], |_| ToolFuture::incomplete(), None);
+    let function = match namespace {
+        Some(namespace) => function.with_namespace(namespace),
+        None => function,
+    };
+    let tool = function.tool(&ToolCell::new());
+    if name == "add" { tool.with_metadata(|metadata| metadata.with_tags(["network"])) } else { tool }
+}
+
+const FUNCTIONS: [fn() -> FunctionTool; 4] = [
+    || function("add", None),
+    || function("add", Some("math")),
+    || function("sub", None),
+    || function("mul", Some("math")),
+];
+
+const MODULES: [&str; 6] = ["a", "a::x", "a::xy", "b", "b::x", "a_b::x"];
+
+fn names(registry: &ToolRegistry) -> Vec<String> {
+    registry.names().map(str::to_owned).collect()
+}
+
+fn found(discovery: &Discovery, registrations: &[Registration]) -> Result<Vec<String>, String> {
+    discovery.select(registrations).map(|registry| names(&registry)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_clash_of_dependencies_names_what_the_program_can_do() {
+    let add = FUNCTIONS[0];
+    let both = [Registration::new(add, "one::tools"), Registration::new(add, "two")];
+    let error = found(&Discovery::new(), &both).unwrap_err();
+    assert!(error.starts_with("tool `add` is defined in crate `one` (at "), "{error}");
+    assert!(error.contains(" and in crate `two` (at "), "{error}");
+    assert!(
+        error.contains("`Discovery::in_modules`") && error.contains("`NameClash::NamespaceByCrate`"),
+        "{error}"
+    );
+    let choose = |rule| Discovery::new().with_name_clash(rule);
+    assert_eq!(found(&choose(NameClash::NamespaceByCrate), &both).unwrap(), ["one-add", "two-add"]);
+    assert_eq!(found(&choose(NameClash::KeepFirst), &both).unwrap(), ["add"]);
+    assert_eq!(found(&Discovery::new().in_modules(["two"]), &both).unwrap(), ["add"]);
+    let error = found(&Discovery::new().in_modules(["twoo"]), &both).unwrap_err();
+    assert_eq!(error, "linked crate or module with tools `twoo` not found; did you mean `two`?");
+    let twice = [Registration::new(add, "one::a"), Registration::new(add, "one::b")];
+    assert!(found(&choose(NameClash::NamespaceByCrate), &twice).unwrap_err().contains("registered twice"));
+}
+
+proptest! {
+    /// Every selection of any registrations, in any order of the linker, is the set that its words say.
+    #[test]
+    fn a_discovery_selects_what_it_says(
+        registered in proptest::collection::btree_set((0..MODULES.len(), 0..FUNCTIONS.len()), 0..8),
+        modules in proptest::collection::vec(prop::sample::select(MODULES.to_vec()), 0..3),
+        rule in prop::sample::select(vec![NameClash::Refuse, NameClash::KeepFirst, NameClash::NamespaceByCrate]),
+        by_tag in any::<bool>(),
+        reversed in any::<bool>(),
+    ) {
+        let mut registrations: Vec<Registration> =
+            registered.iter().map(|(module, function)| Registration::new(FUNCTIONS[*function], MODULES[*module])).collect();
+        let mut discovery = Discovery::new().in_modules(modules.clone()).with_name_clash(rule);
+        if by_tag {
+            let network = crate::registry::TagMatch::any([ToolTag::Network]);
+            discovery = discovery.with_filter(ToolFilter::new().with_tags(network));
+        }
+        let result = found(&discovery, &registrations);
+        if reversed {
+            registrations.reverse();
+            let again = found(&discovery, &registrations);
+            prop_assert_eq!(again.is_ok(), result.is_ok());
+            if let Ok(names) = &result {
+                prop_assert_eq!(&again.unwrap(), names);
+            }
+        }
+        let is_in = |own: &str, module: &str| own == module || own.starts_with(&format!("{module}::"));
+        let has_tools = |module: &&str| registered.iter().any(|(own, _)| is_in(MODULES[*own], module));
+        if !modules.iter().all(|module| has_tools(&module)) {
+            prop_assert!(result.unwrap_err().contains("not found"));
+            return Ok(());
+        }
+        let selected: Vec<(&str, String)> = registered
+            .iter()
+            .map(|(module, function)| (MODULES[*module], FUNCTIONS[*function]()))
+            .filter(|(own, _)| modules.is_empty() || modules.iter().any(|module| is_in(own, module)))
+            .filter(|(_, tool)| !by_tag || tool.definition().name.method_name() == "add")
+            .map(|(module, tool)| (module.split("::").next().unwrap_or_default(), tool.definition().name.to_string()))
+            .collect();
+        let same = |name: &String| selected.iter().filter(|(_, other)| other == name).collect::<Vec<_>>();
+        let is_twice_in_crate = |(krate, name): &(&str, String)| same(name).iter().filter(|(own, _)| own == krate).count() > 1;
+        let fails = match rule {
+            NameClash::Refuse => selected.iter().any(|(_, name)| same(name).len() > 1),
+            NameClash::KeepFirst => false,
+            NameClash::NamespaceByCrate => selected.iter().any(is_twice_in_crate),
+        };
+        prop_assert_eq!(result.is_err(), fails, "{:?}", result);
+        let Ok(names) = result else { return Ok(()) };
+        let expected: BTreeSet<String> = selected
+            .iter()
+            .map(|(krate, name)| match name.as_str() {
+                _ if rule != NameClash::NamespaceByCrate || same(name).len() == 1 => name.clone(),
+                "math-add" => format!("{krate}_math-add"),
+                "math-mul" => format!("{krate}_math-mul"),
+                name => format!("{krate}-{name}"),
+            })
+            .collect();
+        prop_assert_eq!(names, expected.into_iter().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,69 @@
+//! `/api/chat` of Ollama.
+//!
+//! Shapes: the API reference and the server's types. Arguments are objects, ids are optional, and a result is known
+//! by the name of its tool. A stream is a line of JSON for each chunk, with whole calls.
+
+mod call;
+mod definitions;
+mod history;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::WireError;
+use crate::codec::ChoiceCodec;
+use crate::facts::{Facts, IdRule};
+use crate::fields::Fields;
+use crate::tool_config::EncodedToolConfig;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_schema::SchemaDialect;
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "ollama",
+    // Optional; a program may use its own.
+    ids: Some(IdRule::new(64, false)),
+    // The reference takes any JSON Schema.
+    dialects: [SchemaDialect::OpenAi; 3],
+    unsaid: &[
+        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
+        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
+        ("input_examples", "input_examples", "the API has no field for examples of calls"),
+        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
+        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
+    ],
+    usage: ["/prompt_eval_count", "/eval_count", "/prompt_eval_cached_count", "/none"],
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct Ollama;
+
+/// The API has no field for tool choice: the model decides.
+impl ChoiceCodec for Ollama {
+    fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
+        let mut encoded = EncodedToolConfig::new(Fields::new());
+        let unsaid = match &wanted.choice {
+            ToolChoice::Auto => None,
+            ToolChoice::None => Some("none"),
+            ToolChoice::Required => Some("required"),
+            ToolChoice::Tool(_) => Some("tool"),
+            ToolChoice::Allowed { .. } => Some("allowed"),
+        };
+        if let Some(choice) = unsaid {
+            encoded = encoded.lose("/choice", choice, "the API has no tool choice: the model decides");
+        }
+        match wanted.parallel {
+            Some(false) => {
+                encoded.lose("/parallel", "parallel", "the API does not limit the number of calls")
+            }
+            _ => encoded,
+        }
+    }
+
+    fn parse_tool_config(&self, _request: &Fields, _names: &WireNames) -> Result<ToolConfig, WireError> {
+        Ok(ToolConfig::default())
+    }
+}

@@ -1,0 +1,47 @@
+//! Calls of a message, read.
+
+use super::FACTS;
+use crate::call::{self, WireCall};
+use crate::fields::{Fields, only, set, text};
+use crate::ids;
+use serde_json::Value;
+use toolkit_core::call::ProviderExtras;
+
+/// Returns whether a value is a call, when nothing around it says so.
+pub(super) fn is_call(value: &Value) -> bool {
+    value.get("function").is_some_and(|function| function.get("name").is_some())
+}
+
+/// Reads an element of `tool_calls`: `{id?, function: {index?, name, arguments}}`.
+pub(super) fn read(json: &Value) -> WireCall<'_> {
+    let function = json.get("function").unwrap_or(&Value::Null);
+    let index = function.get("index").and_then(Value::as_u64);
+    WireCall {
+        json,
+        id: call::id(json.get("id")),
+        name: text(function, "name"),
+        arguments: call::arguments(function.get("arguments"), false),
+        index: index.and_then(|index| usize::try_from(index).ok()),
+        extras: extras(json, function),
+    }
+}
+
+/// Returns unknown fields of a call and of its function, which go back to the server.
+fn extras(json: &Value, function: &Value) -> ProviderExtras {
+    const KNOWN: [&str; 6] = ["id", "type", "function", "index", "name", "arguments"];
+    let unknown = |fields: &Value| match fields {
+        Value::Object(fields) => only(fields, |name, value| !KNOWN.contains(&name) && !value.is_null()),
+        _ => Fields::new(),
+    };
+    let (mut extras, function) = (unknown(json), unknown(function));
+    if !function.is_empty() {
+        set(&mut extras, "function", function);
+    }
+    ProviderExtras::new(FACTS.name, extras)
+}
+
+/// Returns the id for the server: its own, or that of another provider, never one that was generated here because
+/// there was none.
+pub(super) fn sendable_id(id: &str) -> Option<&str> {
+    (!id.is_empty() && !ids::is_generated(id)).then_some(id)
+}

@@ -1,0 +1,35 @@
+//! The `tools` of a request.
+
+use super::Ollama;
+use crate::WireError;
+use crate::codec::DefinitionCodec;
+use crate::declaration::Draft;
+use crate::fields::Fields;
+use crate::openai::Form;
+use serde_json::{Value, json};
+use toolkit_core::tool::ToolDefinition;
+
+impl DefinitionCodec for Ollama {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let parameters = draft.parameters();
+        let description = &draft.definition.description;
+        json!({
+            "type": "function",
+            "function": {"name": draft.name(), "description": description, "parameters": parameters},
+        })
+    }
+
+    fn is_tool(&self, fields: &Fields) -> bool {
+        fields.contains_key("function")
+    }
+
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
+        found.push(Form::Nested.parse_tool(tool, path)?.0);
+        Ok(())
+    }
+
+    /// The server runs no tools itself.
+    fn hosted_part(&self, _tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,117 @@
+//! Messages for the next request, and histories in which every call has its result, directly after it.
+
+use super::{FACTS, Ollama, call};
+use crate::call::{Message, OutgoingCall, id, object};
+use crate::codec::{HistoryCodec, RepairCodec};
+use crate::fields::{Fields, list, set, text};
+use crate::media::base64;
+use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
+use crate::repair::directly_after;
+use crate::results::unsendable;
+use serde_json::{Value, json};
+use toolkit_core::output::Content;
+
+impl HistoryCodec for Ollama {
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut fields = call.fields(FACTS.name);
+        let mut function = match fields.get_mut("function").map(Value::take) {
+            Some(Value::Object(function)) => function,
+            _ => Fields::new(),
+        };
+        let arguments = object(function.get("arguments"), call.arguments);
+        set(&mut function, "name", call.name);
+        set(&mut function, "arguments", arguments);
+        set(&mut fields, "function", function);
+        match call::sendable_id(&call.id) {
+            Some(id) => set(&mut fields, "id", id),
+            None => drop(fields.shift_remove("id")),
+        }
+        fields.into()
+    }
+
+    fn write_part(&self, _part: &Value) -> Option<Value> {
+        None
+    }
+
+    fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
+        let mut fields = message.fields.cloned().unwrap_or_default();
+        set(&mut fields, "role", "assistant");
+        if !fields.get("content").is_some_and(Value::is_string) {
+            set(&mut fields, "content", "");
+        }
+        fields.shift_remove("tool_calls");
+        if !calls.is_empty() {
+            set(&mut fields, "tool_calls", calls);
+        }
+        vec![fields.into()]
+    }
+
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let fields =
+            Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), text.into())]);
+        self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
+    }
+
+    /// Encodes the texts as one, and images beside them. The server takes no other media, and no addresses.
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
+        let texts: Vec<_> = texts.collect();
+        let images: Vec<&str> = contents.iter().filter_map(image).collect();
+        match images.is_empty() {
+            true => json!({"role": "user", "content": texts.join("\n")}),
+            false => json!({"role": "user", "content": texts.join("\n"), "images": images}),
+        }
+    }
+}
+
+/// Returns the bytes of an image in Base64.
+pub(super) fn image(content: &Content) -> Option<&str> {
+    match content {
+        Content::Image(media) => base64(media).filter(|data| !data.is_empty()),
+        _ => None,
+    }
+}
+
+impl RepairCodec for Ollama {
+    /// Moves results directly after their calls, adds those that are missing, and removes those without a call. They
+    /// stand in the order of the calls: without ids, the server has nothing else to tell them apart.
+    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
+        let results = |pairs: Vec<Pair<'_>>| pairs.iter().map(result).collect();
+        directly_after(history, entries, |message| text(message, "role") == "tool", results)
+    }
+}
+
+fn result(pair: &Pair<'_>) -> Value {
+    match pair.result {
+        Some((_, result)) => result.clone(),
+        None => message(pair.key.name.unwrap_or_default(), pair.key.id.as_deref(), NO_OUTPUT),
+    }
+}
+
+/// Makes the message of a result.
+pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
+    let mut message = Fields::from_iter([("role".to_owned(), "tool".into())]);
+    set(&mut message, "tool_name", name);
+    if let Some(id) = id {
+        set(&mut message, "tool_call_id", id);
+    }
+    set(&mut message, "content", content);
+    message.into()
+}
+
+pub(super) fn entries(message: &Value) -> Vec<Entry<'_>> {
+    match text(message, "role") {
+        "tool" => {
+            let key = Key { id: id(message.get("tool_call_id")), name: Some(text(message, "tool_name")) };
+            vec![Entry::Result(key, message)]
+        }
+        "assistant" => {
+            let calls = list(message, "tool_calls").iter().map(|json| {
+                let call = call::read(json);
+                Entry::Call(Key { id: call.id, name: Some(call.name) }, json)
+            });
+            calls.collect()
+        }
+        _ => Vec::new(),
+    }
+}
