@@ -8,6 +8,8 @@
 mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
+#[path = "tidy/first_steps.rs"]
+mod first_steps;
 #[path = "tidy/language.rs"]
 mod language;
 #[path = "tidy/map.rs"]

@@ -5,6 +5,7 @@
 #
 #     benches/compile/cold.sh                 this checkout
 #     benches/compile/cold.sh ../old          this one and another in turn, program by program
+#     benches/compile/cold.sh --small         do the three programs compile? Without a measurement
 #
 # Prints `program checkout wall user system` for each build, and the medians of user and system together for the
 # builds without dependencies, which are the same on both sides. ROUNDS (3) is how often those are built. On a machine
@@ -17,7 +18,12 @@ work=${CARGO_TARGET_DIR:-$PWD/target}/cold
 generate=$PWD/benches/compile/generate.awk
 declare -A checkouts=([here]=$PWD)
 sides=here
-if [ $# -gt 0 ]; then
+small=
+many=200
+if [ "${1:-}" = --small ]; then
+    small=1
+    many=4
+elif [ $# -gt 0 ]; then
     checkouts[other]=$(cd "$1" && pwd)
     sides="other here"
 fi
@@ -52,7 +58,7 @@ write() {
     integration)
         echo 'pub fn registry() -> toolkit_core::ToolRegistry { toolkit_core::ToolRegistry::new() }' >"$folder/src/lib.rs"
         ;;
-    many) awk -v kind=ours -v count=200 -f "$generate" >"$folder/src/main.rs" ;;
+    many) awk -v kind=ours -v count="$many" -f "$generate" >"$folder/src/main.rs" ;;
     esac
 }
 
@@ -79,6 +85,14 @@ for side in $sides; do
         (cd "$work/$side/$program" && cargo fetch --quiet --target "$host")
     done
 done
+if [ -n "$small" ]; then
+    # One folder for all, so that dependencies are compiled once. Nothing is generated from a check, so it is quick.
+    for program in $programs; do
+        (cd "$work/here/$program" && CARGO_TARGET_DIR=$work/build cargo check --quiet --offline)
+    done
+    echo "one, integration and many compile"
+    exit 0
+fi
 TIMEFORMAT='%R %U %S'
 for ((round = 0; round <= rounds; round++)); do
     for program in $programs; do

@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
 # Holds what the library writes for each provider against the types of the providers' own SDKs.
 #
-# Needs Python with venv, the package index, and the checker (`sdk_check.py` in the folder that
-# TOOLKIT_SDK_CHECK names). Names the missing part and stops if it cannot run: with a fault where CI is `true`.
+# Needs Python with venv and the package index. Names the missing part and stops if it cannot run: with a fault where
+# CI is `true`. TOOLKIT_BFCL and TOOLKIT_VECTORS name folders with more questions and rows than those of the tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-checker=${TOOLKIT_SDK_CHECK:-../shared/tools}/sdk_check.py
-questions=${TOOLKIT_BFCL:-../shared/bfcl}
-vectors=${TOOLKIT_VECTORS:-../shared/vectors}
-# Without the folders of all rows and questions, those of the tests.
-[ -d "$questions" ] || questions=tests/data/bfcl
-[ -d "$vectors" ] || vectors=tests/data/vectors
+checker=tests/sdk/sdk_check.py
+questions=${TOOLKIT_BFCL:-tests/data/bfcl}
+vectors=${TOOLKIT_VECTORS:-tests/data/vectors}
 folder=${CARGO_TARGET_DIR:-target}/sdk-check
 mkdir -p "$folder"
 
@@ -21,7 +18,6 @@ skip() {
     exit 0
 }
 
-[ -f "$checker" ] || skip "no checker at $checker"
 command -v python3 >/dev/null || skip "no python3"
 python=$folder/venv/bin/python
 if ! "$python" -c 'import openai, anthropic, google.genai, jsonschema' 2>/dev/null; then

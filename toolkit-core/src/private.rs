@@ -22,7 +22,7 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// The type of a parameter. An alias, because the compiler names `ParamType` in messages, and would name this module.
+/// The type of a parameter. This alias hides the path of this module from messages of the compiler.
 pub type Parameter<T> = crate::args::ParamType<T>;
 
 /// The type `T`, if the check `CHECKED` succeeds. If it fails, the type is an error that the compiler has reported.

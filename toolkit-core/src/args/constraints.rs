@@ -89,7 +89,7 @@ impl<T: Items> Items for Option<T> {
 /// Generated code only names this function to make the compiler check the bound, and never calls the
 /// function.
 pub const fn is_number<T: Number>() {}
-/// Checks at compile time if `T` implements [`Text`], see [`is_number`].
+/// Checks at compile time if `T` is a parameter type, see [`is_number`].
 pub const fn is_parameter<T: ToolParams>() {}
 /// Checks at compile time if `T` implements [`Text`], see [`is_number`].
 pub const fn is_text<T: Text>() {}

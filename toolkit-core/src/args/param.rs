@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// The type of a tool's parameter, or of all its arguments: any type with `Deserialize` and `JsonSchema`.
+/// The type of a tool's parameter, or of all arguments of a tool: any type with `Deserialize` and `JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
@@ -20,7 +20,7 @@ pub trait ToolParams: DeserializeOwned + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
 
-/// [`ToolParams`] for a parameter taken as `&T` or `Arc<T>`, which is most likely state without its attribute.
+/// [`ToolParams`] for a parameter taken as `&T` or `Arc<T>`. Such a parameter is most likely state without `#[state]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",

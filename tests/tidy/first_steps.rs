@@ -1,0 +1,172 @@
+//! What a newcomer meets: dependencies, examples, features and scripts that are as the documents say.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{root, rust_files};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Returns the lines of a table of a manifest, without comments.
+fn table<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
+    let lines = manifest.lines().skip_while(|line| line.trim() != format!("[{name}]")).skip(1);
+    lines.take_while(|line| !line.starts_with('[')).filter(|line| line.contains(" = ")).collect()
+}
+
+/// Returns the dependencies of a manifest with the version or path and its features left out.
+fn names(lines: &[&str]) -> BTreeSet<String> {
+    lines.iter().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+fn readme_dependencies() -> String {
+    let readme = read("README.md");
+    let (_, block) = readme.split_once("```toml\n").expect("the README has dependencies");
+    block.split_once("```").expect("the block ends").0.to_owned()
+}
+
+#[test]
+fn the_readmes_examples_run_with_its_dependencies_alone() {
+    let (readme, manifest) = (readme_dependencies(), read("tests/readme/Cargo.toml"));
+    let (readme, manifest) = (table(&readme, "dependencies"), table(&manifest, "dependencies"));
+    assert_eq!(names(&manifest), names(&readme));
+    for line in readme.iter().filter(|line| !line.starts_with("toolkit ")) {
+        assert!(manifest.contains(line), "`{line}` is not in the manifest");
+    }
+    let chapters = fs::read_dir(root().join("docs/guide")).expect("the guide");
+    let program = read("tests/readme/src/lib.rs");
+    for chapter in chapters {
+        let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
+        // The chapter on agents needs their crate, which runs its examples.
+        if name != "README.md" && name != "08-agents.md" {
+            assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
+        }
+    }
+}
+
+/// Returns the lines of the Rust examples in the documentation of a file.
+fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
+    let is_source = path.extension().is_some_and(|extension| extension == "rs");
+    let mut lines = Vec::new();
+    let mut language = None;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let Some(line) = (match is_source {
+            true => line.strip_prefix("///").or_else(|| line.strip_prefix("//!")),
+            false => Some(line),
+        }) else {
+            language = None;
+            continue;
+        };
+        match (line.trim_start().strip_prefix("```"), &language) {
+            (Some(opened), None) => language = Some(opened.split(',').next().unwrap_or_default().to_owned()),
+            (Some(_), Some(_)) => language = None,
+            (None, Some(language)) if ["", "rust", "no_run"].contains(&language.as_str()) => {
+                lines.push((number + 1, line.trim_start().trim_start_matches("# ").to_owned()));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// Returns the crates that a line of code uses by name: `use name::…`, `name::Type` in an attribute, `name::macro!`.
+fn crates_named(code: &str, candidates: &BTreeSet<String>) -> Vec<String> {
+    let code = code.split("//").next().unwrap_or_default();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let uses = code.match_indices("::").filter_map(|(at, _)| {
+        let before = &code[..at];
+        let name = &before[before.rfind(|c| !is_name(c)).map_or(0, |end| end + 1)..];
+        let is_first = !before[..before.len() - name.len()].ends_with(':');
+        (is_first && candidates.contains(name)).then(|| name.to_owned())
+    });
+    uses.collect()
+}
+
+#[test]
+fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
+    let readme = readme_dependencies();
+    let allowed = names(&table(&readme, "dependencies"));
+    let workspace = names(&table(&read("Cargo.toml"), "workspace.dependencies"));
+    let crates: BTreeSet<String> = workspace.iter().map(|name| name.replace('-', "_")).collect();
+    let mut wrong = Vec::new();
+    let mut check = |path: &Path, text: &str, more: &[&str]| {
+        for (number, line) in examples(path, text) {
+            for name in crates_named(&line, &crates) {
+                if !allowed.contains(&name) && !more.contains(&name.as_str()) {
+                    wrong.push(format!("{}:{number}: `{name}`", path.display()));
+                }
+            }
+        }
+    };
+    for folder in ["src", "toolkit-core/src", "toolkit-wire/src"] {
+        for (path, text) in rust_files(folder) {
+            // Users of the feature `tower` have its crate.
+            let more: &[&str] = if text.contains("tower") { &["tower"] } else { &[] };
+            check(&path, &text, more);
+        }
+    }
+    // The schema crate is useful alone.
+    for (path, text) in rust_files("toolkit-schema/src") {
+        check(&path, &text, &["toolkit_schema"]);
+    }
+    for folder in ["docs/guide", "src/docs"] {
+        for file in fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = file.expect("a file").path();
+            let more: &[&str] = if path.ends_with("08-agents.md") { &["toolkit_agent"] } else { &[] };
+            check(&path, &fs::read_to_string(&path).expect("a text"), more);
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn every_feature_is_in_the_table_of_its_crate() {
+    let mut missing = Vec::new();
+    let crates = [".", "toolkit-schema", "toolkit-core", "toolkit-wire", "integrations/toolkit-agent"];
+    for folder in crates {
+        let manifest = read(&format!("{folder}/Cargo.toml"));
+        let documents =
+            [format!("{folder}/README.md"), format!("{folder}/src/lib.rs")].map(|path| read(&path));
+        for feature in names(&table(&manifest, "features")).iter().filter(|name| !name.starts_with('_')) {
+            if !documents.iter().any(|document| document.contains(&format!("| `{feature}` |"))) {
+                missing.push(format!("{folder}: {feature}"));
+            }
+        }
+    }
+    assert_eq!(missing, [""; 0]);
+}
+
+fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && !matches!(name, "target" | ".git") {
+            scripts(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "sh" || extension == "py") {
+            found.push(path.strip_prefix(root()).expect("inside of the repository").to_owned());
+        }
+    }
+}
+
+/// A script that CI never runs is broken before anyone notices.
+#[test]
+fn every_script_is_run_by_ci_and_needs_only_the_repository() {
+    let mut found = Vec::new();
+    scripts(root(), &mut found);
+    assert!(found.len() >= 4, "{found:?}");
+    let mut runs = read(".ci/run");
+    for path in &found {
+        let text = read(&path.to_string_lossy());
+        for outside in ["../shared", "/work/", "/home/"] {
+            assert!(!text.contains(outside), "{} reads {outside}", path.display());
+        }
+        runs.push_str(&text);
+    }
+    for path in found {
+        // A helper is named by the script that runs it.
+        assert!(runs.contains(&*path.to_string_lossy()), "{} is run by nothing", path.display());
+    }
+}
