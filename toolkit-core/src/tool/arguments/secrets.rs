@@ -71,8 +71,9 @@ fn quoted(secret: &str, text: &str, before: Option<char>) -> Option<usize> {
         rest.next().map(|c| if c == '.' { rest.next().filter(char::is_ascii_digit).unwrap_or(c) } else { c });
     // A short value is found as a word of its own: 7 is not in 17.
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let is_alone = !(is_word(before) && is_word(text.chars().next()))
-        && !(is_word(after) && is_word(text.get(..length).and_then(|text| text.chars().next_back())));
+    let goes_on = |a: Option<char>, b: Option<char>| is_word(a) && is_word(b);
+    let last = text.get(..length).and_then(|text| text.chars().next_back());
+    let is_alone = !goes_on(before, text.chars().next()) && !goes_on(last, after);
     let is_whole = length == secret.len() && (is_alone || characters >= ENOUGH);
     let is_cut = characters > 0 && after == Some('…') && !is_word(before);
     (is_whole || is_cut || characters >= ENOUGH).then_some(length)
