@@ -229,9 +229,9 @@ impl ToolContext {
     }
 
     /// Ends the call and returns its actions; a failed call has none.
+    #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
-        let actions = self.draft.close();
-        if has_succeeded { actions } else { ToolActions::default() }
+        self.draft.close().filter(|_| has_succeeded).unwrap_or_default()
     }
 
     /// Returns whether the call was cancelled. A tool that loops should check now and then.
