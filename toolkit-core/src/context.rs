@@ -240,9 +240,9 @@ impl ToolContext {
     }
 
     /// Ends the call and returns its actions. A failed call has no actions.
+    #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
-        let actions = self.draft.close();
-        if has_succeeded { actions } else { ToolActions::default() }
+        self.draft.close().filter(|_| has_succeeded).unwrap_or_default()
     }
 
     /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.

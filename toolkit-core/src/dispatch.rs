@@ -139,8 +139,12 @@ impl Dispatcher {
     /// Runs the calls concurrently and returns their results in the order of the calls.
     ///
     /// Dropping the future stops the running calls.
-    pub async fn dispatch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolResult> {
-        self.run(calls, None).await
+    pub fn dispatch(
+        &self,
+        calls: impl IntoIterator<Item = ToolCall>,
+    ) -> impl Future<Output = Vec<ToolResult>> {
+        // Not an `async fn`: that would be one more future around this one.
+        self.run(calls, None)
     }
 
     /// Runs the calls concurrently and stops them when `cancellation` is cancelled. Each call that was still
@@ -164,12 +168,12 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    pub async fn dispatch_with(
+    pub fn dispatch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: CancellationToken,
-    ) -> Vec<ToolResult> {
-        self.run(calls, Some(cancellation)).await
+    ) -> impl Future<Output = Vec<ToolResult>> {
+        self.run(calls, Some(cancellation))
     }
 
     /// Starts the calls and returns the running [`Batch`], to which more calls can be added.

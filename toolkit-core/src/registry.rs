@@ -26,6 +26,7 @@ pub use view::RegistryView;
 use crate::context::{RareParts, State, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
+use crate::guard::guarded;
 use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::search::SearchOptions;
@@ -344,7 +345,8 @@ impl ToolRegistry {
         let split = self.split_call_reason(definition, &arguments);
         let arguments = split.map_or(arguments, |split| split.arguments.into());
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), None);
-        tool.validate(&arguments, &context)
+        guarded(|| tool.validate(&arguments, &context))
+            .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
     }
 
     /// Returns the tool of a call.

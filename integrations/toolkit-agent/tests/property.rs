@@ -238,7 +238,9 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
 async fn goes_on(conversation: Conversation) -> Result<(), TestCaseError> {
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut again: Conversation = serde_json::from_str(&saved).unwrap();
-    prop_assert_eq!(again.messages(), conversation.messages());
+    // Details of errors are not saved; everything else comes back.
+    prop_assert_eq!(serde_json::to_string(&again).unwrap(), saved);
+    prop_assert_eq!(again.messages().len(), conversation.messages().len());
     let model = ScriptedModel::new().text("Done.");
     let agent = Agent::builder(model.clone()).build().unwrap();
     let output = agent.run_in(&mut again, "And now?").await;

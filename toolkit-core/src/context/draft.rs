@@ -35,10 +35,10 @@ impl Draft {
         }
     }
 
-    /// Returns the writes. Writes after this are discarded.
-    pub(super) fn close(&self) -> ToolActions {
-        let Some(shared) = self.shared.get() else { return ToolActions::default() };
-        lock(shared).actions.take().unwrap_or_default()
+    /// Returns the writes, if there are any, and discards later ones.
+    #[inline]
+    pub(super) fn close(&self) -> Option<ToolActions> {
+        lock(self.shared.get()?).actions.take()
     }
 
     fn shared(&self) -> &Arc<Mutex<Page>> {
