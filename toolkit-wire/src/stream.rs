@@ -83,8 +83,8 @@ impl StreamAccumulator {
         Ok(std::mem::take(&mut self.pending))
     }
 
-    /// Takes the next bytes of the response's body, a stream of server-sent events. They may be cut anywhere,
-    /// also within a character.
+    /// Takes the next bytes of the response's body, a stream of server-sent events, or of lines of JSON. They may be
+    /// cut anywhere, also within a character.
     ///
     /// ```
     /// use toolkit::ApiFormat;

@@ -38,20 +38,11 @@ impl fmt::Display for NotStrict {
 }
 
 /// The decisions for all tools of a request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Plan {
-    strict: Vec<bool>,
-    refused: Vec<NotStrict>,
-}
-
-impl Plan {
-    pub(super) fn is_strict(&self, index: usize) -> bool {
-        self.strict.get(index).copied().unwrap_or(false)
-    }
-
-    pub(super) fn refused(&self) -> Vec<NotStrict> {
-        self.refused.clone()
-    }
+    /// Whether each tool is strict.
+    pub(super) strict: Vec<bool>,
+    pub(super) refused: Vec<NotStrict>,
 }
 
 /// Decides which tools are strict.
@@ -61,7 +52,7 @@ impl Plan {
 /// strict tools share limits, those that are marked come first; among them, and then among the others,
 /// those that use up least of the limits, so that many are strict; among equals the first.
 pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
-    let mut plan = Plan { strict: vec![false; definitions.len()], refused: Vec::new() };
+    let mut strict = vec![false; definitions.len()];
     let mut candidates = Vec::new();
     let mut refused = Vec::new();
     for (index, definition) in definitions.iter().enumerate() {
@@ -83,20 +74,19 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
     if facts.strictness == Strictness::PerRequest {
         candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
     }
-    let mut budget = Budget::of(facts.strictness);
+    let mut left = shared_limits(facts.strictness);
     for (_, _, index, measure) in candidates {
-        match budget.take(&measure) {
-            Ok(()) => plan.strict[index] = true,
+        match take(&mut left, &measure) {
+            Ok(()) => strict[index] = true,
             Err(reason) => refused.push((index, reason)),
         }
     }
     refused.sort_by_key(|(index, _)| *index);
-    let named = |(index, reason): (usize, String)| {
-        let tool = definitions.get(index)?.name.as_str().to_owned();
-        Some(NotStrict { tool, reason })
-    };
-    plan.refused = refused.into_iter().filter_map(named).collect();
-    plan
+    let refused = refused.into_iter().map(|(index, reason)| {
+        let tool = definitions[index].name.as_str().to_owned();
+        NotStrict { tool, reason }
+    });
+    Plan { strict, refused: refused.collect() }
 }
 
 /// Returns whether strictness applies to the tool: free text has no schema, and Gemini has strictness for
@@ -141,37 +131,27 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// The remaining limits that all strict tools of a request share.
-struct Budget {
-    left: Vec<Share>,
-}
-
 /// The name of a limit, the cost of a tool, and the remainder.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
-impl Budget {
-    /// Returns the limits of Anthropic's guide to strict tools; OpenAI has none.
-    fn of(strictness: Strictness) -> Self {
-        let left: Vec<Share> = match strictness {
-            Strictness::PerRequest => vec![
-                ("20 strict tools", |_| 1, 20),
-                ("24 optional parameters of strict tools", |measure| measure.optional, 24),
-                ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
-            ],
-            _ => Vec::new(),
-        };
-        Self { left }
+/// Returns the limits that all strict tools of a request share, from Anthropic's guide to strict tools.
+fn shared_limits(strictness: Strictness) -> Vec<Share> {
+    match strictness {
+        Strictness::PerRequest => vec![
+            ("20 strict tools", |_| 1, 20),
+            ("24 optional parameters of strict tools", |measure| measure.optional, 24),
+            ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
+        ],
+        _ => Vec::new(),
     }
+}
 
-    fn take(&mut self, measure: &Measure) -> Result<(), String> {
-        if let Some((what, ..)) = self.left.iter().find(|(_, cost, left)| cost(measure) > *left) {
-            return Err(format!("a request may have {what}"));
-        }
-        for (_, cost, left) in &mut self.left {
-            *left -= cost(measure);
-        }
-        Ok(())
+fn take(left: &mut [Share], measure: &Measure) -> Result<(), String> {
+    if let Some((what, ..)) = left.iter().find(|(_, cost, left)| cost(measure) > *left) {
+        return Err(format!("a request may have {what}"));
     }
+    left.iter_mut().for_each(|(_, cost, left)| *left -= cost(measure));
+    Ok(())
 }
 
 #[cfg(test)]
@@ -205,9 +185,9 @@ mod tests {
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
         let plan = plan(format.codec().facts(), &tools, wanted);
-        let strict = tools.iter().enumerate().filter(|(index, _)| plan.is_strict(*index));
+        let strict = tools.iter().enumerate().filter(|(index, _)| plan.strict[*index]);
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
-        (strict, plan.refused().iter().map(ToString::to_string).collect())
+        (strict, plan.refused.iter().map(ToString::to_string).collect())
     }
 
     fn map() -> Value {

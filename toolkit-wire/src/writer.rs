@@ -42,8 +42,8 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets whether Chat Completions gets ids as OpenAI itself takes them: at most 40 letters, digits, `_`
-    /// and `-`. An id that is not so is replaced by one with a digest of it. The other formats always do
-    /// this by their own rules.
+    /// and `-`. An id that is not so is replaced by one with a digest of it. Ollama, which has no rule, gets at most
+    /// 64; the other formats always do this by their own rules.
     ///
     /// Without it, ids go back to the character, because some servers keep state in them (the thought
     /// signatures of gateways can be kilobytes long). Set it when calls that one server made are sent to
