@@ -1,4 +1,4 @@
-//! What is to know about an API and needs no code, from its reference.
+//! Facts about the APIs that need no code, from their references.
 
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
