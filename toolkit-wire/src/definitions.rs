@@ -159,13 +159,13 @@ impl<'a> Renderer<'a> {
     /// Returns whether an earlier fragment is still valid for the definition at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
-        fragment.strict == self.plan.is_strict(index)
+        fragment.strict == self.plan.strict[index]
             && *fragment.spelled == *self.names.spell(definition.name.as_str())
     }
 
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
-        let strict = self.plan.is_strict(index);
+        let strict = self.plan.strict[index];
         let facts = self.codec.facts();
         let dialect = facts.dialect(strict, self.options.json_schema);
         let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
@@ -196,7 +196,7 @@ impl<'a> Renderer<'a> {
         }
         let mut report = DefinitionReport {
             limits: limits::check(self.codec.facts(), self.definitions, self.names),
-            not_strict: self.plan.refused(),
+            not_strict: self.plan.refused.clone(),
             ..DefinitionReport::default()
         };
         for (definition, fragment) in self.definitions.iter().zip(fragments) {

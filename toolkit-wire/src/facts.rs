@@ -1,4 +1,4 @@
-//! The facts about each API, as data, with values from the provider's reference.
+//! Facts about the APIs that need no code, from their references.
 
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;

@@ -117,6 +117,12 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_json_is_an_event() {
+        check("{\"a\": 1}\n{\"b\": 2}\r\n\n{\"c\": 3}", &["{\"a\": 1}", "{\"b\": 2}", "{\"c\": 3}"]);
+        check("{\n", &[]);
+    }
+
+    #[test]
     fn an_event_without_its_empty_line_counts() {
         check("data: a\n\ndata: b", &["a", "b"]);
         check("data: a\n", &["a"]);

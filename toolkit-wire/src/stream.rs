@@ -84,8 +84,8 @@ impl StreamAccumulator {
         Ok(std::mem::take(&mut self.pending))
     }
 
-    /// Processes the next bytes of a response body with server-sent events. The bytes may be split anywhere,
-    /// also within a character.
+    /// Takes the next bytes of the response's body, a stream of server-sent events, or of lines of JSON. They may be
+    /// cut anywhere, also within a character.
     ///
     /// Each error is one of [`push`](Self::push), or says that the data of an event is not JSON. The events
     /// before and after an error are returned as well.

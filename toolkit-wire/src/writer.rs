@@ -42,9 +42,9 @@ impl<'a> HistoryWriter<'a> {
         Self { codec, names, strict_ids: false }
     }
 
-    /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
-    /// `-`. Other ids are replaced by ones with a digest. The other formats always replace illegal ids by
-    /// their own rules.
+    /// Sets whether Chat Completions gets ids as OpenAI itself takes them: at most 40 letters, digits, `_`
+    /// and `-`. An id that is not so is replaced by one with a digest of it. Ollama, which has no rule, gets at most
+    /// 64; the other formats always do this by their own rules.
     ///
     /// By default, Chat Completions ids stay unchanged, because some servers keep state in them: the thought
     /// signatures of gateways can be kilobytes long. Enable this when calls from one server are sent to

@@ -224,6 +224,7 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::OpenAiResponses, "input", r#""type":"function_call_output""#),
         (ApiFormat::Anthropic, "messages", r#""type":"tool_result""#),
         (ApiFormat::Gemini, "contents", r#"{"functionResponse":"#),
+        (ApiFormat::Ollama, "messages", r#""role":"tool""#),
     ] {
         let body = wire::request_body(format, "m", request, false);
         let history = body[field].as_array().unwrap().clone();

@@ -4,9 +4,9 @@ use super::history::{entries, image, message};
 use super::{FACTS, Ollama, call};
 use crate::codec::ResultCodec;
 use crate::fields::text;
-use crate::pairing::{Entry, Pairing};
+use crate::pairing::identified;
 use crate::results::{json_content, listed, output_text, unsendable};
-use crate::{WireError, history, ids};
+use crate::{WireError, history};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;
@@ -30,32 +30,11 @@ impl ResultCodec for Ollama {
         messages
     }
 
-    /// Parses the `tool` messages of a history, or one of them. A result without an id gets the one that
-    /// [`parse_calls`](crate::ApiFormat::parse_calls) gives its call, else one of its own.
+    /// Parses the `tool` messages of a history, or one of them.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let mut pairing = Pairing::default();
-        let (mut call_ids, mut found) = (Vec::new(), Vec::new());
-        for (_, item) in listed(payload, "a message or a list of messages")? {
-            pairing.begin_turn();
-            let mut calls = Vec::new();
-            for entry in entries(item) {
-                match entry {
-                    Entry::Call(key, json) => calls.push((key, json)),
-                    Entry::Result(key, json) => {
-                        let given = key.id.as_deref().map(CallId::from);
-                        let call: Option<&CallId> =
-                            pairing.result(key).and_then(|number| call_ids.get(number));
-                        found.push((json, given.or_else(|| call.cloned())));
-                    }
-                }
-            }
-            call_ids.extend(ids::complete(calls.iter().map(|(key, json)| (*json, key.id.as_deref()))));
-            for (key, _) in calls {
-                pairing.call(key);
-            }
-        }
-        let ids = ids::complete(found.iter().map(|(json, id)| (*json, id.as_ref().map(CallId::as_str))));
-        Ok(found.iter().zip(ids).map(|((json, _), id)| parse_result(json, id)).collect())
+        let messages = listed(payload, "a message or a list of messages")?;
+        let found = identified(messages.into_iter().map(|(_, message)| entries(message)));
+        Ok(found.into_iter().map(|(message, id)| parse_result(message, id)).collect())
     }
 }
 

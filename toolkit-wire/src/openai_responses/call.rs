@@ -2,7 +2,7 @@
 
 use super::FACTS;
 use crate::call::{self, WireCall};
-use crate::fields::{Fields, set, text};
+use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
@@ -74,9 +74,5 @@ pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
 
 /// Copies the named fields, except `null`.
 pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
-    for name in names {
-        if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
-            set(to, name, value.clone());
-        }
-    }
+    to.extend(only(from, |name, value| names.contains(&name) && !value.is_null()));
 }

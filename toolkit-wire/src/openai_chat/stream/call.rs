@@ -43,23 +43,21 @@ pub(super) struct Partial {
 impl<'a> Piece<'a> {
     pub(super) fn of_call(value: &'a Value) -> Self {
         let object = |name| value.get(name).and_then(Value::as_object);
-        let piece = match (object("function"), object("custom")) {
-            (None, None) => Self::read(None, value.as_object(), false),
-            (None, custom) => Self::read(value.as_object(), custom, true),
-            (function, _) => Self::read(value.as_object(), function, false),
+        let (fields, part, is_custom) = match (object("function"), object("custom")) {
+            (None, None) => (None, value.as_object(), false),
+            (None, custom) => (value.as_object(), custom, true),
+            (function, _) => (value.as_object(), function, false),
         };
-        Self { index: index(value), id: shared::id(value.get("id")), ..piece }
-    }
-
-    fn read(fields: Option<&'a Fields>, part: Option<&'a Fields>, is_custom: bool) -> Self {
         let field = |name| part.and_then(|part| part.get(name));
-        let text = match field(if is_custom { "input" } else { "arguments" }) {
-            None | Some(Value::Null) => Cow::Borrowed(""),
-            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-            Some(value) => Cow::Owned(value.to_string()),
-        };
-        let name = field("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-        Self { fields, part, is_custom, index: None, id: None, name, text }
+        Self {
+            fields,
+            part,
+            is_custom,
+            index: index(value),
+            id: shared::id(value.get("id")),
+            name: field("name").and_then(Value::as_str).filter(|name| !name.is_empty()),
+            text: shared::arguments(field(if is_custom { "input" } else { "arguments" }), false),
+        }
     }
 
     /// Returns whether the call has neither a name nor arguments.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// The calls of one choice that have arrived so far.
+#[derive(Default)]
 pub(super) struct Calls {
     /// A value unique to this choice of this response, for generated ids.
     seed: Value,
@@ -23,15 +24,7 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(seed: Value) -> Self {
-        Self {
-            seed,
-            calls: Assembler::default(),
-            by_index: HashMap::new(),
-            by_id: HashMap::new(),
-            last: None,
-            highest_index: 0,
-            legacy: None,
-        }
+        Self { seed, ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
