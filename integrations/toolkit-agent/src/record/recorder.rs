@@ -19,9 +19,9 @@ use std::task::{Context, Poll, ready};
 ///
 /// The file has a line of JSON for each answer: the request (instructions, messages, tools, options), and the response,
 /// its stream, or its error. Keys of providers are in no request. Values of environment variables and extra fields are
-/// replaced if their names end in `key`, `token`, `secret`, `password`, `credentials` or `authorization`, as are texts
-/// added by [`with_secret`](Self::with_secret), also if they stand in the JSON of arguments, or in several deltas of a
-/// stream. Messages of users and tools are recorded.
+/// replaced if their names end in `key`, `token`, `secret`, `password`, `credentials` or `authorization`. So are texts
+/// added by [`with_secret`](Self::with_secret). They are also found in the JSON of arguments, and in several deltas of
+/// a stream. Messages of users and tools are recorded.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};
