@@ -3,6 +3,8 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod agreement;
+mod argument_promises;
+mod argument_types;
 mod argument_views;
 mod arguments;
 mod batches;

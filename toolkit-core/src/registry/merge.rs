@@ -76,6 +76,17 @@ impl ToolRegistry {
     /// Inserts a tool with a legal, free name.
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
+        if let Some(pattern) = tool.definition().unknown_pattern() {
+            return Err(BuildProblem::InvalidSchema {
+                tool: name.to_string(),
+                path: "#".to_owned(),
+                message: format!(
+                    "arguments cannot be checked against the pattern `{pattern}`; write it without look-around and \
+                     classes of Unicode, or turn on the feature `jsonschema`"
+                ),
+                defined_at: metadata.defined_at,
+            });
+        }
         if let Err(error) = check_name(name.as_str()) {
             return Err(BuildProblem::IllegalName { error, defined_at: metadata.defined_at });
         }

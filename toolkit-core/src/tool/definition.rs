@@ -6,7 +6,7 @@ use crate::call::ToolConfig;
 use crate::context::StateNeed;
 use crate::name::ToolName;
 use crate::output::SchemaFn;
-use crate::schema::__private::{aliases, output_schema};
+use crate::schema::__private::{aliases, output_schema, unknown_pattern};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,6 +34,8 @@ pub struct ToolDefinition {
     /// Boxed, because only adapted tools with a lane have it.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
+    /// A pattern in the parameters that the tool cannot check.
+    pub(super) unknown_pattern: Option<String>,
 }
 
 /// The kind of a tool, for providers with more kinds than functions.
@@ -74,6 +76,7 @@ impl ToolDefinition {
             aliases: BTreeMap::new(),
             lane: None,
             state_needs: Vec::new(),
+            unknown_pattern: None,
         }
     }
 
@@ -132,8 +135,14 @@ impl ToolDefinition {
         self
     }
 
-    /// Adds the aliases that a schema keeps for its checks.
+    /// Returns a pattern in the parameters that the tool cannot check.
+    pub(crate) fn unknown_pattern(&self) -> Option<&str> {
+        self.unknown_pattern.as_deref()
+    }
+
+    /// Adds the aliases that a schema keeps for its checks, and notes what it cannot check.
     pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
+        self.unknown_pattern = unknown_pattern(&self.parameters).map(str::to_owned);
         let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
         self.aliases.extend(aliases);
     }

@@ -1,6 +1,7 @@
 //! The lane of a call: calls with an equal argument run in order.
 
 use super::ToolDefinition;
+use crate::schema::__private::Json;
 use serde_json::Value;
 
 /// The lane argument of an adapted tool, which may be renamed, hidden or have a default.
@@ -46,9 +47,13 @@ impl ToolDefinition {
             Some(argument) => argument.value(arguments),
             None => arguments.get(lane),
         };
-        Some(match value {
+        let default = || self.parameters.get("properties")?.get(lane)?.get("default");
+        Some(match value.filter(|value| !value.is_null()).or_else(default) {
             Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
+            Some(value) => {
+                let text = value.to_string();
+                Json::parse(&text).map_or(text.clone(), |value| value.canonical())
+            }
             None => "null".to_owned(),
         })
     }
