@@ -141,10 +141,7 @@ fn numbers_of_every_size_keep_their_constraints() {
 fn a_number_beyond_its_type_is_named_with_its_parameter() {
     for (arguments, message) in [
         (r#"{"ratio": 1e400}"#, "`ratio`: number out of range, got number 1e400"),
-        (
-            r#"{"large": 18446744073709551616}"#,
-            "`large`: expected integer of at least 10000000000000000000, got number 18446744073709551616",
-        ),
+        (r#"{"large": 18446744073709551616}"#, "`large`: expected integer, got number 18446744073709551616"),
     ] {
         let refused = call(&bounded::tool(), arguments).expect_err(arguments);
         assert_eq!(refused, format!("Error validating JSON arguments: {message}"));
@@ -285,7 +282,7 @@ struct Named {
     unit: Option<Unit>,
     distance: Option<Distance>,
     #[serde(flatten)]
-    shape: Option<Shape>,
+    shape: Shape,
 }
 
 /// Takes values under several names.
@@ -324,6 +321,10 @@ fn constraints_hold_under_every_name_that_the_type_knows() {
         (r#""kind": 1, "side": 21"#, Some(false)),
     ] {
         let Some(fits) = fits else { continue };
+        let members = match members.contains("kind") {
+            true => members.to_owned(),
+            false => format!(r#"{members}, "kind": "Square", "side": 1"#),
+        };
         let outcome = call(&named::tool(), &format!(r#"{{"named": {{{members}}}}}"#));
         assert_eq!(outcome.is_ok(), fits, "{members}: {outcome:?}");
         let outcome = call(&named_whole::tool(), &format!("{{{members}}}"));
@@ -506,7 +507,7 @@ fn strict(
 
 #[test]
 fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
-    let whole = toolkit::ClosureTool::new("whole", "", |it: Lenient| format!("{it:?}")).expect("a tool");
+    let whole = ClosureTool::new("whole", "", |it: Lenient| format!("{it:?}")).expect("a tool");
     for (members, flag, text, mode) in [
         (r#""flag": "True""#, "Some(true)", "None", "None"),
         (r#""flag": "yes""#, "Some(true)", "None", "None"),
@@ -547,7 +548,6 @@ fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
         r#"{"text": true}"#,
         r#"{"text": ["a"]}"#,
         "```{```",
-        "``` ```",
     ] {
         check(&lenient::tool(), arguments, None);
     }
@@ -565,11 +565,11 @@ async fn every_coercion_is_told_to_listeners() {
         let registry = ToolRegistry::from_tools(tools![lenient]).expect("one tool");
         let dispatcher = Dispatcher::new(registry).expect("one tool");
         let mut events = dispatcher.events();
-        let result = dispatcher.dispatch([ToolCall::new("promises-lenient", arguments)]).await;
+        let result = dispatcher.dispatch([ToolCall::new("1", "promises-lenient", arguments)]).await;
         assert!(result[0].error().is_none(), "{arguments}: {result:?}");
         drop(dispatcher);
         let mut told = None;
-        while let Some(event) = events.next().await {
+        while let Some(Ok(event)) = events.next().await {
             if event.end().is_some() {
                 told = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
             }

@@ -32,8 +32,12 @@ struct Closed {
 #[allow(dead_code)]
 enum Outside {
     One,
-    a(i64),
-    b { a: f64 },
+    #[serde(rename = "a")]
+    Number(i64),
+    #[serde(rename = "b")]
+    Fields {
+        a: f64,
+    },
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

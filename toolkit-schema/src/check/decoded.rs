@@ -6,15 +6,20 @@ use crate::coerce::coerced;
 use crate::discriminator::Discriminator;
 use crate::json::{Json, quoted};
 use crate::reference::SchemaRef;
+use crate::violation::ViolationKind;
 use serde_json::Value;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
     pub(super) fn inspect_coerced(&mut self, schema: &Value, value: &Json<'_>) {
-        let schema = SchemaRef::new(self.root, schema);
-        let Some(text) = coerced(schema, value) else { return };
-        let found = Json::parse(&text).map(|value| check(schema, &value, &self.path, self.scope));
-        self.found.extend(found.unwrap_or_default().into_iter().map(|violation| (0, violation)));
+        let text = coerced(SchemaRef::new(self.root, schema), value);
+        match text.as_deref().map(Json::parse) {
+            Some(Ok(value)) => {
+                let found = check(SchemaRef::new(self.root, schema), &value, &self.path, self.scope);
+                self.found.extend(found.into_iter().map(|violation| (0, violation)));
+            }
+            _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+        }
     }
 
     /// Returns whether the type accepts one of the texts in the place of the value; `true` if it cannot be asked.
@@ -40,12 +45,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let members = value.members().unwrap_or_default();
         let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
         let given = value.get(tag);
-        // The text with the tag, or the first name, replaced.
-        let write = |own: &str| {
-            let written = members.iter().enumerate().map(|(index, (name, value))| match given {
-                Some(_) if name == tag => format!("{}:{own}", quoted(name)),
-                None if index == 0 => format!("{own}:{}", value.text),
-                _ => format!("{}:{}", quoted(name), value.text),
+        // The text with the tag, or the name of a member, replaced.
+        let write = |index: usize, own: &str| {
+            let written = members.iter().enumerate().map(|(at, (name, value))| match (at == index, given) {
+                (true, Some(_)) => format!("{}:{own}", quoted(name)),
+                (true, None) => format!("{own}:{}", value.text),
+                (false, _) => format!("{}:{}", quoted(name), value.text),
             });
             format!("{{{}}}", written.collect::<Vec<_>>().join(","))
         };
@@ -53,12 +58,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             (Some(Discriminator::Tag(_, allowed)), Some(given))
                 if !allowed.iter().any(|own| is_equal(own, given)) =>
             {
-                allowed.iter().map(|own| write(&own.to_string())).collect()
+                let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
+                allowed.iter().map(|own| write(index, &own.to_string())).collect()
             }
             (Some(Discriminator::Members(names)), _)
                 if !names.iter().any(|name| value.get(name).is_some()) =>
             {
-                names.iter().map(|own| write(&quoted(own))).collect()
+                let of_names = |index| names.iter().map(|own| write(index, &quoted(own))).collect::<Vec<_>>();
+                (0..members.len()).flat_map(of_names).collect()
             }
             _ => return self.found.extend(closest.unwrap_or_default()),
         };
