@@ -2,7 +2,7 @@
 
 use super::{Entry, ToolRegistry};
 use crate::context::State;
-use crate::error::{BuildError, BuildProblem};
+use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::name::check_name;
 use crate::tool::{BoundTool, Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
@@ -91,6 +91,15 @@ impl ToolRegistry {
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
+        if let Some(pattern) = tool.definition().unknown_pattern() {
+            let message = format!(
+                "arguments cannot be checked against the pattern `{pattern}`; write it without look-around and \
+                 classes of Unicode, or turn on the feature `jsonschema`"
+            );
+            return Err(tool
+                .definition()
+                .problem(ToolFault::InvalidSchema { path: "#".to_owned(), message }));
+        }
         if let Some(first) = self.get_any(name.as_str()) {
             return Err(BuildProblem::DuplicateName {
                 name: name.to_string(),
