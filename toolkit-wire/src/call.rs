@@ -123,8 +123,7 @@ impl<'a> OutgoingCall<'a> {
         self.received.map_or_else(extras, Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// Returns whether the call is a custom tool call, the field for its arguments or input, and the string
-    /// for that field. Provider extras named `custom` mark custom tool calls.
+    /// Returns whether the call has the mark `custom` of free text, the field of its text, and the text.
     pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
         match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
             true => (true, "input", free_text(self.arguments)),
