@@ -17,11 +17,16 @@ use std::task::{Context, Poll, ready};
 
 /// A model wrapper to record requests and answers in a file, for a [`Replay`](crate::record::Replay).
 ///
-/// The file has a line of JSON for each answer: the request (instructions, messages, tools, options), and the response,
-/// its stream, or its error. Keys of providers are in no request. Values of environment variables and extra fields are
-/// replaced if their names end in `key`, `token`, `secret`, `password`, `credentials` or `authorization`. So are texts
-/// added by [`with_secret`](Self::with_secret). They are also found in the JSON of arguments, and in several deltas of
-/// a stream. Messages of users and tools are recorded.
+/// Each line of the file is the JSON of one model call. It contains the request (instructions, messages,
+/// tools, options), and the response, the deltas of the stream, or the error.
+///
+/// The API keys of providers are not part of a request. In addition, the recorder replaces these secrets:
+/// - the values of environment variables and extra request fields, if their names end in `key`, `token`,
+///   `secret`, `password`, `credentials` or `authorization`;
+/// - the strings added by [`with_secret`](Self::with_secret).
+///
+/// The recorder also finds secrets in the JSON text of arguments, and across adjacent deltas of a stream.
+/// Otherwise, messages of users and tools are recorded unchanged.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel};

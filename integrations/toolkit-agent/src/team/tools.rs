@@ -25,9 +25,11 @@ impl Agent {
     /// Creates a tool to call this agent, with the parameter `request`. The tool has the description of the
     /// agent, and the name of the agent normalized to a legal tool name. [`AdaptedTool`] can change both.
     ///
-    /// The agent answers in its own conversation and shares the session and the user. Called by another agent, it is a
-    /// part of that run: with the same limits, cancelled with the call, and with [events](crate::RunEvent) under its own
-    /// name. Its error is the result of the call. Called by a program, it is a run of its own.
+    /// The agent answers in a new conversation and shares the session and the user of the caller. When another
+    /// agent calls the tool, the call is part of that agent's run: the limits of the run apply, and cancelling
+    /// the call stops the agent. The called agent emits [events](crate::RunEvent) under its own name. When a
+    /// program calls the tool, the call is a separate run. In both cases, a failed run is an error result of
+    /// the call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
