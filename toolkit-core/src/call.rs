@@ -113,7 +113,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Creates a call without a position.
+    /// Creates a call without a position in the model's message.
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),

@@ -58,7 +58,7 @@ pub(crate) struct RareParts {
 }
 
 impl ToolContext {
-    /// Creates the context of a call that has no id and cannot be cancelled.
+    /// Creates the context of a call without an id and without cancellation.
     pub fn new(tool_name: ToolName) -> Self {
         Self::of_call(tool_name, None, None, None, None)
     }
@@ -93,7 +93,8 @@ impl ToolContext {
         self
     }
 
-    /// Adds a value for the tool, found by its type. It replaces a value of the same type.
+    /// Adds a value for the tool. The tool finds the value by its type. An earlier value of the same type is
+    /// replaced.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -151,7 +152,7 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// Returns the program's state of type `T`. `None` if the program provides no such state.
+    /// Returns the program's state of type `T`, or `None` if the program provides no such state.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
@@ -169,7 +170,7 @@ impl ToolContext {
         &self.tool_name
     }
 
-    /// Returns the provider's id of the call. `None` for a call made by the program.
+    /// Returns the provider's id of the call, or `None` if the program made the call itself.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
@@ -200,19 +201,20 @@ impl ToolContext {
         }
     }
 
-    /// Returns the name of the running agent.
+    /// Returns the name of the running agent, if the call belongs to a run with an agent name.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.run()?.agent_name()
     }
 
-    /// Returns the id of the run.
+    /// Returns the id of the run, if the call belongs to a run with an id.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.run()?.invocation_id()
     }
 
-    /// Returns the extension of type `T` of the call, otherwise of the run.
+    /// Returns the extension of type `T` of the call. If the call has none, returns the extension of type `T`
+    /// of the run.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
@@ -263,7 +265,8 @@ impl ToolContext {
         }
     }
 
-    /// Returns the token that cancels the call, or a token that is never cancelled if the call has none.
+    /// Returns the cancellation token of the call. If the call cannot be cancelled, the returned token is
+    /// never cancelled.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()

@@ -127,7 +127,7 @@ impl Session {
         &self.id
     }
 
-    /// Returns the values whose keys have no prefix.
+    /// Returns the values of this session alone, stored under keys without a prefix.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
         &self.own
