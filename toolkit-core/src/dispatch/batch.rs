@@ -120,13 +120,13 @@ impl Batch {
         }
     }
 
-    /// Returns the number of results that were not taken yet.
+    /// Returns the number of results not yet taken, including the results of running calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.taken
     }
 
-    /// Returns whether all results were taken.
+    /// Returns whether the results of all calls were taken.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -140,7 +140,7 @@ impl Batch {
         poll_fn(|cx| self.poll_result(cx)).await
     }
 
-    /// Waits for all calls and returns the results that were not taken yet, in the order of the calls.
+    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
     pub async fn finish(mut self) -> Vec<ToolResult> {
         let rest = poll_fn(|cx| self.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
@@ -148,25 +148,25 @@ impl Batch {
         rest
     }
 
-    /// Cancels all calls, including calls pushed later. Each cancelled call has a result with the error for
-    /// cancelled calls.
+    /// Cancels all calls, including calls pushed later. The result of a cancelled call is an error of the
+    /// kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
 
-    /// Cancels the calls with this id, including calls pushed later. Each cancelled call has a result with
-    /// the error for cancelled calls.
+    /// Cancels the calls with this id, including calls pushed later. The result of a cancelled call is an
+    /// error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel_call(&mut self, id: impl Into<CallId>) {
         self.call_token(id).cancel();
     }
 
-    /// Returns the token that cancels all calls, for use in other tasks.
+    /// Returns a token to cancel all calls, for use in other tasks.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
         self.cancellation.get_or_insert_default().all.clone()
     }
 
-    /// Returns the token that cancels the calls with this id, for use in other tasks.
+    /// Returns a token to cancel the calls with this id, for use in other tasks.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
         self.cancellation.get_or_insert_default().of_call(id.into())
@@ -265,7 +265,7 @@ struct CallTokens {
 }
 
 impl Cancellation {
-    /// Returns the token of the calls with this id, for one more use.
+    /// Returns the token of the calls with this id and counts one more use of the token.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);
@@ -273,7 +273,8 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Ends one use. A token that was given to the program stays in use.
+    /// Counts one use of the token less, and removes the token after the last use. A token is never removed
+    /// once it was given to the program.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;

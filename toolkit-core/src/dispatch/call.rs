@@ -265,7 +265,8 @@ impl PreparedCall {
 }
 
 impl Plan {
-    /// Waits for the turns, passes through the middleware and runs the tool.
+    /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the earlier
+    /// call of the batch with the same resource has ended.
     fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Running<'a> {
         let Self { execution, arguments, turns, batch } = self;
         let steps = async move {

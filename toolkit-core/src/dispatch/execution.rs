@@ -57,7 +57,7 @@ impl Execution {
         outcome
     }
 
-    /// Returns the shared resources of the call, each with the maximum number of calls that may hold it.
+    /// Returns the limited resources used by the call, each with the maximum number of concurrent calls.
     fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (Resource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));

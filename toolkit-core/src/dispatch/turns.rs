@@ -49,8 +49,8 @@ impl Turn {
 }
 
 impl Before {
-    /// Returns whether all earlier calls have ended. Ended calls are skipped here, so that a row of abandoned calls does
-    /// not become a chain.
+    /// Returns whether all earlier calls have ended. If the previous call was abandoned, the method continues
+    /// with the call before it, so that abandoned calls do not form a long chain.
     fn has_come(&mut self) -> bool {
         loop {
             match self.0.try_recv() {

@@ -7,11 +7,13 @@ use crate::pattern::PerTool;
 
 /// Limits consecutive failed attempts of the model, per tool and run.
 ///
-/// An attempt fails with an error that asks the model to call again:
-/// [`ToolError::retry`](crate::ToolError::retry) or invalid arguments. From the last allowed attempt on, the
-/// error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
-/// too. The tool still runs, and a successful call resets the count. Failed calls of one batch count as one
-/// attempt, because the model has not read their results yet.
+/// An attempt counts as failed if its error asks the model to call again. This holds for
+/// [`ToolError::retry`](crate::ToolError::retry) and for invalid arguments. From the last allowed attempt on,
+/// the error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
+/// too.
+///
+/// The tool still runs after the limit, and a successful call resets the count. Failed calls of one batch
+/// count as one attempt, because the model has not read their results yet.
 ///
 /// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without a run context,
 /// each dispatcher is a separate run. Add this middleware before all others, so that their retries do not

@@ -130,10 +130,11 @@ impl PermissionRule {
         self
     }
 
-    /// Narrows the rule to calls that meet the condition.
+    /// Restricts the rule: it applies to a call only if `condition` returns `true`.
     ///
-    /// The arguments go by the names of the parameters. The tool takes them, but reads them in its own way: `"5"` may
-    /// be the number 5. So test for what is allowed rather than for what is forbidden.
+    /// `condition` receives the arguments under the names of the parameters. The tool accepts these
+    /// arguments, but may convert values: the string `"5"` may become the number 5. So test for allowed
+    /// values rather than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -151,7 +152,7 @@ impl PermissionRule {
         self.of_tool.iter().all(|condition| condition(definition))
     }
 
-    /// Returns whether the rule is a deliberate exception for a single tool or for some arguments.
+    /// Returns whether the rule names a single tool or tests arguments. Such a rule counts as deliberate.
     fn is_narrow(&self) -> bool {
         self.names_one || !self.of_call.is_empty()
     }
@@ -176,9 +177,10 @@ impl PermissionRule {
 /// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
 /// no effect on a tool that is both. [`overruled`](Self::overruled) finds such tools.
 ///
-/// The arguments are checked before, so no approval is requested for a call that cannot run. The
-/// [handler](Self::with_handler) decides about approvals, within its [time limit](Self::with_patience). The call holds
-/// no permit meanwhile. The error of a denied call tells the model the reason.
+/// The arguments are checked before the rules, so no approval is requested for a call with invalid arguments.
+/// If a rule asks for approval, the [handler](Self::with_handler) decides within its
+/// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
+/// call tells the model the reason.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -238,7 +240,8 @@ impl Permissions {
         self
     }
 
-    /// Sets the handler for approvals. It may wait for a person. Cancelling the call drops its future.
+    /// Sets the handler for approvals. The handler may wait for a person. Cancelling the call drops the
+    /// handler's future.
     pub fn with_handler<Fut>(
         mut self,
         handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
@@ -250,7 +253,8 @@ impl Permissions {
         self
     }
 
-    /// Sets the time limit of the handler, and the approval that is used after the limit.
+    /// Sets the time limit of the handler. If the handler has not answered after `limit`, the answer is
+    /// `unanswered`.
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
@@ -264,10 +268,11 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the tools for which an earlier rule takes precedence over a stricter one.
+    /// Returns the tools with a stricter rule after a more lenient rule. The earlier rule then takes precedence.
     ///
-    /// The order of the rules may then be a mistake; check this in a test. Rules for a single tool or for
-    /// some arguments count as deliberate, and so do final rules for all calls.
+    /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three
+    /// kinds of rules count as deliberate: rules for a single tool, rules for some arguments, and a final
+    /// rule for all calls.
     ///
     /// ```
     /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -295,7 +300,7 @@ impl Permissions {
         tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
     }
 
-    /// Returns whether a rule for the tool looks at arguments.
+    /// Returns whether any rule for the tool tests the arguments of a call.
     fn has_conditions(&self, definition: &ToolDefinition) -> bool {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }

@@ -81,7 +81,7 @@ impl RateLimit {
         self
     }
 
-    /// Reserves the time of a call.
+    /// Reserves the earliest time for a call of the tool `name` and returns this time.
     ///
     /// # Errors
     /// The wait, if it exceeds the patience.
@@ -141,7 +141,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Returns the earliest time for the next call. `used` is the end of the reservations.
+    /// Returns the earliest time for the next call. `used` is the time at which all reservations end.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

@@ -14,10 +14,10 @@ use tower_service::Service;
 
 /// A `tower` layer as [`Middleware`].
 ///
-/// The layer creates one service, and each call goes through a clone of this service. State that clones share
-/// applies to all calls, such as the permits of `ConcurrencyLimitLayer`. A service without `Clone` needs
-/// `tower::buffer`. If the layer returns a [`ToolError`], the model reads its message; for other errors, the
-/// model reads their text.
+/// The layer creates one service, and each call goes through a clone of this service. State shared by the
+/// clones applies to all calls, for example the permits of `ConcurrencyLimitLayer`. A service without `Clone`
+/// needs `tower::buffer`. If the layer returns a [`ToolError`], the model reads its message; for other
+/// errors, the model reads their text.
 ///
 /// ```
 /// use std::time::Duration;
