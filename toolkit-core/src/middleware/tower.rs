@@ -65,7 +65,7 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
     }
 }
 
-/// The request of the layers: a call and the middleware after it.
+/// The request type of the layers: a call and the remaining middleware.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
     /// The call.

@@ -29,8 +29,8 @@ impl Content {
         Self::Text(text.into())
     }
 
-    /// Returns the content as text. Media items and resources are only named, as in `[image image/png
-    /// chart.png]`.
+    /// Returns the content as text. For media items and resources, the text is a short note such as
+    /// `[image image/png chart.png]`.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {

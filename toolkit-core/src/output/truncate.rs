@@ -168,7 +168,7 @@ setters! { Truncation {
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
 } }
 
-/// Returns the text of `content`, or `None` if this kind of content does not count towards the limit.
+/// Returns the text of `content`, or `None` for content not counted towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -102,8 +102,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns whether
-    /// there was such a rule.
+    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns `false` if
+    /// there was no such rule.
     pub fn enable_tags(&mut self, tags: &TagMatch) -> bool {
         let before = self.switches.tags.len();
         self.switches.tags.retain(|(known, _)| known != tags);
@@ -111,8 +111,8 @@ impl ToolRegistry {
         self.switches.tags.len() < before
     }
 
-    /// Returns the reason for disabling a tool, possibly empty. Returns `None` if no disabled tool has this
-    /// name.
+    /// Returns the reason for disabling a tool, possibly an empty string. Returns `None` if there is no
+    /// disabled tool called `name`.
     #[must_use]
     pub fn disabled_reason(&self, name: &str) -> Option<&str> {
         self.tools.get(name)?.disabled.as_deref()
@@ -123,7 +123,7 @@ impl ToolRegistry {
         self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
     }
 
-    /// Returns the tool called `name`, disabled or not.
+    /// Returns the tool called `name`, even if the tool is disabled.
     #[must_use]
     pub fn get_any(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).map(|entry| &entry.tool)

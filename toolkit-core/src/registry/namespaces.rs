@@ -117,8 +117,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the namespace from all names if all namespaced tools share one namespace. Returns whether the
-    /// names were changed.
+    /// Removes the namespace from all names if all namespaced tools are in the same namespace. Returns
+    /// whether any name changed.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.

@@ -176,8 +176,8 @@ impl View<'_> {
 
     /// Transforms the variants of `anyOf` or `oneOf`. Variants ruled out by a fixed value are dropped.
     ///
-    /// If a variant mentions a hidden argument or a supplied value, several variants may match, so `oneOf`
-    /// becomes `anyOf`.
+    /// Several variants may match if a variant mentions a hidden argument or an argument with a supplied
+    /// value. In this case, `oneOf` becomes `anyOf`.
     fn branches(
         &self,
         keyword: &str,

@@ -60,7 +60,8 @@ impl Secrets {
     }
 }
 
-/// Returns the number of bytes of a secret at the start of a text; `before` stands in front of it.
+/// Returns the number of bytes to hide at the start of `text`, or `None` if they do not reveal `secret`.
+/// `before` is the character in front of `text`.
 fn quoted(secret: &str, text: &str, before: Option<char>) -> Option<usize> {
     let same = secret.chars().zip(text.chars()).take_while(|(a, b)| a == b);
     let (characters, length) =
