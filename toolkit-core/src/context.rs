@@ -86,7 +86,7 @@ impl ToolContext {
         self
     }
 
-    /// Sets the run to which the call belongs.
+    /// Sets the run of the call.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
@@ -183,7 +183,7 @@ impl ToolContext {
         self.rare.as_ref()?.call_reason.as_deref()
     }
 
-    /// Returns the run to which the call belongs, if the dispatcher [has one](crate::Dispatcher::with_run).
+    /// Returns the run of the call, if the dispatcher [has one](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.rare.as_ref()?.run.as_deref()
@@ -224,7 +224,7 @@ impl ToolContext {
     /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.
     ///
     /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
-    /// receive it. Without listeners, this costs almost nothing.
+    /// receive the report. Without listeners, this method costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         let run = self.run().filter(|run| run.has_listener());
         if run.is_none() && self.emitter().is_none() {

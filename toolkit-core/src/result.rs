@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// The result of one call.
 ///
-/// It can be serialized, to store or send it. The outcome is then either a member `output` or a member
-/// `error`.
+/// A result can be serialized, for example to store it. The serialized outcome is either a member `output` or
+/// a member `error`.
 ///
 /// ```
 /// use toolkit::{ToolError, ToolResult};

@@ -57,7 +57,8 @@ impl Draft {
         }
     }
 
-    /// Returns the value written under `key`. Returns `Some(None)` if the call removed the key.
+    /// Returns the value written by the call under `key`, or `None` if the call has not written the key.
+    /// Returns `Some(None)` if the call removed the key.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
     }

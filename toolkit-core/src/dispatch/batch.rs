@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 /// were pushed. Every pushed call has exactly one result. Without a tokio runtime, the result is an error.
 ///
 /// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
-/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped,
-/// only changes of calls whose results were taken are applied.
+/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped
+/// before, changes of a call are applied only if the result of the call was taken.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};

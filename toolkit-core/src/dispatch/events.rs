@@ -17,8 +17,8 @@ impl Dispatcher {
 
     /// Adds a listener for the events of this dispatcher and of clones made later.
     ///
-    /// The dispatcher calls the listener on the thread of the event, so the listener should return quickly. A
-    /// panic in the listener is ignored.
+    /// The dispatcher calls the listener synchronously when an event occurs, so the listener should return
+    /// quickly. A panic in the listener is ignored.
     ///
     /// ```
     /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};

@@ -43,7 +43,7 @@ struct Kept {
     recorded: u64,
 }
 
-/// One call in a log. As JSON, it is the last event of the call, with the arguments.
+/// One call in a log. A serialized entry is the last event of the call, with the arguments added.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogEntry {

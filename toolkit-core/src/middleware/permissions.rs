@@ -147,7 +147,7 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule may apply to a call of the tool.
+    /// Returns whether the rule applies to the tool, disregarding conditions on arguments.
     fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.of_tool.iter().all(|condition| condition(definition))
     }
@@ -228,13 +228,13 @@ impl Permissions {
         Self::default()
     }
 
-    /// Adds a rule after those added before.
+    /// Adds a rule after the rules added before.
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Sets the decision for calls to which no rule applies.
+    /// Sets the decision for calls without an applicable rule.
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self

@@ -14,10 +14,11 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If the
-/// wait would be longer than the [patience](Self::with_patience), the call is refused at once without a
-/// reservation, and the model reads when it may call again. A call that is cancelled while waiting has used
-/// its reservation.
+/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If a
+/// waiting call is cancelled, its reservation is not given back.
+///
+/// If the wait would be longer than the [patience](Self::with_patience), the call is refused at once without
+/// a reservation. The error tells the model when to call again.
 ///
 /// The limits apply to all batches of a dispatcher and its clones. If this middleware is inside of
 /// [`Retry`](super::Retry), each attempt counts.

@@ -97,7 +97,7 @@ impl fmt::Debug for JsonText {
 
 /// A media item: an image, audio or a file, depending on the media type.
 ///
-/// A tool returns a `Media` alone, or as a [`Content`] among others.
+/// A tool can return a `Media` alone, or together with other [`Content`] values.
 ///
 /// ```
 /// use toolkit::{Content, Media};

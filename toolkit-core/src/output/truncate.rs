@@ -84,7 +84,7 @@ impl Truncation {
         own.or(self.limit)
     }
 
-    /// Truncates the output of a call to the general limit.
+    /// Truncates the output of a call to the limit set here. The tool's own `max_result_size` is ignored.
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {

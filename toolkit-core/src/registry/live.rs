@@ -143,7 +143,7 @@ impl LiveRegistry {
         self.snapshot().check()
     }
 
-    /// Changes the registry with the function `edit` and returns the value of `edit`.
+    /// Changes the registry with the function `edit` and returns the value returned by `edit`.
     ///
     /// `edit` gets a copy of the registry. The copy is published if `edit` and all checks succeed.
     ///
