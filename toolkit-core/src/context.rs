@@ -122,7 +122,7 @@ impl ToolContext {
     /// Ends a check, now that the arguments are decoded.
     ///
     /// # Errors
-    /// It is a check.
+    /// The call is only a check.
     #[inline]
     pub(crate) fn end_check(&self) -> Result<(), ToolError> {
         match self.rare.as_ref().and_then(|rare| rare.check.as_ref()) {

@@ -114,7 +114,7 @@ impl Dispatcher {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
-    /// Sets the maximum number of calls running at the same time, at least one.
+    /// Sets the maximum number of calls running at the same time. A maximum of zero counts as one.
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }

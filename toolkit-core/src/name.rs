@@ -39,7 +39,7 @@ impl Separator {
         }
     }
 
-    /// Returns the separator for `-` or `.`, and `None` for any other character.
+    /// Returns the separator for `-` or `.`. Returns `None` for any other character.
     #[must_use]
     pub fn from_char(separator: char) -> Option<Self> {
         match separator {

@@ -265,7 +265,7 @@ struct CallTokens {
 }
 
 impl Cancellation {
-    /// Returns the token of the calls with this id and counts one more use of the token.
+    /// Returns the token of the calls with this id and increments the use count of the token.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);
@@ -273,8 +273,8 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Counts one use of the token less, and removes the token after the last use. A token is never removed
-    /// once it was given to the program.
+    /// Decrements the use count of the token, and removes the token when the count is zero. The count of a
+    /// token given to the program never becomes zero.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;

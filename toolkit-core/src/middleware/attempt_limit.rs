@@ -36,13 +36,13 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Creates a limit of `attempts` for each tool, at least one.
+    /// Creates a limit of `attempts` for each tool. A limit of zero counts as one.
     pub fn new(attempts: u32) -> Self {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets the limit for tools whose names match a pattern. In the pattern, `*` matches any text and `?` any
-    /// character. The first matching pattern applies.
+    /// Sets the limit for tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// `?` any character. The first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.

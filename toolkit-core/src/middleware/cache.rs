@@ -50,7 +50,8 @@ struct Entry {
 }
 
 impl Cache {
-    /// Creates an empty cache for at most `entries` outputs, at least one. No tool is selected yet.
+    /// Creates an empty cache for at most `entries` outputs. A maximum of zero counts as one. No tool is
+    /// selected yet.
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -60,7 +61,8 @@ impl Cache {
         }
     }
 
-    /// Selects tools whose names match a pattern. In the pattern, `*` matches any text and `?` any character.
+    /// Selects tools with a name matching `pattern`. In the pattern, `*` matches any string and `?` any
+    /// character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.

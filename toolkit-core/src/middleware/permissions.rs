@@ -100,8 +100,8 @@ impl PermissionRule {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Restricts the rule to tools whose names match a pattern. In the pattern, `*` matches any text and `?`
-    /// any character.
+    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// `?` any character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -268,7 +268,8 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the tools with a stricter rule after a more lenient rule. The earlier rule then takes precedence.
+    /// Returns the names of the tools with a stricter rule after a more lenient rule. The earlier rule takes
+    /// precedence.
     ///
     /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three
     /// kinds of rules count as deliberate: rules for a single tool, rules for some arguments, and a final

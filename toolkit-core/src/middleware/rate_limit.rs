@@ -55,14 +55,15 @@ impl RateLimit {
         Self::default()
     }
 
-    /// Limits all tools together to `calls` in each period of `time`, at least one call.
+    /// Limits all tools together to `calls` in each period of `time`. A limit of zero calls counts as one.
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits each tool whose name matches a pattern to `calls` in each period of `time`, at least one call.
-    /// In the pattern, `*` matches any text and `?` any character. The first matching pattern applies.
+    /// Limits each tool with a name matching `pattern` to `calls` in each period of `time`. A limit of zero
+    /// calls counts as one. In the pattern, `*` matches any string and `?` any character. The first matching
+    /// pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.

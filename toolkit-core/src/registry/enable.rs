@@ -31,7 +31,8 @@ use std::sync::Arc;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 impl ToolRegistry {
-    /// Disables a tool. The error of a call tells the model the reason, unless `reason` is empty.
+    /// Disables a tool. If the model calls the tool, the error message contains `reason`, unless `reason` is
+    /// empty.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names if no tool has this name.
@@ -58,8 +59,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools of a namespace. The error of a call tells the model the reason, unless `reason` is
-    /// empty.
+    /// Disables all tools of a namespace. If the model calls such a tool, the error message contains
+    /// `reason`, unless `reason` is empty.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
@@ -82,8 +83,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools with these tags. The error of a call tells the model the reason, unless `reason` is
-    /// empty.
+    /// Disables all tools with matching tags. If the model calls such a tool, the error message contains
+    /// `reason`, unless `reason` is empty.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names for every custom tag not found on any tool.

@@ -135,7 +135,7 @@ impl LiveRegistry {
         self.root.published.load().version
     }
 
-    /// Checks whether a view leaves out any tool.
+    /// Returns an error if this view leaves out any tool.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every tool left out, with the reason.

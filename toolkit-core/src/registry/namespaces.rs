@@ -169,7 +169,8 @@ pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> 
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns the tool renamed to `name`, or the tool itself if the tool already has this name.
+/// Returns a tool with the name `name`: `tool` itself if it already has this name, and a renamed tool
+/// otherwise.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

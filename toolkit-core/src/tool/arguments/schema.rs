@@ -214,8 +214,7 @@ impl View<'_> {
         refused
     }
 
-    /// Returns `bound`, a limit on the number of members, reduced by the number of transforms accepted by
-    /// `is_ours`.
+    /// Reduces `bound`, a limit on the number of members, by one for each transform accepted by `is_ours`.
     fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
         let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {
