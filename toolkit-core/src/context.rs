@@ -44,7 +44,7 @@ pub struct ToolContext {
     draft: Draft,
 }
 
-/// The parts of a context that most calls lack.
+/// The parts of a context missing in most calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareParts {
     /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
@@ -53,7 +53,7 @@ pub(crate) struct RareParts {
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
-    /// Set when the arguments are decoded, which ends a check.
+    /// Set to `true` when the arguments are decoded. `None` unless the call is only a check.
     pub(crate) check: Option<Arc<AtomicBool>>,
 }
 
@@ -119,7 +119,7 @@ impl ToolContext {
         context
     }
 
-    /// Ends a check, now that the arguments are decoded.
+    /// Ends the call if it is only a check of the arguments. Called after the arguments are decoded.
     ///
     /// # Errors
     /// The call is only a check.

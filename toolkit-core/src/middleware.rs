@@ -141,7 +141,7 @@ pub struct Next {
     /// The middleware of the dispatcher, outermost first.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    /// The end of the path, which runs the tool.
+    /// The last middleware of the path. It runs the tool.
     tool: BoxMiddleware,
 }
 

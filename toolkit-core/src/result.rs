@@ -78,7 +78,7 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call that the program answers without a dispatcher.
+    /// Creates the result of a call answered by the program without a dispatcher.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }

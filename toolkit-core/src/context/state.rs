@@ -95,7 +95,7 @@ impl fmt::Debug for State {
     }
 }
 
-/// A type of state that a tool requires.
+/// A type of state required by a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,

@@ -178,7 +178,7 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources for which the calls of a batch keep their order.
+/// Returns the resources used by the calls of a batch in the order of the calls.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

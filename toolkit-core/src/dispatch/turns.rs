@@ -9,11 +9,11 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
-    /// The number of resources at which those without a running call are removed.
+    /// When there are this many resources, resources without a running call are removed.
     many: usize,
 }
 
-/// The end of the previous call. If this call is abandoned, it passes on the end for which it waited.
+/// The end of the previous call. An abandoned call sends the end of the call before it instead.
 struct Before(Receiver<Option<Self>>);
 
 /// The turn of one call. It begins when the previous call has ended, and ends on drop.

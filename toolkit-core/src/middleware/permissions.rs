@@ -42,9 +42,9 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Granted,
-    /// The call runs, and so do later calls of the tool for which the same reason asks: in the
-    /// [session](crate::Session) and its clones, or in the run if it has no session. A program that keeps the answer
-    /// longer gives it again.
+    /// The call runs. Later calls of the tool also run without another question if a rule asks with the same
+    /// reason. This holds for the [session](crate::Session) and its clones, or for the run if the run has no
+    /// session. To keep the approval longer, the program must store the approval and answer again.
     GrantedForSession,
     /// The call runs with these arguments instead.
     Changed(Value),
@@ -85,17 +85,17 @@ impl PermissionRule {
         Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
     }
 
-    /// Creates a rule that allows calls.
+    /// Creates a rule to allow calls.
     pub fn allow() -> Self {
         Self::new(Permission::Allow)
     }
 
-    /// Creates a rule that denies calls. The model reads the reason.
+    /// Creates a rule to deny calls. The model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
-    /// Creates a rule that asks for approval. The approver reads the reason.
+    /// Creates a rule to ask for approval. The approver reads the reason.
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
@@ -171,7 +171,7 @@ impl PermissionRule {
     }
 }
 
-/// Decides which calls may run.
+/// Allows or denies calls by rules, or asks for approval.
 ///
 /// The first rule that applies to a call decides. A call without such a rule is [denied](Self::otherwise).
 /// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has

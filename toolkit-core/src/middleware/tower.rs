@@ -74,7 +74,7 @@ pub struct ServiceRequest {
     pub next: Next,
 }
 
-/// The innermost service, which calls the next middleware or the tool.
+/// The innermost service. It calls the next middleware or the tool.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 
