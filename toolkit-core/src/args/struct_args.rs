@@ -68,7 +68,8 @@ impl ObjectInfo {
         options.refuse_unknown && self.fields.is_some_and(|fields| !fields.contains(&name))
     }
 
-    /// Returns whether decoded arguments satisfy the rules beyond the type: known names and constraints.
+    /// Returns whether the arguments in `text`, already decoded, also satisfy the constraints of the schema.
+    /// If `options` refuse unknown names, `text` must not contain any.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
@@ -86,7 +87,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns the schema of an arguments type and the facts about the type.
+/// Returns the schema of the arguments type `T` and the [`ObjectInfo`] for decoding.
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {

@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 /// were pushed. Every pushed call has exactly one result. Without a tokio runtime, the result is an error.
 ///
 /// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
-/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped,
-/// only changes of calls whose results were taken are applied.
+/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped
+/// before, changes of a call are applied only if the result of the call was taken.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -123,13 +123,13 @@ impl Batch {
         }
     }
 
-    /// Returns the number of results that were not taken yet.
+    /// Returns the number of results not yet taken, including the results of running calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.taken
     }
 
-    /// Returns whether all results were taken.
+    /// Returns whether the results of all calls were taken.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -143,7 +143,7 @@ impl Batch {
         poll_fn(|cx| self.poll_result(cx)).await
     }
 
-    /// Waits for all calls and returns the results that were not taken yet, in the order of the calls.
+    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
     pub async fn finish(mut self) -> Vec<ToolResult> {
         let rest = poll_fn(|cx| self.shared.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
@@ -151,25 +151,25 @@ impl Batch {
         rest
     }
 
-    /// Cancels all calls, including calls pushed later. Each cancelled call has a result with the error for
-    /// cancelled calls.
+    /// Cancels all calls, including calls pushed later. The result of a cancelled call is an error of the
+    /// kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
 
-    /// Cancels the calls with this id, including calls pushed later. Each cancelled call has a result with
-    /// the error for cancelled calls.
+    /// Cancels the calls with this id, including calls pushed later. The result of a cancelled call is an
+    /// error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel_call(&mut self, id: impl Into<CallId>) {
         self.call_token(id).cancel();
     }
 
-    /// Returns the token that cancels all calls, for use in other tasks.
+    /// Returns a token to cancel all calls, for use in other tasks.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
         self.cancellation.get_or_insert_default().all.clone()
     }
 
-    /// Returns the token that cancels the calls with this id, for use in other tasks.
+    /// Returns a token to cancel the calls with this id, for use in other tasks.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
         self.cancellation.get_or_insert_default().of_call(id.into())
@@ -268,7 +268,7 @@ struct CallTokens {
 }
 
 impl Cancellation {
-    /// Returns the token of the calls with this id, for one more use.
+    /// Returns the token of the calls with this id and increments the use count of the token.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);
@@ -276,7 +276,8 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Ends one use. A token that was given to the program stays in use.
+    /// Decrements the use count of the token, and removes the token when the count is zero. The count of a
+    /// token given to the program never becomes zero.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;

@@ -8,8 +8,8 @@ use crate::tool::{Tool, ToolDefinition};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// A call on its way through the [middleware](super::Middleware), with its tool, arguments and context.
-/// Clones are cheap and share the parsed arguments.
+/// A call as received by [middleware](super::Middleware), with its tool, arguments and context. Clones are
+/// cheap and share the parsed arguments.
 #[derive(Clone)]
 #[must_use]
 pub struct ToolRequest {
@@ -77,7 +77,7 @@ impl ToolRequest {
         self.context.call_id()
     }
 
-    /// Returns the context that the tool will receive.
+    /// Returns the context passed to the tool.
     #[must_use]
     pub fn context(&self) -> &ToolContext {
         &self.context
@@ -134,7 +134,7 @@ impl ToolRequest {
         self.arguments.canonical(self.definition())
     }
 
-    /// Checks whether the tool takes the arguments, without running it.
+    /// Checks if the tool accepts the arguments, without running the tool.
     ///
     /// # Errors
     /// The error that the call would have.
@@ -142,8 +142,8 @@ impl ToolRequest {
         self.tool.validate(self.arguments(), &self.context)
     }
 
-    /// Replaces the arguments by a JSON string or a [`Value`]. The tool validates them like arguments from
-    /// the model.
+    /// Replaces the arguments with JSON text or a [`Value`]. The tool validates them like arguments from the
+    /// model.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
         self.arguments = CallArguments::new(arguments.to_string().into());
     }

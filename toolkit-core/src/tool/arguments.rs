@@ -210,7 +210,7 @@ impl ArgumentTransform {
         }
     }
 
-    /// Converts the tool's own schema of an argument (`property`) into the schema that the model sees.
+    /// Converts `property`, the tool's own schema of an argument, into the schema for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,

@@ -33,7 +33,7 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// The aliases of parameters: each alias with the name of the parameter.
     pub(super) aliases: BTreeMap<String, String>,
-    /// Names of the arguments' type that the schema does not list: aliases of an unknown parameter.
+    /// Names accepted by the arguments type but missing from the schema: aliases of an unknown parameter.
     pub(super) unlisted: Vec<&'static str>,
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
@@ -137,7 +137,7 @@ impl ToolDefinition {
         &self.state_needs
     }
 
-    /// Returns whether the arguments' type knows a name that the schema does not list.
+    /// Returns whether the arguments type accepts `name` although the schema does not list `name`.
     pub(super) fn is_unlisted(&self, name: &str) -> bool {
         self.unlisted.contains(&name)
     }
