@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(tidied, own);
     }
 
-    /// Types that only look alike are left alone.
+    /// Schemas similar to the schemas of time types stay unchanged.
     #[test]
     fn other_types_keep_their_schema() {
         for schema in [

@@ -105,7 +105,7 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// A keyword or setting of one tool that the API cannot express.
+/// A keyword or setting of one tool, lost because the API cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
@@ -121,8 +121,8 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// The rendered JSON of one definition. It stays valid until the spelling of the name or the strictness
-/// changes.
+/// The rendered JSON of one definition. The JSON can be reused until the spelling of the tool name or the
+/// strictness changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// An error for a payload that does not match its format. It names the location in the payload and the
-/// expected value.
+/// An error for a payload in the wrong format. The error names the location in the payload and the expected
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
@@ -40,7 +40,7 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// The error of a text that names no [`ApiFormat`](crate::ApiFormat).
+/// An error for a string other than the name of an [`ApiFormat`](crate::ApiFormat).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat {
     message: String,

@@ -10,7 +10,7 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl Reading<'_> {
-    /// Returns the ids of the calls. Calls without an id from the provider get a generated one.
+    /// Returns the ids of the calls. If the provider sent no id for a call, an id is generated.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(Message::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))

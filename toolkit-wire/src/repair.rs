@@ -20,12 +20,14 @@ pub(crate) trait Replies {
     /// Creates the result for a call that was never answered.
     fn no_output(call: &Pair<'_>) -> Value;
 
-    /// Returns whether `replies` contain exactly the results of the calls before them, in the positions that
-    /// the service expects.
+    /// Returns whether `replies` contain exactly the results of the calls before them, at the positions
+    /// expected by the service.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool;
 
-    /// Removes the parts of the first reply if the results belong into the same message. `held_results` says
-    /// whether this reply contained results before.
+    /// Takes the remaining parts out of a reply if the results must be written before these parts, in the
+    /// same message. Returns `None` if the results get a message of their own.
+    ///
+    /// `held_results` is `true` for the first reply if it contained results before the repair.
     fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
 }
 

@@ -82,7 +82,9 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// Sets the field to the values that the service accepts, and reports the others as losses.
+/// Sets the field `name` to the accepted values, and reports all other values as losses.
+///
+/// If no value is accepted, the field is left out.
 fn put_accepted<T: Clone + Into<Value>>(
     tool: &mut Fields,
     name: &str,
@@ -101,7 +103,9 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether the service defines the tool, such as `web_search_20250305` and `bash_20250124`.
+/// Returns whether a tool is defined by the service, as `web_search_20250305` and `bash_20250124` are.
+///
+/// Fails for a function of another API, because the function would be lost if it were read as a hosted tool.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),

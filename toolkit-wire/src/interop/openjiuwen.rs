@@ -112,7 +112,7 @@ pub struct ToolCall {
     pub index: Option<usize>,
 }
 
-/// Converts the calls of one message. They are sorted by their positions if each call states one. A call
+/// Converts the calls of one message. If every call has a position, the calls are sorted by position. A call
 /// without an id gets a unique id.
 ///
 /// ```

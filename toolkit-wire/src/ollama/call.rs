@@ -26,7 +26,7 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
     }
 }
 
-/// Returns unknown fields of a call and of its function, which go back to the server.
+/// Returns the unknown fields of a call and of its function, to be sent back to the server.
 fn extras(json: &Value, function: &Value) -> ProviderExtras {
     const KNOWN: [&str; 6] = ["id", "type", "function", "index", "name", "arguments"];
     let unknown = |fields: &Value| match fields {

@@ -57,8 +57,10 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Servers with a single id write it as the id of the item. If both ids are present, they have different
-/// prefixes.
+/// Returns the id of a call: `call_id`, or the id of the item if `call_id` is missing.
+///
+/// Servers with a single id write it as the id of the item. If this id has the prefix `fc_` of item ids, the
+/// prefix is replaced by `call_`, the prefix of call ids.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let of_item = || {
         let id = call::id(fields.get("id"))?;

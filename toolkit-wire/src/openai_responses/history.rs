@@ -46,7 +46,8 @@ impl HistoryCodec for OpenAiResponses {
         items
     }
 
-    /// Writes the text as an item in the short form, because the long form requires an id.
+    /// Encodes the text as a message item, followed by the calls. The item has the short form, because the
+    /// long form requires an id.
     fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
         let said = Some(said).filter(|said| !said.is_empty());
         let said = said.map(|text| json!({"type": "message", "role": "assistant", "content": text}));

@@ -12,8 +12,10 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 impl RepairCodec for OpenAiResponses {
-    /// Removes results without a call, and adds missing results after the adjacent calls of the same turn, so
-    /// that parallel calls stay together. Other results stay at their positions.
+    /// Removes results without a call, and adds missing results.
+    ///
+    /// Missing results come after the adjacent calls of their turn, so that parallel calls stay together.
+    /// Other results stay at their positions.
     fn repair_history(&self, mut history: Vec<Value>) -> Vec<Value> {
         let pairs = pair(&history);
         identify(&mut history, &pairs);

@@ -62,7 +62,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     }
 }
 
-/// Returns whether a value without context is an item.
+/// Returns whether a value can be recognised as an item without its context.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {

@@ -62,10 +62,10 @@ fn join_value(old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Appends a part to a list.
+/// Adds a streamed part to a list: as a new element, or as the continuation of an element.
 ///
-/// The part continues the element with the same `index`. Without an index, text and thinking continue the
-/// last element, unless this element is signed and therefore complete.
+/// A part with an `index` continues the element with the same `index`. Without an `index`, text and thinking
+/// continue the last element, unless this element is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let is_same = |old: &Value| match part.get("index") {
         Some(index) => old.get("index") == Some(index) && same_kind(old, part),

@@ -97,7 +97,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the text is cut, it is complete at its last bracket and not before.
+        /// An object cut at any position is complete only after its last bracket.
         #[test]
         fn every_object_however_it_is_cut(members in proptest::collection::btree_map(any::<String>(), any::<String>(), 0..4), at in any::<proptest::sample::Index>()) {
             let members: Map<String, Value> = members.into_iter().map(|(name, text)| (name, text.into())).collect();

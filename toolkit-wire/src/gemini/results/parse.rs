@@ -54,7 +54,9 @@ impl<'a> WireResult<'a> {
         })
     }
 
-    /// Returns the output and the media beside it. Lines that only name media are left out.
+    /// Returns the output of a result, followed by the media in `parts`.
+    ///
+    /// Lines of the output with only the name of a media item are left out.
     fn contents(self, output: Option<&Value>) -> Vec<Content> {
         let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
         let said = match output {
@@ -70,7 +72,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// Removes the lines that [`encode_result`](super::encode_result) writes for media, and sets the file names
+/// Removes the lines written by [`encode_result`](super::encode_result) for media, and sets the file names
 /// found in them. Returns `None` if no other lines remain.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();

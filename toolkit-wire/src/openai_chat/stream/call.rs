@@ -130,7 +130,7 @@ impl Partial {
         }
     }
 
-    /// Returns whether the piece repeats the complete call.
+    /// Returns whether the piece repeats this call, with the same id and the same arguments.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
     }
@@ -154,7 +154,7 @@ impl Partial {
         }
     }
 
-    /// Adds a name, which may arrive in pieces or be repeated.
+    /// Adds a piece of the name. Some servers send the name in pieces, others repeat it.
     fn add_name(&mut self, name: &str) {
         if self.name.is_empty() || (name.starts_with(&self.name) && !self.has_arguments()) {
             name.clone_into(&mut self.name);

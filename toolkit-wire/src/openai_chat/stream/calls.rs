@@ -84,8 +84,10 @@ impl Calls {
         }
     }
 
-    /// Returns the call that a piece continues: the call with the same index, otherwise with the same id,
-    /// otherwise the last call.
+    /// Returns the call continued by `piece`.
+    ///
+    /// If the piece has an index, this is the call with the same index. Otherwise, it is the call with the
+    /// same id, or the last call if the piece may continue it.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         if let Some(index) = piece.index {
             return self.by_index.get(&index).copied();

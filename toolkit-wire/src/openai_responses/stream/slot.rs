@@ -237,8 +237,9 @@ impl Slot {
         known.map(|(name, value)| (name.to_owned(), value.into())).collect()
     }
 
-    /// Writes the fragments into empty fields of the item. `is_final` says whether the service sent the item
-    /// as final.
+    /// Fills empty fields of the item with the streamed fragments.
+    ///
+    /// `is_final` is `true` if the service sent the item as final. Final reasoning stays unchanged.
     fn fill(&self, item: &mut Fields, is_final: bool) {
         let kind = kind(item).unwrap_or_default().to_owned();
         if kind == "message" {
@@ -316,7 +317,8 @@ impl StreamPart for Slot {
         self.set_field("arguments", text);
     }
 
-    /// Writes missing arguments as `{}`, like the service does. Blank arguments would look cut off.
+    /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
+    /// cut off.
     fn seal(&mut self) {
         let is_cut = self.item.as_ref().is_some_and(|item| fields::text(item, "status") == "incomplete");
         if self.is_blank_call() && !is_cut {
