@@ -16,7 +16,7 @@ pub(crate) fn is_in_impl() -> bool {
     proc_macro::is_available() && lines_above().unwrap_or(false)
 }
 
-/// Returns `true` if an `impl` block is open after the lines, for code at `indent`.
+/// Returns `true` if code at `indent` directly after `lines` is inside an `impl` block.
 fn opens_impl(lines: &[&str], mut indent: usize) -> bool {
     for line in lines.iter().rev() {
         let text = line.trim_start();

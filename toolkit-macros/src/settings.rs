@@ -118,7 +118,7 @@ impl Settings {
     }
 }
 
-/// Returns the name of the dependency on the facade, unless the name is that of its library.
+/// Returns the name of the dependency on the facade if the manifest renames this dependency.
 fn dependency(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Option<String> {
     let is_facade = |entry: &&Entry| entry.key() == "package" && entry.value == PACKAGE;
     let direct = entries.iter().filter(is_facade).find_map(Entry::dependency);

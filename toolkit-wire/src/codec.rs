@@ -103,7 +103,9 @@ pub(crate) trait StreamCodec {
 
 /// Writes messages for the next request, both received ones and those made by the program.
 pub(crate) trait HistoryCodec: Api {
-    /// Writes a call. The unknown fields of a received call are kept.
+    /// Writes a received content part for the next request. Returns `None` to drop the part.
+    ///
+    /// Calls are no such parts: [`write_call`](Self::write_call) writes them.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
     /// Writes a received content part other than a call for the next request. Returns `None` to drop the

@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        /// A cut may fall into a character, an escape, or `\r\n`.
+        /// A chunk may end inside a character, inside an escape, or between `\r` and `\n`.
         #[test]
         fn cuts_make_no_difference(
             texts in proptest::collection::vec("[a-zé日😀\\\\\"]{0,9}", 0..5),

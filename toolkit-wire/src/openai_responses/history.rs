@@ -29,7 +29,8 @@ impl HistoryCodec for OpenAiResponses {
         Value::Object(item)
     }
 
-    /// Drops items with neither a type nor a role, because no server accepts them.
+    /// Copies an item for the next request. Drops items with neither a type nor a role, because no server
+    /// accepts them.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();

@@ -42,7 +42,7 @@ impl Secrets {
         self.0.sort_by_key(|(secret, _)| Reverse(secret.len()));
     }
 
-    /// Returns the text with its secrets replaced; `None` if it has none.
+    /// Returns `text` with all secrets replaced, or `None` if `text` contains no secret.
     fn hidden(&self, text: &str) -> Option<String> {
         let found = self.0.iter().filter(|(secret, _)| text.contains(secret));
         found.fold(None, |hidden: Option<String>, (secret, name)| {
