@@ -103,13 +103,12 @@ pub(crate) trait StreamCodec {
 
 /// Writes messages for the next request, both received ones and those made by the program.
 pub(crate) trait HistoryCodec: Api {
-    /// Writes a received content part for the next request. Returns `None` to drop the part.
-    ///
-    /// Calls are no such parts: [`write_call`](Self::write_call) writes them.
+    /// Writes a call. The unknown fields of a received call are kept.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
-    /// Writes a received content part other than a call for the next request. Returns `None` to drop the
-    /// part.
+    /// Writes a received content part for the next request. Returns `None` to drop the part.
+    ///
+    /// Calls are not passed to this method, but to [`write_call`](Self::write_call).
     fn write_part(&self, part: &Value) -> Option<Value>;
 
     /// Writes a message with the encoded `parts`.

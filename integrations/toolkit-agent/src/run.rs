@@ -128,7 +128,7 @@ impl Agent {
 }
 
 impl Sessions {
-    /// Answers in a conversation with `agent`, and saves the conversation during the run.
+    /// Answers `input` with `agent` in a saved conversation, and saves the conversation during the run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.

@@ -173,7 +173,7 @@ fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Nam
 
 /// Merges two different values of a keyword.
 ///
-/// Returns `null` if no value satisfies both, and `None` if the two values cannot be merged.
+/// Returns the value `null` if no value satisfies both, and `None` if the two values cannot be merged.
 fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });
