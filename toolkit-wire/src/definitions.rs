@@ -79,11 +79,11 @@ impl DefinitionOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
-    /// Keywords and settings that the API cannot express.
+    /// Keywords and settings lost because the API cannot express them.
     pub losses: Vec<DefinitionLoss>,
-    /// Tools that were requested as strict but are sent without enforcement.
+    /// Tools requested as strict but sent without enforcement.
     pub not_strict: Vec<NotStrict>,
-    /// The provider's limits that the request exceeds. The provider would refuse the request.
+    /// The provider's limits exceeded by the request. The provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
 }
 

@@ -42,7 +42,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the ids of a turn's calls in the form that requests accept.
+/// Returns the ids of a turn's calls, in the form accepted in requests.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     strict_ids: bool,

@@ -4,7 +4,7 @@ use crate::fields::list;
 use crate::pairing::{Entry, Pair, pair};
 use serde_json::{Value, json};
 
-/// The differences between the APIs in the messages that reply to the model.
+/// The differences between the APIs in the replies to the model.
 pub(crate) trait Replies {
     /// The field for the parts of a message.
     const PARTS: &'static str;
@@ -17,7 +17,7 @@ pub(crate) trait Replies {
 
     fn is_result(part: &Value) -> bool;
 
-    /// Creates the result for a call that was never answered.
+    /// Creates the result for an unanswered call.
     fn no_output(call: &Pair<'_>) -> Value;
 
     /// Returns whether `replies` contain exactly the results of the calls before them, at the positions
@@ -92,8 +92,8 @@ pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Valu
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
 }
 
-/// Moves the messages that are results directly after the message with their calls, as made by `results`; those
-/// without a call are removed.
+/// Moves the results made by `results` directly after the message with their calls. Results without a call
+/// are removed.
 pub(crate) fn directly_after(
     history: Vec<Value>,
     entries: impl Fn(&Value) -> Vec<Entry<'_>>,

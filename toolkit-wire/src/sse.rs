@@ -20,7 +20,7 @@ pub(super) struct SseDecoder {
 pub(super) struct TooLong;
 
 impl SseDecoder {
-    /// Processes the next bytes and returns the `data` of each event that is now complete.
+    /// Processes the next bytes. Returns the `data` of each event completed by these bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {

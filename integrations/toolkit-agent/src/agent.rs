@@ -246,8 +246,8 @@ impl Run {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run for an agent used as a tool: with its own root and cancellation, in a
-    /// conversation that is not saved.
+    /// Returns the run for an agent used as a tool, with its own root and cancellation. The agent's
+    /// conversation is not saved.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let inner = RunInner::clone(&self.0);

@@ -40,7 +40,7 @@ pub struct Conversation {
     /// The unfinished turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
-    /// The session values whose keys have no prefix.
+    /// The session values without a key prefix.
     #[serde(
         rename = "state",
         default,
@@ -55,7 +55,7 @@ pub struct Conversation {
     /// Whether errors keep their details.
     #[serde(skip)]
     error_details: bool,
-    /// A handle that keeps the shared state of the user in memory.
+    /// A handle to keep the shared state of the user in memory.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -233,10 +233,10 @@ impl Conversation {
 }
 
 setters! { Conversation:
-    /// Sets the `user:` values, which all conversations of a user share. They are not saved with this
+    /// Sets the `user:` values, shared by all conversations of a user. They are not saved with this
     /// conversation.
     with_user_state(user: SessionMap) = user;
-    /// Sets the `app:` values, which all conversations share. They are not saved with this conversation.
+    /// Sets the `app:` values, shared by all conversations. They are not saved with this conversation.
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
@@ -245,8 +245,9 @@ setters! { Conversation:
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Returns the index from which the latest messages are kept: the first user message within the last `max`
-/// messages, otherwise the latest user message.
+/// Returns the index of the first message to keep.
+///
+/// This is the first user message within the last `max` messages, or else the latest user message.
 pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     let start = messages.len().saturating_sub(max);
     let is_user = |message: &Message| matches!(message, Message::User(_));

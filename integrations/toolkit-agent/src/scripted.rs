@@ -37,7 +37,7 @@ struct Script {
 }
 
 enum Step {
-    /// The calls of an answer that is still being built.
+    /// The calls of an unfinished answer.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),

@@ -12,7 +12,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Field, parse_quote};
 
-/// The type that is mirrored.
+/// The mirrored type.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,

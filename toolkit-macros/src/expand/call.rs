@@ -8,8 +8,10 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the call as a closure: the compiler reports a type that is no parameter once for each function body, and
-/// the closure is in one body with the schemas of the parameters.
+/// Generates the call as a closure, inside the function body with the schemas of the parameters.
+///
+/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single
+/// error.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);

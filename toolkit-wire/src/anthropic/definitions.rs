@@ -8,7 +8,7 @@ use crate::fields::{Fields, element, field, flag, object, only, optional, set};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
-/// The fields that a definition can express. All others, such as `cache_control`, are kept in `meta` under
+/// The fields represented in a definition. All others, such as `cache_control`, are kept in `meta` under
 /// the name of this format, and written from there.
 const KNOWN: [&str; 8] = [
     "type",

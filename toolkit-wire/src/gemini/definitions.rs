@@ -13,7 +13,7 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The known tools that the service runs itself. Each is an object under its name.
+/// The known tools run by the service itself. Each is an object under its name.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",

@@ -1,4 +1,4 @@
-//! The neutral JSON form of definitions, which several libraries exchange.
+//! The neutral JSON form of definitions, exchanged by several libraries.
 
 use crate::WireError;
 use crate::declaration::{grammar, parse_format, parse_name};

@@ -105,7 +105,7 @@ pub struct ToolCall {
     pub kind: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them: a string that should contain a JSON object.
+    /// The arguments as written by the model: a string, normally with a JSON object.
     pub arguments: String,
     /// The position among the calls of the message, if stated.
     #[serde(default)]

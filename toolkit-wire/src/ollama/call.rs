@@ -40,8 +40,7 @@ fn extras(json: &Value, function: &Value) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the id for the server: its own, or that of another provider, never one that was generated here because
-/// there was none.
+/// Returns the id if it comes from this or another provider, and `None` if it was generated here.
 pub(super) fn sendable_id(id: &str) -> Option<&str> {
     (!id.is_empty() && !ids::is_generated(id)).then_some(id)
 }

@@ -16,7 +16,7 @@ use calls::Calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A streamed response that is being received.
+/// A streamed response being received.
 #[derive(Default)]
 pub(super) struct Stream {
     /// The fields beside the choices, such as id, model and usage.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::SchemaLoss;
 
-/// The callers that the service accepts.
+/// The callers accepted by the service.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
 /// The type of a tool group. It is also the key for the name of the group in

@@ -93,7 +93,8 @@ fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT)
 }
 
-/// Returns the result for a call that was never answered. It has no `status`, because nothing was completed.
+/// Returns the error result for an unanswered call. The result has no `status`, because nothing was
+/// completed.
 fn no_output(call: &Value) -> Option<Value> {
     let call = call.as_object()?;
     let is_custom = call::kind(call) == Some(CUSTOM);

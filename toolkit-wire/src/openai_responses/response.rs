@@ -78,8 +78,9 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Removes fields that the service or an SDK adds to responses, but requests refuse ("Unknown parameter",
-/// "Invalid type").
+/// Removes fields present in responses but refused in requests ("Unknown parameter", "Invalid type").
+///
+/// The service or an SDK adds these fields to responses.
 pub(super) fn strip_refused(item: &mut Fields) {
     for name in ["created_by", "parsed_arguments"] {
         item.shift_remove(name);

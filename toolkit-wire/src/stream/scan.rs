@@ -1,6 +1,6 @@
-//! A scanner for the end of a JSON object that arrives in pieces.
+//! A scanner for the end of a JSON object received in pieces.
 
-/// Scans a JSON object that arrives in pieces, reading each character once.
+/// Scans a JSON object received in pieces, reading each character once.
 ///
 /// The scanner counts brackets outside of strings. It finds the end of the object without checking whether
 /// the JSON is valid.

@@ -39,7 +39,7 @@ pub(super) enum Expected {
 }
 
 impl Http {
-    /// Creates a client with the headers of the settings, after that of the key.
+    /// Creates a client with the headers of the settings, after the header of the key.
     ///
     /// # Errors
     /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.

@@ -86,7 +86,8 @@ impl Secrets {
         }
     }
 
-    /// Joins adjacent texts with a secret, which may be in none of them alone.
+    /// Replaces the secrets in text deltas. Adjacent deltas with a secret are joined, because a secret may be
+    /// split.
     pub(super) fn hide_in_deltas(&self, deltas: &[ModelDelta]) -> Vec<ModelDelta> {
         let text_of = |delta: &ModelDelta| match delta {
             ModelDelta::Text(text) | ModelDelta::Reasoning(text) => Some(text.clone()),

@@ -21,7 +21,7 @@ impl<'a> WireResult<'a> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key that the result shares with its call.
+    /// Returns the key of the result, equal to the key of its call.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }

@@ -1,4 +1,4 @@
-//! A call that arrives in pieces.
+//! A call received in pieces.
 
 use crate::call::{self as shared, WireCall};
 use crate::fields::{Fields, set};
@@ -20,7 +20,7 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// A call that is being received.
+/// A call being received.
 #[derive(Default)]
 pub(super) struct Partial {
     /// The index among the calls of the response.
@@ -163,7 +163,7 @@ impl Partial {
         }
     }
 
-    /// Returns the call in the form of a response that was not streamed.
+    /// Returns the call as in a response without streaming.
     pub(super) fn to_whole(&self) -> Value {
         let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let mut part = self.part_rest.clone();
