@@ -50,7 +50,7 @@ pub(crate) struct ToolAttr {
     pub(crate) unregistered: bool,
     /// Builder calls on `ToolMetadata`.
     pub(crate) metadata: TokenStream,
-    /// The arguments with their values as text, except those that are not forwarded to `ToolMetadata`.
+    /// The arguments forwarded to `ToolMetadata`, with their values as text.
     seen: Vec<(Ident, String)>,
 }
 

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
 
-/// Returns whether a generated schema, or any schema inside, constrains values more than its Rust type does.
+/// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
-/// Call this function before the schema is [tidied](super::tidy), because tidying turns number formats into
-/// bounds.
+/// Inner schemas count too. Call this function before the schema is [tidied](super::tidy): tidying turns
+/// number formats into bounds, and these bounds would count as constraints.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
     constrains(schema, false)
@@ -102,9 +102,10 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
     }
 }
 
-/// Returns whether an array schema was generated from a set type. A set drops repeated items by itself.
+/// Returns whether an array schema was generated from a set type.
 ///
-/// In the schema of a set, `uniqueItems` comes before `items`.
+/// In the schema of a set, `uniqueItems` comes before `items`. Repeated items are no violation for a set,
+/// because deserialization drops them.
 fn is_of_set(schema: &Value) -> bool {
     let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
     keywords

@@ -34,7 +34,7 @@ const SEVERAL: &str = "several";
 /// The message for a value too complex to be checked completely.
 pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
 
-/// Returns up to 64 violations of a schema by a value, in the order of the value.
+/// Checks `value` against `schema`. Returns up to 64 violations, in the order of their positions in `value`.
 ///
 /// ```
 /// use serde_json::json;
@@ -73,7 +73,9 @@ pub enum Scope {
     Validator,
 }
 
-/// Returns the violations of a schema by the value at the path `at`.
+/// Checks a value against a schema and returns the violations of the kinds selected by `scope`.
+///
+/// `at` is the path of the value. The paths of all violations begin with `at`.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
     search(schema, value, at, scope, None)
@@ -179,7 +181,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.open.pop();
     }
 
-    /// Inspects the schema behind a reference, only once for each value.
+    /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
+    /// occurs again, the violations found the first time are added again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
         let key = (ptr::from_ref(target), ptr::from_ref(value));
         if let Some(known) = self.known.get(&key) {
@@ -191,7 +194,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.found.splice(0..0, before);
     }
 
-    /// Returns the violations of a schema without adding them to `found`.
+    /// Returns the violations of `schema` by `value`, without adding them to `self.found`.
     fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found> {
         let before = std::mem::take(&mut self.found);
         self.inspect(schema, value);
@@ -261,8 +264,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Inspects the branches of a union. If no branch fits, reports the violations of the most similar
-    /// branch.
+    /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
+    /// similar branch.
     fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
         let mut closest: Option<Vec<Found>> = None;
         let mut fitting = 0;
@@ -509,7 +512,7 @@ pub fn missing(expected: Option<String>) -> String {
     format!("required, but missing{}", expected.unwrap_or_default())
 }
 
-/// Returns the properties of a schema for objects, unless the schema allows arrays too.
+/// Returns the properties of a schema if `type` includes `object` but not `array`.
 fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))

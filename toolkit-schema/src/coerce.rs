@@ -94,9 +94,10 @@ impl<'a> Coercion<'a> {
         coerced
     }
 
-    /// Coerces the value in `text`, the result of an earlier coercion.
+    /// Parses `text`, the result of an earlier coercion, and passes the value to `coerce`.
     ///
-    /// The cached results are set aside, because their positions refer to the original text.
+    /// While `coerce` runs, the cache is empty, because the cached results refer to positions in the original
+    /// text. The cache is restored afterwards.
     fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
         let value = Json::parse(text).ok()?;
         let known = std::mem::take(&mut self.known);
@@ -119,7 +120,11 @@ impl<'a> Coercion<'a> {
         check(SchemaRef::new(self.root, schema), value, "", Scope::All).is_empty()
     }
 
-    /// Coerces a value to the first possible branch of a union, unless some branch fits already.
+    /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value fits a
+    /// branch already.
+    ///
+    /// If no branch has a valid result, a partly coerced value is returned only if exactly one branch changed
+    /// the value.
     fn by_branch(&mut self, schema: &Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
         let root = self.root;
         let mut candidates: Vec<&Value> =
@@ -160,8 +165,8 @@ impl<'a> Coercion<'a> {
 
     /// Coerces the members of an object.
     ///
-    /// An optional member with the value `null` is removed if its schema refuses `null`. A model forced to
-    /// send every member has no other way to leave a member out.
+    /// An optional member with the value `null` is removed if the member's schema refuses `null`. If a model
+    /// is forced to send every member, `null` is its only way to leave a member out.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         let mut changed = false;
         let mut written = Vec::with_capacity(members.len());

@@ -44,7 +44,7 @@ pub enum Compatibility {
     Breaking,
 }
 
-/// A change of a schema.
+/// A difference between two versions of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaChange {

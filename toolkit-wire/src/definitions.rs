@@ -79,11 +79,11 @@ impl DefinitionOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
-    /// Keywords and settings that the API cannot express.
+    /// Keywords and settings lost because the API cannot express them.
     pub losses: Vec<DefinitionLoss>,
-    /// Tools that were requested as strict but are sent without enforcement.
+    /// Tools requested as strict but sent without enforcement.
     pub not_strict: Vec<NotStrict>,
-    /// The provider's limits that the request exceeds. The provider would refuse the request.
+    /// The provider's limits exceeded by the request. The provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// A keyword or setting of one tool that the API cannot express.
+/// A keyword or setting of one tool, lost because the API cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
@@ -121,8 +121,8 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// The rendered JSON of one definition. It stays valid until the spelling of the name or the strictness
-/// changes.
+/// The rendered JSON of one definition. The JSON can be reused until the spelling of the tool name or the
+/// strictness changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use toolkit_core::call::CallId;
 
-/// The content of the result for a call that was never answered.
+/// The content of the result for an unanswered call.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
 /// The id and the name of a call, as stated by the call or by its result.
@@ -33,7 +33,7 @@ pub(crate) enum Entry<'a> {
 pub(crate) struct Pair<'a> {
     pub(crate) key: Key<'a>,
     pub(crate) call: &'a Value,
-    /// The result and the index of the message that contains it.
+    /// The result and the index of the message with the result.
     pub(crate) result: Option<(usize, &'a Value)>,
 }
 

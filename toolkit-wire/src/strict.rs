@@ -22,7 +22,7 @@ pub enum StrictTools {
     Never,
 }
 
-/// A tool that was requested as strict but is sent without enforcement.
+/// A tool sent without enforcement, although strictness was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
@@ -90,8 +90,11 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
     Plan { strict, refused: refused.collect() }
 }
 
-/// Returns whether strictness applies to the tool. Custom tools have no schema. Gemini only has strictness
-/// for whole requests, which is reported for tools marked as strict.
+/// Returns whether to check if the tool can be strict.
+///
+/// Custom tools have no schema, so OpenAI's strictness for single functions does not apply to them. Gemini
+/// has strictness only for whole requests. There, only tools marked as strict are checked, to report them as
+/// not strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -101,7 +104,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of the tool. Returns the reason if the tool cannot have one.
+/// Measures the strict schema of the tool. If the tool cannot be strict, returns the reason as an error.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
@@ -117,7 +120,7 @@ fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> 
     Ok(measure)
 }
 
-/// Checks the limits for one strict schema, from OpenAI's guide to structured outputs.
+/// Checks one strict schema against the limits in OpenAI's guide to structured outputs.
 fn within_openai(measure: &Measure) -> Result<(), String> {
     let limits = [
         ("properties", measure.properties, 5_000),
@@ -172,7 +175,7 @@ mod tests {
         tool.with_metadata(metadata)
     }
 
-    /// A tool with so many parameters, none of which is required.
+    /// Returns a tool with `count` optional parameters.
     fn optional(name: &str, count: usize) -> ToolDefinition {
         let properties: Map<String, Value> =
             (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();

@@ -8,8 +8,10 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the call as a closure: the compiler reports a type that is no parameter once for each function body, and
-/// the closure is in one body with the schemas of the parameters.
+/// Generates the call as a closure, inside the function body with the schemas of the parameters.
+///
+/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single
+/// error.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
@@ -44,7 +46,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the receiver of a method, bound by `Toolset::tools`.
+/// Generates code to get the receiver of a method. `Toolset::tools` binds the receiver to the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let (owner, receiver) = (model.draft.owner?, model.draft.sig.receiver()?);
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
@@ -73,7 +75,8 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier hidden from the user's code, with errors shown at the parameter's type.
+/// Returns an identifier invisible to the user's code. Errors about this identifier point at the parameter's
+/// type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span().resolved_at(Span::mixed_site()))
 }
@@ -82,10 +85,9 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates the code that decodes the arguments. Each argument is decoded into a variable named by
-/// [`value_ident`].
+/// Generates code to decode the arguments, each into a variable named by [`value_ident`].
 ///
-/// The variables are the elements of one tuple: the compiler generates drop code for each exit of the
+/// The variables are bound together as one tuple. The compiler generates drop code for each exit of the
 /// function, and a single tuple keeps this code small.
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {

@@ -62,7 +62,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     }
 }
 
-/// Returns whether a value without context is an item.
+/// Returns whether a value can be recognised as an item without its context.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
@@ -78,8 +78,9 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Removes fields that the service or an SDK adds to responses, but requests refuse ("Unknown parameter",
-/// "Invalid type").
+/// Removes fields present in responses but refused in requests ("Unknown parameter", "Invalid type").
+///
+/// The service or an SDK adds these fields to responses.
 pub(super) fn strip_refused(item: &mut Fields) {
     let is_reasoning = kind(item) == Some("reasoning");
     item.retain(|name, value| match name.as_str() {

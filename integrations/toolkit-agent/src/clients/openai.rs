@@ -103,7 +103,7 @@ pub struct OpenAiTransport {
 }
 
 impl OpenAiTransport {
-    /// Returns a client for one request, and the observations of the response.
+    /// Returns a client for one request, and a `Watch` with observations of the response.
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();

@@ -143,8 +143,11 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback for each response of the model. The returned response replaces the original. With such
-    /// a callback, tool calls start only after the response is complete, even if the response is streamed.
+    /// Adds a callback for each response of the model. The return value of the callback replaces the
+    /// response.
+    ///
+    /// With such a callback, tool calls start only after the complete response has arrived, even if the
+    /// response is streamed.
     #[must_use]
     pub fn after_model(
         self,
@@ -166,9 +169,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each tool call. The callback runs inside all middleware, directly before
-    /// the tool. It may change the arguments, or return a result to skip the tool and the `after_tool`
-    /// callbacks.
+    /// Adds a callback to run before each tool call. The callback may change the arguments. It may also
+    /// return a result to skip the tool and the `after_tool` callbacks.
+    ///
+    /// The callback runs inside all middleware, directly before the tool.
     #[must_use]
     pub fn before_tool(
         self,

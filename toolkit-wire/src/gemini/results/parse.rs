@@ -20,7 +20,7 @@ impl<'a> WireResult<'a> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key that the result shares with its call.
+    /// Returns the key of the result, equal to the key of its call.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }
@@ -53,7 +53,9 @@ impl<'a> WireResult<'a> {
         })
     }
 
-    /// Returns the output and the media beside it. Lines that only name media are left out.
+    /// Returns the output of a result, followed by the media in `parts`.
+    ///
+    /// Lines of the output with only the name of a media item are left out.
     fn contents(self, output: Option<&Value>) -> Vec<Content> {
         let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
         let said = match output {
@@ -69,7 +71,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// Removes the lines that [`encode_result`](super::encode_result) writes for media, and sets the file names
+/// Removes the lines written by [`encode_result`](super::encode_result) for media, and sets the file names
 /// found in them. Returns `None` if no other lines remain.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();

@@ -1,4 +1,4 @@
-//! A call that arrives in pieces.
+//! A call received in pieces.
 
 use crate::call::{self as shared, WireCall};
 use crate::fields::{Fields, set};
@@ -20,7 +20,7 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// A call that is being received.
+/// A call being received.
 #[derive(Default)]
 pub(super) struct Partial {
     /// The index among the calls of the response.
@@ -128,7 +128,7 @@ impl Partial {
         }
     }
 
-    /// Returns whether the piece repeats the complete call.
+    /// Returns whether the piece repeats this call, with the same id and the same arguments.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
     }
@@ -152,7 +152,7 @@ impl Partial {
         }
     }
 
-    /// Adds a name, which may arrive in pieces or be repeated.
+    /// Adds a piece of the name. Some servers send the name in pieces, others repeat it.
     fn add_name(&mut self, name: &str) {
         if self.name.is_empty() || (name.starts_with(&self.name) && !self.has_arguments()) {
             name.clone_into(&mut self.name);
@@ -161,7 +161,7 @@ impl Partial {
         }
     }
 
-    /// Returns the call in the form of a response that was not streamed.
+    /// Returns the call as in a response without streaming.
     pub(super) fn to_whole(&self) -> Value {
         let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let mut part = self.part_rest.clone();
