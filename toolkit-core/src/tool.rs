@@ -136,7 +136,7 @@ pub trait Tool: Send + Sync {
     /// The error that the call would have.
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
         let _ = context;
-        arguments_value(arguments, |_| None).map(drop)
+        arguments_value(arguments, self.definition()).map(drop)
     }
 }
 

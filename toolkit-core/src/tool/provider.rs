@@ -1,7 +1,7 @@
 //! Tool providers: sources of tools known only at run time, such as servers and processes.
 
 use super::{Tool, ToolDefinition, ToolFuture};
-use crate::args::arguments_value;
+use crate::args::with_object;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -64,7 +64,7 @@ pub trait ToolProvider: Send + Sync + 'static {
     /// The error that the call would have.
     fn validate(&self, call: &ToolCall, context: &ToolContext) -> Result<(), ToolError> {
         let _ = context;
-        arguments_value(call.arguments.as_str(), |_| None).map(drop)
+        with_object(call.arguments.as_str(), |_, _| ())
     }
 }
 
