@@ -6,6 +6,7 @@ mod agreement;
 mod argument_promises;
 mod argument_types;
 mod argument_views;
+mod argument_words;
 mod arguments;
 mod batches;
 mod call_reason;
