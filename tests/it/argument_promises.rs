@@ -3,19 +3,18 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 use toolkit::ClosureTool;
 use toolkit::prelude::*;
 
 /// Calls a tool without a dispatcher; the output as text, or the message of the refusal.
-fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {
+pub(super) fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {
     let context = ToolContext::new(tool.definition().name.clone());
     let outcome = tool.call(arguments, &context).try_ready().expect("the tool is synchronous");
     outcome.map(|output| output.to_text().into_owned()).map_err(|error| error.message().to_owned())
 }
 
 #[track_caller]
-fn check(tool: &dyn Tool, arguments: &str, expected: Option<&str>) {
+pub(super) fn check(tool: &dyn Tool, arguments: &str, expected: Option<&str>) {
     let outcome = call(tool, arguments);
     assert_eq!(outcome.as_deref().ok(), expected, "{arguments}: {outcome:?}");
 }
@@ -359,221 +358,5 @@ fn a_pattern_is_checked_or_the_tool_does_not_build() {
     {
         let error = built.expect_err("the pattern cannot be checked").to_string();
         assert!(error.contains("`patterned`") && error.contains("jsonschema"), "{error}");
-    }
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-#[allow(dead_code)]
-enum Expression {
-    Number {
-        #[schemars(range(max = 1000))]
-        value: i64,
-    },
-    Add {
-        left: Box<Self>,
-        right: Box<Self>,
-    },
-    Negate {
-        inner: Box<Self>,
-    },
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)]
-enum Untagged {
-    Number(i64),
-    One { one: Box<Self> },
-    Other { other: Vec<u8> },
-    Many(Vec<Self>),
-}
-
-/// Takes a tree of tagged values.
-#[tool(namespace = "promises")]
-fn evaluate(expression: Expression) -> &'static str {
-    let _ = expression;
-    "taken"
-}
-
-/// Takes a tree of values that only their form tells apart.
-#[tool(namespace = "promises")]
-fn untagged(tree: Untagged) -> &'static str {
-    let _ = tree;
-    "taken"
-}
-
-fn nested(before: &str, inner: &str, after: &str, depth: usize) -> String {
-    format!("{}{inner}{}", before.repeat(depth), after.repeat(depth))
-}
-
-/// A budget of time that only exponential work exceeds.
-const LINEAR: Duration = Duration::from_secs(60);
-
-#[test]
-fn checking_and_explaining_are_linear_in_the_depth() {
-    let add = (r#"{"kind": "add", "right": {"kind": "number", "value": 1}, "left": "#, "}");
-    let not = (r#"{"kind": "negate", "inner": "#, "}");
-    let started = Instant::now();
-    for (leaf, fits) in [
-        (r#"{"kind": "number", "value": 1}"#, true),
-        (r#"{"kind": "number", "value": "1"}"#, true),
-        (r#"{"kind": "number", "value": 1001}"#, false),
-        (r#"{"kind": "number", "value": "x"}"#, false),
-        (r#"{"kind": "numbr"}"#, false),
-    ] {
-        for (before, after) in [add, not] {
-            let arguments = format!(r#"{{"expression": {}}}"#, nested(before, leaf, after, 50));
-            let outcome = call(&evaluate::tool(), &arguments);
-            assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
-            let is_explained = outcome.is_ok_and(|_| true) || {
-                let refused = call(&evaluate::tool(), &arguments).expect_err("as before");
-                refused.contains(".left.") || refused.contains(".inner.")
-            };
-            assert!(is_explained, "{leaf}");
-        }
-    }
-    for (leaf, fits) in [("1", true), (r#""1""#, true), (r#""x""#, false)] {
-        let arguments = format!(r#"{{"tree": {}}}"#, nested(r#"{"one": "#, leaf, "}", 40));
-        let outcome = call(&untagged::tool(), &arguments);
-        assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
-        let arguments = format!(r#"{{"tree": {}}}"#, nested("[", leaf, "]", 40));
-        assert_eq!(call(&untagged::tool(), &arguments).is_ok(), fits, "{leaf}");
-    }
-    assert!(started.elapsed() < LINEAR, "{:?}", started.elapsed());
-}
-
-#[cfg(feature = "jsonschema")]
-#[test]
-fn dynamic_tools_with_recursive_unions_answer_in_time() {
-    let schema = serde_json::json!({
-        "type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}, "required": ["tree"],
-        "$defs": {"Tree": {"anyOf": [
-            {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}, "k": {"const": 1}}, "required": ["k"]},
-            {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}}, "maxProperties": 1},
-            {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}}, "additionalProperties": false},
-            {"type": "integer"},
-        ]}},
-    });
-    for coerce in [false, true] {
-        let tool = toolkit::DynamicTool::new("tree", "", schema.clone(), |_: serde_json::Value| "taken");
-        let tool = tool.expect("a schema").with_coerce(coerce);
-        let started = Instant::now();
-        for (leaf, fits) in [("1", true), ("true", false), (r#""x""#, false), (r#""1""#, coerce)] {
-            let arguments = format!(r#"{{"tree": {}}}"#, nested(r#"{"a": "#, leaf, "}", 40));
-            let outcome = call(&tool, &arguments);
-            assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
-        }
-        assert!(started.elapsed() < LINEAR, "{:?}", started.elapsed());
-    }
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum Mode {
-    FastMode,
-    Slow,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-struct Lenient {
-    flag: Option<bool>,
-    text: Option<String>,
-    mode: Option<Mode>,
-}
-
-/// Takes words at every depth.
-#[tool(namespace = "promises")]
-fn lenient(
-    flag: Option<bool>,
-    text: Option<String>,
-    mode: Option<Mode>,
-    list: Option<Vec<Lenient>>,
-) -> String {
-    format!("{flag:?} {text:?} {mode:?} {list:?}")
-}
-
-/// Takes words as they are.
-#[tool(namespace = "promises", coerce = false)]
-fn strict(
-    flag: Option<bool>,
-    text: Option<String>,
-    mode: Option<Mode>,
-    list: Option<Vec<Lenient>>,
-) -> String {
-    lenient(flag, text, mode, list)
-}
-
-#[test]
-fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
-    let whole = ClosureTool::new("whole", "", |it: Lenient| format!("{it:?}")).expect("a tool");
-    for (members, flag, text, mode) in [
-        (r#""flag": "True""#, "Some(true)", "None", "None"),
-        (r#""flag": "yes""#, "Some(true)", "None", "None"),
-        (r#""flag": "NO""#, "Some(false)", "None", "None"),
-        (r#""text": 5"#, "None", "Some(\"5\")", "None"),
-        (r#""text": 1.50e300"#, "None", "Some(\"1.50e300\")", "None"),
-        (
-            r#""text": 123456789012345678901234567890"#,
-            "None",
-            "Some(\"123456789012345678901234567890\")",
-            "None",
-        ),
-        (r#""mode": "Fast Mode""#, "None", "None", "Some(FastMode)"),
-        (r#""mode": "fast_mode""#, "None", "None", "Some(FastMode)"),
-        (r#""mode": "SLOW""#, "None", "None", "Some(Slow)"),
-        ("\"text\": \"two\nlines\tand \\\"more\\\"\"", "None", r#"Some("two\nlines\tand \"more\"")"#, "None"),
-    ] {
-        let arguments = format!("{{{members}}}");
-        check(&lenient::tool(), &arguments, Some(&format!("{flag} {text} {mode} None")));
-        let fields = format!("Lenient {{ flag: {flag}, text: {text}, mode: {mode} }}");
-        check(
-            &lenient::tool(),
-            &format!(r#"{{"list": [{arguments}]}}"#),
-            Some(&format!("None None None Some([{fields}])")),
-        );
-        check(&whole, &arguments, Some(&fields));
-        check(&whole, &format!("```json\n{arguments}\n```"), Some(&fields));
-        check(&whole, &format!("``` {arguments}```\n"), Some(&fields));
-        for arguments in
-            [format!(r#"{{"list": [{arguments}]}}"#), format!("```json\n{arguments}\n```"), arguments]
-        {
-            check(&strict::tool(), &arguments, None);
-        }
-    }
-    for arguments in [
-        r#"{"flag": "maybe"}"#,
-        r#"{"mode": "fastest"}"#,
-        r#"{"text": true}"#,
-        r#"{"text": ["a"]}"#,
-        "```{```",
-    ] {
-        check(&lenient::tool(), arguments, None);
-    }
-}
-
-#[tokio::test]
-async fn every_coercion_is_told_to_listeners() {
-    for (arguments, coerced) in [
-        (r#"{"flag": "yes", "text": "a", "mode": "slow"}"#, serde_json::json!(["flag"])),
-        (r#"{"text": 5, "mode": "Fast mode"}"#, serde_json::json!(["text", "mode"])),
-        ("```json\n{\"flag\": true}\n```", serde_json::json!(["arguments"])),
-        ("{\"text\": \"a\nb\", \"list\": [{\"flag\": \"no\"}]}", serde_json::json!(["arguments", "list"])),
-        (r#"{"flag": true, "text": "yes"}"#, serde_json::Value::Null),
-    ] {
-        let registry = ToolRegistry::from_tools(tools![lenient]).expect("one tool");
-        let dispatcher = Dispatcher::new(registry).expect("one tool");
-        let mut events = dispatcher.events();
-        let result = dispatcher.dispatch([ToolCall::new("1", "promises-lenient", arguments)]).await;
-        assert!(result[0].error().is_none(), "{arguments}: {result:?}");
-        drop(dispatcher);
-        let mut told = None;
-        while let Some(Ok(event)) = events.next().await {
-            if event.end().is_some() {
-                told = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
-            }
-        }
-        assert_eq!(told, Some(coerced), "{arguments}");
     }
 }

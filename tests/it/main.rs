@@ -8,6 +8,7 @@ mod approvals;
 mod argument_promises;
 mod argument_types;
 mod argument_views;
+mod argument_words;
 mod arguments;
 mod batches;
 mod call_reason;
