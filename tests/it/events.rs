@@ -50,9 +50,9 @@ async fn alone() {
 }
 
 /// Blocks its thread.
-#[tool(namespace = "events", blocking, timeout = "5ms")]
+#[tool(namespace = "events", blocking, timeout = "50ms")]
 fn blocks(context: &ToolContext) {
-    std::thread::sleep(Duration::from_millis(40));
+    std::thread::sleep(Duration::from_millis(120));
     context.progress(1.0, "nobody waits any more");
 }
 

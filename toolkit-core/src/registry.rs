@@ -333,7 +333,8 @@ impl ToolRegistry {
     /// let registry = ToolRegistry::from_tools([add])?;
     /// assert!(registry.validate("add", r#"{"a": 1, "b": "2"}"#).is_ok());
     /// let error = registry.validate("add", r#"{"a": 1}"#).unwrap_err();
-    /// assert_eq!(error.message(), "Error validating JSON arguments: missing required parameter `b`");
+    /// let expected = "Error validating JSON arguments: `b`: required, but missing; expected integer";
+    /// assert_eq!(error.message(), expected);
     /// # Ok::<(), toolkit::BuildError>(())
     /// ```
     ///
