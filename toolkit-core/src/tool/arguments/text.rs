@@ -9,6 +9,7 @@ use crate::args::{Member, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use std::future::poll_fn;
+use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 
@@ -29,7 +30,12 @@ impl Arguments {
             // A panic's text may quote a hidden value, too.
             let outcome = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx))) {
                 Ok(poll) => poll,
-                Err(payload) => resume_unwind(Box::new(secrets.redact(panic_text(&*payload)))),
+                Err(payload) => {
+                    let text = secrets.redact(panic_text(&*payload));
+                    // Its drop may panic, too, which would abort the program here.
+                    forget(payload);
+                    resume_unwind(Box::new(text))
+                }
             });
             outcome.await.map_err(|error| {
                 self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text))
