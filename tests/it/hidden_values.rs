@@ -243,3 +243,22 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
         }
     }
 }
+
+/// A panic's payload that panics again.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_whose_payload_panics_is_one_error() {
+    let schema = json!({"properties": {"secret": {}}});
+    let tool = raw(&schema, |_| std::panic::panic_any(Bomb));
+    let tool = AdaptedTool::of(tool).with_arguments([ArgumentTransform::of("secret").fixed("x")]);
+    let registry = ToolRegistry::from_tools([tool.expect("possible")]).expect("one tool");
+    let error = registry.call("tool", "{}").await.expect_err("it panics");
+    assert_eq!(error.kind(), ErrorKind::Panicked);
+}

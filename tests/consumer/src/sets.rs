@@ -27,7 +27,7 @@ impl Counter {
     ///     by: How much
     #[tool(idempotent = false)]
     pub fn add(&self, #[param(default = 1, range = 0..=10)] by: i64) -> i64 {
-        let mut count = self.count.lock().unwrap();
+        let mut count = self.count.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *count += by;
         *count
     }
