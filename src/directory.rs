@@ -14,7 +14,8 @@ const PREFIX: &str = "toolkit_";
 
 /// Stores the full texts of truncated results, each as a file of a directory.
 ///
-/// The directory is created on first use, on Unix for the program's user alone, because results may hold secrets.
+/// The directory is created on first use. On Unix only the program's user may read it, because results may hold
+/// secrets.
 /// Each new file evicts files that are too old, and then the oldest until the size fits. Files are written on tokio's
 /// blocking pool.
 ///
@@ -49,13 +50,13 @@ impl DirectorySink {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
 
-    /// Sets the size of all files together, in bytes. A longer text is not stored.
+    /// Sets the maximum size of all files together, in bytes. A longer text is not stored.
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sets the greatest age of a file.
+    /// Sets the maximum age of a file. Older files are deleted when a new file is written.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self

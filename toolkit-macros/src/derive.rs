@@ -1,8 +1,8 @@
 //! The derive macro `ToolParams`: `Deserialize`, `JsonSchema` and constraints in one.
 //!
-//! The type is mirrored by a hidden one with `derive(Deserialize, JsonSchema)`. The type is serde's `remote` of
-//! the mirror, so values of the type itself are decoded and every `#[serde(…)]` attribute keeps its meaning.
-//! Documentation, defaults and constraints become attributes of the two derives.
+//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror names the
+//! type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]` attribute keeps its
+//! meaning. Documentation, defaults and constraints become attributes that the two derives understand.
 
 mod attributes;
 mod field;
@@ -132,13 +132,13 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     })
 }
 
-/// Replaces the attributes of the type with those of the mirror.
+/// Replaces the attributes of the type by the attributes of the mirror.
 fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
     attrs.retain(is_serde_or_schemars);
-    // First, because helper attributes of a derive may only stand after it.
+    // The derive comes first, because its helper attributes may only follow it.
     let derive = parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]);
     attrs.insert(0, derive);
-    // The type may name the crates itself, for derives of its own.
+    // The type may set `crate` itself, for other derives of serde and schemars.
     for (name, path) in [("serde", "__toolkit::serde"), ("schemars", "__toolkit::schemars")] {
         let arguments = attribute_arguments(attrs, |attr| attr.path().is_ident(name));
         if !arguments.iter().any(|(argument, _)| argument.is_ident("crate")) {
@@ -176,13 +176,13 @@ fn innermost(ty: TokenStream) -> TokenStream {
     inner.map_or(ty, |inner| innermost(inner.to_token_stream()))
 }
 
-/// Adds a helper function applying constraints to a schema; returns its name.
+/// Adds a helper function for applying constraints to a schema. Returns the name of the function.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     let constraints = quote!(let __constraints = &mut __toolkit::Constraints::of(__schema););
     transforming(helpers, quote!(#constraints #calls))
 }
 
-/// Adds a helper function with a body that changes `__schema`; returns its name.
+/// Adds a helper function for changing `__schema` in its body. Returns the name of the function.
 fn transforming(helpers: &mut Vec<TokenStream>, body: TokenStream) -> Ident {
     let transform = format_ident!("__transform_{}", helpers.len());
     helpers.push(quote! {
@@ -199,9 +199,9 @@ fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {
     }
 }
 
-/// Generates the implementations of the type by way of the mirror.
+/// Generates the implementations of `Deserialize` and `JsonSchema` through the mirror.
 ///
-/// With errors they are placeholders, so that code using the type causes no further errors.
+/// After an error the implementations are placeholders, so that code with the type causes no further errors.
 fn implementations(ident: &Ident, generics: &Generics, is_valid: bool) -> TokenStream {
     let (_, ty_generics, _) = generics.split_for_impl();
     let mut decode = generics.clone();

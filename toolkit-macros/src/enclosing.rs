@@ -2,21 +2,23 @@
 
 use std::fs;
 
-/// Returns `true` if the attribute that is expanded stands inside of an `impl` block.
+/// Returns `true` if the expanded attribute is inside of an `impl` block.
 ///
 /// The tokens of the function do not show the block, so this function reads the source. The next line above with less
 /// indentation opens the block. Returns `false` if there is no source file.
 pub(crate) fn is_in_impl() -> bool {
     let lines_above = || {
         let span = proc_macro::Span::call_site();
+        // Most tools are not indented, and cost no reading.
+        let indent = span.column().checked_sub(1).filter(|indent| *indent > 0)?;
         let source = fs::read_to_string(span.local_file()?).ok()?;
         let above: Vec<&str> = source.lines().take(span.line().checked_sub(1)?).collect();
-        Some(opens_impl(&above, span.column().checked_sub(1)?))
+        Some(opens_impl(&above, indent))
     };
     proc_macro::is_available() && lines_above().unwrap_or(false)
 }
 
-/// Returns `true` if an `impl` block is open after the lines, for code at `indent`.
+/// Returns `true` if code with the indentation `indent`, directly after `lines`, is inside of an `impl` block.
 fn opens_impl(lines: &[&str], mut indent: usize) -> bool {
     for line in lines.iter().rev() {
         let text = line.trim_start();

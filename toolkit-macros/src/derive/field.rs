@@ -54,7 +54,7 @@ pub(super) fn mirror_field(
     }
     let aliases = serde_values(&field.attrs, "alias");
     if !aliases.is_empty() {
-        // Constraints apply under each name of the field.
+        // The call checks the constraints under each name of the field.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
     if attr.flatten.is_some() {
@@ -85,7 +85,8 @@ pub(super) fn mirror_field(
     describe(&mut field.attrs, description);
 }
 
-/// Returns the default of a field as an expression of type `Option<Value>`, if its JSON is known or must be.
+/// Generates an expression of type `Option<Value>`: the default of a field as JSON. Returns `None` for a field without
+/// a default.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<TokenStream> {
     let (ty, this) = (&field.ty, owner.this);
     let of_type = || quote!(<#ty as ::core::default::Default>::default());
@@ -93,7 +94,7 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<T
         let value = default.expr(ty);
         return Some(default.json(ty, &quote!({ let __default: #ty = #value; __default })));
     }
-    // What serde knows as a default, schemars shows if it is `Serialize`.
+    // schemars shows the default of serde if the type is `Serialize`. This adds plain variants of other types.
     let value = match serde_arguments(&field.attrs).into_iter().find(|(name, _)| name.is_ident("default")) {
         Some((_, None)) => of_type(),
         Some((_, Some(path))) => {

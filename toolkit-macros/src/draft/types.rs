@@ -84,7 +84,7 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     reference.mutability.is_none() && reference.lifetime.is_none()
 }
 
-/// Returns the type decoded for an unsized one, such as `String` for `str`.
+/// Returns the owned type for decoding an unsized type, such as `String` for `str`.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -106,7 +106,7 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Reports `impl Trait`, `Self` and references inside of the type `ty`, a part of the `full` one.
+/// Reports `impl Trait`, `Self` and references inside of `ty`. `full` is the type in the signature, with `ty` inside.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
@@ -150,12 +150,12 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
     }
 }
 
-/// Returns `true` if a type, or one inside of it, is wanted.
+/// Returns `true` if `is_wanted` accepts the type or a type inside of it.
 fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
 
-/// Returns the first wanted token at any depth.
+/// Returns the first token accepted by `is_wanted`, at any depth.
 pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Group(group) => find_token(group.stream(), is_wanted),

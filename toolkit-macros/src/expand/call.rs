@@ -8,8 +8,10 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the call as a closure: the compiler reports a type that is no parameter once for each function body, and
-/// the closure is in one body with the schemas of the parameters.
+/// Generates the closure for a call.
+///
+/// The compiler reports a type that is no parameter once for each function body. A closure shares the body of the
+/// parameter schemas, so the type is reported once.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
@@ -44,7 +46,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the receiver of a method, bound by `Toolset::tools`.
+/// Generates the variable with the receiver of a method. `Toolset::tools` binds the receiver to the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let (owner, receiver) = (model.draft.owner?, model.draft.sig.receiver()?);
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
@@ -73,7 +75,8 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier hidden from the user's code, with errors shown at the parameter's type.
+/// Returns an identifier invisible to the user's code. Errors about the identifier are shown at the parameter's
+/// type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span().resolved_at(Span::mixed_site()))
 }
@@ -82,7 +85,7 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates the decoding of the arguments, each into the variable of its [`value_ident`].
+/// Generates the decoding of the arguments into variables, named by [`value_ident`].
 ///
 /// The slots are one tuple, because their drop code is compiled for each exit of the function.
 fn decode(model: &Model<'_>) -> TokenStream {
