@@ -12,15 +12,15 @@ use toolkit_core::output::{FullOutput, OutputSink};
 /// The start of the names of the sink's files.
 const PREFIX: &str = "toolkit_";
 
-/// Stores the full texts of truncated results, each as a file of a directory.
+/// A sink to store the full texts of truncated results, each in a file of one directory.
 ///
-/// The directory is created on first use. On Unix only the program's user may read it, because results may hold
-/// secrets.
-/// Each new file evicts files that are too old, and then the oldest until the size fits. Files are written on tokio's
-/// blocking pool.
+/// The directory is created on first use. On Unix, only the program's user can read it, because results may
+/// contain secrets. Before a new file is written, the sink deletes files that are too old. Then it deletes
+/// the oldest files until the new file fits. Files are written on tokio's blocking pool.
 ///
-/// The directory may hold other files. A sink deletes only files that it can prove a sink wrote: the name of each
-/// carries a checksum of name and text. Other entries, files changed since, and copies under other names stay.
+/// The directory may contain other files. A sink deletes a file only if a sink wrote it: the file name
+/// contains a checksum of the name and the text. Files changed or renamed since, and copies under other
+/// names, are never deleted.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -45,7 +45,7 @@ pub struct DirectorySink {
 }
 
 impl DirectorySink {
-    /// Creates a sink of at most 100 MB (10⁸ bytes) of files that are at most a day old.
+    /// Creates a sink with a maximum of 100 MB (10⁸ bytes) for all files, and a maximum age of one day.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
@@ -56,13 +56,13 @@ impl DirectorySink {
         self
     }
 
-    /// Sets the maximum age of a file. Older files are deleted when a new file is written.
+    /// Sets the maximum age of a file.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Deletes files until `wanted` bytes fit.
+    /// Deletes files above the maximum age, and then the oldest files until `wanted` bytes fit.
     fn make_room(&self, wanted: u64) -> io::Result<()> {
         let mut files = Vec::new();
         // An entry that cannot be read is not the sink's, or another sink has deleted it.
@@ -132,14 +132,14 @@ impl OutputSink for DirectorySink {
     }
 }
 
-/// Splits the name of a sink's file into its stem and the checksum.
+/// Splits the name of a sink's file into the stem and the checksum. Returns `None` for other names.
 fn parts(name: &str) -> Option<(&str, &str)> {
     let (stem, sum) = name.strip_suffix(".json").or_else(|| name.strip_suffix(".txt"))?.rsplit_once('_')?;
     let is_sum = sum.len() == 16 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
     (stem.starts_with(PREFIX) && is_sum).then_some((stem, sum))
 }
 
-/// Returns whether a sink wrote the file, as it is now.
+/// Returns whether a sink wrote the file with this name and this content.
 fn is_own(path: &Path) -> bool {
     let Some((stem, sum)) = path.file_name().and_then(|name| parts(name.to_str()?)) else { return false };
     fs::read_to_string(path).is_ok_and(|text| checksum(stem, &text) == sum)
@@ -149,7 +149,7 @@ fn checksum(stem: &str, text: &str) -> String {
     format!("{:016x}", fnv1a(text, fnv1a(stem, 0)))
 }
 
-/// Deletes a file, which another sink may have deleted already.
+/// Deletes a file. Succeeds if the file does not exist, because another sink may have deleted it.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -22,8 +22,8 @@ const UPDATE: &str = "TOOLKIT_UPDATE";
 
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
 ///
-/// A relative path starts at the folder of the package, where `cargo test` runs. `TOOLKIT_UPDATE=1` in the environment
-/// writes the file instead.
+/// A relative path is resolved in the folder of the package, because `cargo test` runs there. If the
+/// environment variable `TOOLKIT_UPDATE` is `1`, the file is written instead of compared.
 ///
 /// # Panics
 /// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or cannot be

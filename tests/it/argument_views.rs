@@ -139,9 +139,9 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
     for (arguments, messages) in [
         (r#"{}"#, vec!["`query`: required, but missing; expected string"]),
         (
-            r#"{"query": 1, "limit": 99}"#,
+            r#"{"query": true, "limit": 99}"#,
             vec![
-                "`query`: expected string, got number 1",
+                "`query`: expected string, got boolean true",
                 "`limit`: expected integer from 1 to 50, got number 99",
             ],
         ),
@@ -171,8 +171,9 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
         assert!(!format!("{error:#}").contains("secret"), "{error:#}");
     }
     let names = view([Argument::of("place").with_name("where"), Argument::of("q").with_name("place")]);
-    let error =
-        call(names, r#"{"place": 1, "where": {"site": 1, "depth": 2}, "key": "k"}"#).await.expect_err("both");
+    let error = call(names, r#"{"place": true, "where": {"site": true, "depth": 2}, "key": "k"}"#)
+        .await
+        .expect_err("both");
     let paths: Vec<&str> = error.violations().iter().map(|violation| violation.path.as_str()).collect();
     assert_eq!(paths, ["place", "where.site"]);
 }
@@ -262,7 +263,7 @@ async fn a_view_of_a_view_speaks_of_the_names_of_the_first() {
     let outer = outer.expect("possible");
     assert_eq!(outer.definition().parameters["required"], json!(["find"]));
     assert_eq!(call(outer.clone(), r#"{"find": "a"}"#).await.expect("fine"), "a 9 secret");
-    let error = call(outer, r#"{"query": "a", "find": 1}"#).await.expect_err("both are wrong");
+    let error = call(outer, r#"{"query": "a", "find": true}"#).await.expect_err("both are wrong");
     let paths: Vec<&str> = error.violations().iter().map(|violation| violation.path.as_str()).collect();
     assert_eq!(paths, ["query", "find"]);
     assert!(refused(usual(), [Argument::of("q").hidden()]).starts_with("q: the tool has no such argument"));

@@ -76,9 +76,9 @@ async fn every_violation_is_in_one_message() {
 #[tokio::test]
 async fn one_violation_is_one_line() {
     check_message(
-        call("find_rows", r#"{"table": 5, "filters": []}"#).await,
+        call("find_rows", r#"{"table": true, "filters": []}"#).await,
         ErrorKind::InvalidArguments,
-        "Error validating JSON arguments: `table`: expected string, got number 5",
+        "Error validating JSON arguments: `table`: expected string, got boolean true",
     );
     check_message(
         call("find_rows", r#"{"table": "t", "filters": [{"field": "a"}]}"#).await,

@@ -95,15 +95,18 @@ async fn valid_arguments_and_near_misses_are_accepted() {
 async fn all_violations_are_reported_at_once() {
     let tool = search();
     refused(
-        call(&tool, r#"{"querry": 1, "max_results": "many", "filter": {"min": "x"}, "tags": [1, "a", 2]}"#)
-            .await,
+        call(
+            &tool,
+            r#"{"querry": 1, "max_results": "many", "filter": {"min": "x"}, "tags": [true, "a", null]}"#,
+        )
+        .await,
         &[
             "Error validating JSON arguments: 6 problems",
             "- `querry`: there is no such parameter; did you mean `query`?",
             "- `max_results`: expected integer from 1 to 50, got string \"many\"",
             "- `filter.min`: expected integer, got string \"x\"",
-            "- `tags[0]`: expected string, got number 1",
-            "- `tags[2]`: expected string, got number 2",
+            "- `tags[0]`: expected string, got boolean true",
+            "- `tags[2]`: expected string, got null",
             "- `query`: required, but missing; expected string",
         ],
     );

@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn a_hidden_value_is_in_no_text_whatever_refuses_the_call(
         secret in secrets(),
-        is_computed in any::<bool>(),
+        way in 0_u8..3,
         is_view in any::<bool>(),
         is_renamed in any::<bool>(),
     ) {
@@ -146,7 +146,11 @@ proptest! {
         for tool in tools() {
             let value = secret.clone();
             let hide = ArgumentTransform::of("secret");
-            let hide = if is_computed { hide.computed(move |_| Ok(value.clone())) } else { hide.fixed(value) };
+            let hide = match way {
+                0 => hide.fixed(value),
+                1 => hide.computed(move |_| Ok(value.clone())),
+                _ => hide.with_computed_default(move |_| Ok(value.clone())),
+            };
             let rename = is_renamed.then(|| ArgumentTransform::of("q").with_name("query"));
             let changes: Vec<ArgumentTransform> = rename.into_iter().chain([hide]).collect();
             let registry = if is_view {

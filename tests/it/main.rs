@@ -5,6 +5,8 @@
 mod agreement;
 mod always;
 mod approvals;
+mod argument_promises;
+mod argument_types;
 mod argument_views;
 mod arguments;
 mod batches;

@@ -107,13 +107,13 @@ pub struct ToolCall {
     /// The position in the model's message, if the provider states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// Provider-specific fields, which are sent back with the call.
+    /// Provider-specific fields, sent back to the provider along with the call.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 impl ToolCall {
-    /// Creates a call without a position.
+    /// Creates a call without a position in the model's message.
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),
@@ -128,6 +128,6 @@ impl ToolCall {
 setters! { ToolCall {
     /// Sets the position in the model's message.
     with_index(index: usize) = Some(index);
-    /// Sets the provider-specific fields, which are sent back with the call.
+    /// Sets the provider-specific fields, sent back to the provider along with the call.
     with_extras(extras: ProviderExtras) = extras;
 } }

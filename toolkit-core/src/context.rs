@@ -44,7 +44,7 @@ pub struct ToolContext {
     draft: Draft,
 }
 
-/// The parts of a context that most calls lack.
+/// The parts of a context missing in most calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RareParts {
     /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
@@ -53,12 +53,12 @@ pub(crate) struct RareParts {
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
-    /// Set when the arguments are decoded, which ends a check.
+    /// Set to `true` when the arguments are decoded. `None` unless the call is only a check.
     pub(crate) check: Option<Arc<AtomicBool>>,
 }
 
 impl ToolContext {
-    /// Creates the context of a call that has no id and cannot be cancelled.
+    /// Creates the context of a call without an id and without cancellation.
     pub fn new(tool_name: ToolName) -> Self {
         Self::of_call(tool_name, None, None, None, None)
     }
@@ -86,14 +86,15 @@ impl ToolContext {
         self
     }
 
-    /// Sets the run to which the call belongs.
+    /// Sets the run of the call.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.rare_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value for the tool, found by its type. It replaces a value of the same type.
+    /// Adds a value for the tool. The tool finds the value by its type. An earlier value of the same type is
+    /// replaced.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let rare = self.rare_mut();
         let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -118,10 +119,10 @@ impl ToolContext {
         context
     }
 
-    /// Ends a check, now that the arguments are decoded.
+    /// Ends the call if it is only a check of the arguments. Called after the arguments are decoded.
     ///
     /// # Errors
-    /// It is a check.
+    /// The call is only a check.
     #[inline]
     pub(crate) fn end_check(&self) -> Result<(), ToolError> {
         match self.rare.as_ref().and_then(|rare| rare.check.as_ref()) {
@@ -151,7 +152,7 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// Returns the program's state of type `T`. `None` if the program provides no such state.
+    /// Returns the program's state of type `T`, or `None` if the program provides no such state.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
@@ -169,7 +170,7 @@ impl ToolContext {
         &self.tool_name
     }
 
-    /// Returns the provider's id of the call. `None` for a call made by the program.
+    /// Returns the provider's id of the call, or `None` if the program made the call itself.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
@@ -182,7 +183,7 @@ impl ToolContext {
         self.rare.as_ref()?.call_reason.as_deref()
     }
 
-    /// Returns the run to which the call belongs, if the dispatcher [has one](crate::Dispatcher::with_run).
+    /// Returns the run of the call, if the dispatcher [has one](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.rare.as_ref()?.run.as_deref()
@@ -200,19 +201,20 @@ impl ToolContext {
         }
     }
 
-    /// Returns the name of the running agent.
+    /// Returns the name of the running agent, if the call belongs to a run with an agent name.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.run()?.agent_name()
     }
 
-    /// Returns the id of the run.
+    /// Returns the id of the run, if the call belongs to a run with an id.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.run()?.invocation_id()
     }
 
-    /// Returns the extension of type `T` of the call, otherwise of the run.
+    /// Returns the extension of type `T` of the call. If the call has none, returns the extension of type `T`
+    /// of the run.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
@@ -222,7 +224,7 @@ impl ToolContext {
     /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.
     ///
     /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
-    /// receive it. Without listeners, this costs almost nothing.
+    /// receive the report. Without listeners, this method costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         let run = self.run().filter(|run| run.has_listener());
         if run.is_none() && self.emitter().is_none() {
@@ -240,9 +242,9 @@ impl ToolContext {
     }
 
     /// Ends the call and returns its actions. A failed call has no actions.
+    #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
-        let actions = self.draft.close();
-        if has_succeeded { actions } else { ToolActions::default() }
+        self.draft.close().filter(|_| has_succeeded).unwrap_or_default()
     }
 
     /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.
@@ -263,7 +265,8 @@ impl ToolContext {
         }
     }
 
-    /// Returns the token that cancels the call, or a token that is never cancelled if the call has none.
+    /// Returns the cancellation token of the call. If the call cannot be cancelled, the returned token is
+    /// never cancelled.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()

@@ -4,13 +4,14 @@ use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// The deepest value that is saved. Readers of JSON stop at 128 levels, those around the value included.
+/// The maximum nesting depth of a saved value. JSON readers stop at 128 levels, including the levels
+/// around the value.
 const DEEPEST: usize = 100;
 
-/// Serializes a value that consists of `values`, if every reader can read them again.
+/// Serializes `value` unless one of its parts, given as `values`, is nested too deep for JSON readers.
 ///
 /// # Errors
-/// A value is nested too deep; or those of the serializer.
+/// Returns an error if one of the `values` is nested too deep or if the serializer fails.
 pub(crate) fn readable<'a, S: Serializer>(
     value: &impl Serialize,
     values: impl IntoIterator<Item = &'a Value>,

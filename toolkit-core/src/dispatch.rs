@@ -37,15 +37,20 @@ use tokio_util::sync::CancellationToken;
 /// Runs the calls of a model.
 ///
 /// The calls of a batch run concurrently, on several worker threads in parallel. Each call has exactly one
-/// [`ToolResult`], whatever happens to it (unknown tool, invalid arguments, failure, panic, timeout, cancellation), and
-/// does not disturb the others. Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another;
-/// batches, time limits and blocking tools need one. Clones are cheap and share permits.
+/// [`ToolResult`], even if the tool is unknown, the arguments are invalid, or the call fails, panics, times
+/// out or is cancelled. A failed call does not disturb the other calls.
 ///
-/// The time limit of a call is the tool's own, else the dispatcher's, else the registry's, and never more than the hard
-/// limit. `Duration::MAX` stands for no limit and precedes those after it. The limit counts from the moment the tool
-/// runs. A synchronous tool cannot be interrupted: it ends when it returns. One marked as
-/// [`blocking`](crate::ToolMetadata::blocking) runs on a thread of its own; an abandoned call has its result at once,
-/// while the thread finishes and keeps its permits.
+/// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
+/// limits and blocking tools need a runtime. Clones are cheap and share permits.
+///
+/// The time limit of a call is the limit of the tool. If the tool has no limit, the limit of the dispatcher
+/// applies, and then the limit of the registry. A limit of `Duration::MAX` means no limit, and the limits
+/// after it in this order do not apply. The hard limit is the maximum for all of them. The time counts from
+/// the start of the tool.
+///
+/// A synchronous tool cannot be interrupted: it ends when it returns. A tool marked as
+/// [`blocking`](crate::ToolMetadata::blocking) runs on a separate thread. If such a call is abandoned, its
+/// result is available at once, while the thread runs to its end and keeps the permits.
 ///
 /// # Order and concurrency
 ///
@@ -99,7 +104,7 @@ impl Dispatcher {
         self
     }
 
-    /// Sets the time limit for calls of tools without their own.
+    /// Sets the time limit for calls of tools without a time limit of their own.
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))
     }
@@ -109,24 +114,24 @@ impl Dispatcher {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
-    /// Sets the maximum number of calls that run at once. It is at least one.
+    /// Sets the maximum number of calls running at the same time. A maximum of zero counts as one.
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`] inside of those added before. The first middleware added sees a call first and
-    /// its result last.
+    /// Adds a [`Middleware`] inside of the middleware added before. The first middleware added sees each call
+    /// first and the result last.
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
     }
 
-    /// Returns the tools that a batch started now would use.
+    /// Returns the current tools. A batch started now would use them.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()
     }
 
-    /// Checks a call without running it, see [`ToolRegistry::validate`]. Middleware has no part in it.
+    /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
     ///
     /// # Errors
     /// The error that the call would have.
@@ -139,12 +144,16 @@ impl Dispatcher {
     /// Runs the calls concurrently and returns their results in the order of the calls.
     ///
     /// Dropping the future stops the running calls.
-    pub async fn dispatch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolResult> {
-        self.run(calls, None).await
+    pub fn dispatch(
+        &self,
+        calls: impl IntoIterator<Item = ToolCall>,
+    ) -> impl Future<Output = Vec<ToolResult>> {
+        // Not an `async fn`: that would be one more future around this one.
+        self.run(calls, None)
     }
 
-    /// Runs the calls concurrently until they end or `cancellation` is cancelled. A cancelled call has a
-    /// result with the error for cancelled calls.
+    /// Runs the calls concurrently and stops them when `cancellation` is cancelled. If a call has not ended
+    /// by then, the result of the call is an error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
     ///
     /// To cancel single calls, use a [`batch`](Self::batch).
     ///
@@ -164,15 +173,15 @@ impl Dispatcher {
     /// # Ok::<(), toolkit::BuildError>(())
     /// # }).unwrap();
     /// ```
-    pub async fn dispatch_with(
+    pub fn dispatch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
         cancellation: CancellationToken,
-    ) -> Vec<ToolResult> {
-        self.run(calls, Some(cancellation)).await
+    ) -> impl Future<Output = Vec<ToolResult>> {
+        self.run(calls, Some(cancellation))
     }
 
-    /// Starts the calls and returns the running [`Batch`], to which more calls can be added.
+    /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(CancellationToken::new()))
     }

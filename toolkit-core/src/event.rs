@@ -23,9 +23,11 @@ use std::time::{Duration, SystemTime};
 
 /// One event of a call.
 ///
-/// Each call has exactly one [`Called`](ToolEventKind::Called), its first event, and exactly one
-/// [`Ended`](ToolEventKind::Ended), its last. The first events of calls that are dispatched together come before any of
-/// them starts. Serialized, an event is one flat object whose `type` is its [name](Self::name).
+/// The first event of each call is [`Called`](ToolEventKind::Called), and the last event is
+/// [`Ended`](ToolEventKind::Ended). Each of the two occurs exactly once per call. If several calls are
+/// dispatched together, all their `Called` events come before the first call starts.
+///
+/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -54,7 +56,7 @@ pub struct ToolEvent {
     pub kind: ToolEventKind,
 }
 
-/// The call that an event is about.
+/// The call described by an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EventCall {
@@ -195,7 +197,7 @@ impl CallStatus {
         }
     }
 
-    /// Returns the name of the call's last event, as in `tool.result`.
+    /// Returns the name of the call's last event, such as `tool.result`.
     #[must_use]
     pub fn event_name(self) -> &'static str {
         match self {
@@ -209,9 +211,9 @@ impl CallStatus {
 }
 
 impl ToolEvent {
-    /// Returns the name of the event: `tool.call`, `tool.start`, `tool.progress`, `tool.approval_requested`,
-    /// `tool.approval_decided`, `tool.retry`, or the name that belongs to the
-    /// [status](CallStatus::event_name).
+    /// Returns the name of the event. The names are `tool.call`, `tool.start`, `tool.progress`,
+    /// `tool.approval_requested`, `tool.approval_decided` and `tool.retry`. The name of a call's last event
+    /// depends on the [status](CallStatus::event_name) of the call.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.kind {

@@ -65,9 +65,9 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Renders `tools` in the given order. Returns the rendered list and one fragment for each tool.
     ///
-    /// `earlier(index)` returns the fragment of an earlier rendering in an equal format, if the tool at
-    /// `index` is unchanged. The format may reuse this fragment if the spelling of the tool's name and the
-    /// influence of other tools on the fragment are unchanged.
+    /// If the tool at `index` is unchanged since an earlier rendering in an equal format, `earlier(index)`
+    /// returns the fragment from that rendering. The format may reuse the fragment if two more things are
+    /// unchanged: the spelling of the tool's name, and the influence of other tools on the fragment.
     fn render(
         &self,
         tools: &[&ToolDefinition],

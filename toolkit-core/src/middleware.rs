@@ -35,12 +35,14 @@ use tokio::time::Instant;
 /// The boxed future of a call's outcome.
 type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
-/// A policy between calls and tools.
+/// A policy around the calls of tools, such as permissions, retries or a cache.
 ///
-/// Middleware sees each call of a known tool, after its turn in the lane has begun and before it takes a
-/// permit. While it waits, calls outside of the lane continue. It calls [`Next::run`] to continue, any number
-/// of times, or returns an outcome itself. Cancelling the call drops the future. A panic becomes the error of
-/// the call. Time limits apply to the tool alone.
+/// Middleware sees each call of a known tool. If the tool has a lane, the middleware starts after the earlier
+/// calls in the lane have ended. The call does not hold a permit yet. While middleware waits, calls outside
+/// of the lane continue.
+///
+/// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself. Cancelling
+/// the call drops the future. A panic becomes the error of the call. Time limits apply to the tool alone.
 ///
 /// Closures with the same signature are middleware. The types of their parameters must be written out:
 ///
@@ -139,7 +141,7 @@ pub struct Next {
     /// The middleware of the dispatcher, outermost first.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    /// The end of the path, which runs the tool.
+    /// The last middleware of the path. It runs the tool.
     tool: BoxMiddleware,
 }
 

@@ -39,7 +39,7 @@ impl Separator {
         }
     }
 
-    /// Returns the separator for `-` or `.`, and `None` for any other character.
+    /// Returns the separator for `-` or `.`. Returns `None` for any other character.
     #[must_use]
     pub fn from_char(separator: char) -> Option<Self> {
         match separator {
@@ -94,7 +94,8 @@ impl ToolName {
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name from its three parts, even if the qualified name does not consist of the other two.
+    /// Creates a name from its three parts. The qualified name need not consist of the namespace and the
+    /// method name.
     ///
     /// For instance, the remote method `add` may be published under the qualified name `plus`.
     ///
@@ -163,7 +164,7 @@ impl ToolName {
         &self.0.qualified
     }
 
-    /// Returns the normalised namespace, if any.
+    /// Returns the normalised namespace, or `None` if the name has no namespace.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.namespace.as_deref()
@@ -181,12 +182,13 @@ impl ToolName {
         self.namespace().is_some() || self.as_str().contains(['-', '.'])
     }
 
-    /// Returns the name moved into `namespace`, by the rules of `update_namespace` in the Python library
+    /// Returns this name in another namespace, by the rules of `update_namespace` in the Python library
     /// toolregistry.
     ///
-    /// The namespace is [normalised](normalize); an empty `namespace` changes nothing. A name already [in a
-    /// namespace](Self::is_namespaced) changes only with `force`: then everything up to the first `separator`
-    /// is replaced. A method name different from the qualified name stays the same.
+    /// The namespace is [normalised](normalize); an empty `namespace` changes nothing. If the name is already
+    /// [in a namespace](Self::is_namespaced), the name changes only if `force` is `true`. Then `namespace`
+    /// replaces the part of the name before the first `separator`. If the method name differs from the
+    /// qualified name, the method name stays the same.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.
@@ -206,7 +208,8 @@ impl ToolName {
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Returns the method name qualified with another namespace, or without a namespace for `None`.
+    /// Returns a name made of `namespace` and this method name. For `None`, the returned name has no
+    /// namespace.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.
@@ -265,7 +268,7 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
 
 /// Returns whether `name` begins with `namespace` and the separator.
 ///
-/// The namespace `math` contains `math-add`, but not `math_ops-add`.
+/// For example, `math-add` is in the namespace `math`, but `math_ops-add` is not.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()
@@ -301,7 +304,7 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
     }
 }
 
-/// Checks if a tool name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
+/// Checks if `name` is legal: 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
 ///
 /// # Errors
 /// [`NameError`] with a legal suggestion, if the name is illegal.

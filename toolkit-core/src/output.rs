@@ -26,8 +26,8 @@ pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
 /// The output of a tool.
 ///
-/// The content is for the model. An output may also have a structured value for the program, a message to
-/// explain the result to the model, and a brief text for the user.
+/// The content is for the model. An output may also have three other parts: a structured value for the
+/// program, a message to explain the result to the model, and a brief text for the user.
 ///
 /// ```
 /// use toolkit::ToolOutput;
@@ -63,7 +63,7 @@ struct Notes {
 }
 
 impl ToolOutput {
-    /// Creates output from a list of [`Content`] values. An empty list makes an empty output.
+    /// Creates output from a list of [`Content`] values. If the list is empty, the output is empty.
     #[must_use]
     pub fn new(content: Vec<Content>) -> Self {
         Self { content: ContentList::Many(content), notes: None }
@@ -146,20 +146,20 @@ impl ToolOutput {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// Returns the message to explain the result to the model; empty unless set.
+    /// Returns the message to explain the result to the model, or an empty string if no message is set.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)
     }
 
-    /// Returns the brief text for the user; empty unless set.
+    /// Returns the brief text for the user, or an empty string if no brief text is set.
     #[must_use]
     pub fn brief(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Returns the whole content as text, with a line break between two values. Media items and resources are
-    /// only named.
+    /// Returns the whole content as text, with a line break between two values. For media items and
+    /// resources, the text contains only a short note.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self.content() {

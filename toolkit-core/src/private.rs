@@ -22,10 +22,12 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// The type of a parameter. This alias hides the path of this module from messages of the compiler.
+/// The type of a parameter. This is an alias rather than a re-export, so that compiler messages name
+/// `ParamType` instead of this module.
 pub type Parameter<T> = crate::args::ParamType<T>;
 
-/// The type `T`, if the check `CHECKED` succeeds. If it fails, the type is an error that the compiler has reported.
+/// The type `T`, if the compiler can evaluate the constant `CHECKED`. Otherwise, the type is an error already
+/// reported by the compiler.
 pub trait Checked<T, const CHECKED: bool> {
     type Type;
 }

@@ -26,6 +26,7 @@ pub use view::RegistryView;
 use crate::context::{RareParts, State, ToolContext};
 use crate::error::{BuildError, BuildProblem, ToolError, ToolFault};
 use crate::format::ToolFormat;
+use crate::guard::guarded;
 use crate::name::{NameRule, ToolName, WireNames};
 use crate::output::ToolOutput;
 use crate::search::SearchOptions;
@@ -136,7 +137,8 @@ impl ToolRegistry {
         self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
 
-    /// Sets the default time limit of each call. The limit of the tool or of the dispatcher takes precedence.
+    /// Sets the default time limit of each call. The limits of the tool and of the dispatcher take
+    /// precedence.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -149,9 +151,10 @@ impl ToolRegistry {
         self.timeout
     }
 
-    /// Adds state for the tools: `#[state]` parameters and [`ToolContext::state`] find it by type.
+    /// Adds a value to the state for the tools. Parameters marked with `#[state]` and [`ToolContext::state`]
+    /// find the value by type.
     ///
-    /// An `Arc` that the program shares is added with [`with_shared_state`](Self::with_shared_state).
+    /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state).
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
@@ -317,7 +320,8 @@ impl ToolRegistry {
         running.await
     }
 
-    /// Checks a call without running it: whether there is such a tool, and whether it takes these arguments.
+    /// Checks a call without running it. The check fails if there is no such tool or the tool refuses the
+    /// arguments.
     ///
     /// ```
     /// use toolkit::{ClosureTool, ToolRegistry};
@@ -344,7 +348,8 @@ impl ToolRegistry {
         let split = self.split_call_reason(definition, &arguments);
         let arguments = split.map_or(arguments, |split| split.arguments.into());
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), None);
-        tool.validate(&arguments, &context)
+        guarded(|| tool.validate(&arguments, &context))
+            .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
     }
 
     /// Returns the tool of a call.

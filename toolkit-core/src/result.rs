@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// The result of one call.
 ///
-/// It can be serialized, to store or send it. The outcome is then either a member `output` or a member
-/// `error`.
+/// A result can be serialized, for example to store it. The serialized outcome is either a member `output` or
+/// a member `error`.
 ///
 /// ```
 /// use toolkit::{ToolError, ToolResult};
@@ -78,7 +78,7 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call that the program answers without a dispatcher.
+    /// Creates the result of a call answered by the program without a dispatcher.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }

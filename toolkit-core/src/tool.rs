@@ -128,8 +128,9 @@ pub trait Tool: Send + Sync {
 
     /// Checks a call without running it.
     ///
-    /// The tools of this library decode the arguments, and say what a call would say. The default accepts every JSON
-    /// object, because a tool may take more than its schema says.
+    /// Tools of this library decode the arguments and return the same error as a call with these arguments.
+    /// The default implementation accepts every JSON object, because a tool may accept more than its schema
+    /// describes.
     ///
     /// # Errors
     /// The error that the call would have.
@@ -139,7 +140,8 @@ pub trait Tool: Send + Sync {
     }
 }
 
-/// Checks a call of a tool that decodes its arguments first and then [ends checks](ToolContext::end_check).
+/// Checks the arguments by starting a call of `tool`. The tool must decode the arguments first and then
+/// [end the check](ToolContext::end_check), so that nothing else runs.
 fn check_by_call(tool: &impl Tool, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
     let decoded = Arc::new(AtomicBool::new(false));
     match tool.call(arguments, &context.of_check(decoded.clone())).try_ready() {

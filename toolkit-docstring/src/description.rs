@@ -65,7 +65,8 @@ mod tests {
     use super::Description;
     use crate::lines;
 
-    /// Cuts at each `cut` line and keeps all others.
+    /// Checks the summary and the text of a description: each line `cut` cuts it, and all other lines are
+    /// kept.
     fn check(text: &str, summary: &str, expected: &str) {
         let lines = lines::parse(text);
         let mut description = Description::default();

@@ -205,9 +205,10 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns `true` if a line is hidden below a heading for programmers of this level.
+/// Returns `true` if a line is hidden because it is below a heading for programmers. `level` is the level of
+/// this heading.
 ///
-/// Even there, documentation of parameters, the return value or errors is parsed.
+/// Documentation of parameters, return value or errors is never hidden.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
     let ends = || {
         is_known_field(line)
@@ -275,7 +276,8 @@ fn is_known_field(line: &Line) -> bool {
     matches!(Field::parse(&line.text), Some(Field::Known { .. }))
 }
 
-/// Splits `ValueError: when it is empty` into type and text. The text may be missing.
+/// Splits a text such as `ValueError: when it is empty` into the error type and the description. A type may
+/// stand alone.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

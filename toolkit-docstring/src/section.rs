@@ -90,7 +90,8 @@ mod tests {
     use crate::lines;
     use crate::title::Title;
 
-    /// Opens the section on the first line and marks each other line: `i`tem, `t`ext or `.` outside.
+    /// Checks the kind of each line after the title of a section: `i` for an item, `t` for text, `.` for a
+    /// line outside.
     fn check(text: &str, expected: &str) {
         let lines = lines::parse(&format!("\n.\n{text}"));
         let mut body = lines.iter().skip(2);

@@ -50,7 +50,7 @@ pub(crate) struct ToolAttr {
     pub(crate) unregistered: bool,
     /// Builder calls on `ToolMetadata`.
     pub(crate) metadata: TokenStream,
-    /// The keys of the given arguments. Arguments for `ToolMetadata` are listed a second time, with their value as text.
+    /// The arguments forwarded to `ToolMetadata`, with their values as text.
     seen: Vec<(Ident, String)>,
 }
 

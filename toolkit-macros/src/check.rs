@@ -134,7 +134,7 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Reports arguments of `#[tool]` that change nothing.
+/// Reports useless arguments of `#[tool]`: they would change nothing.
 fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     let attr = &draft.attr;
     let runs_in_place = draft.sig.asyncness.is_none() && attr.given_as("blocking", "true").is_none();
@@ -216,7 +216,7 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
     check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
 }
 
-/// Reports a `name` with characters other than letters, digits and `punctuation`.
+/// Reports a name with characters other than letters, digits and `punctuation`.
 fn check_name(
     kind: &str,
     name: String,
@@ -244,7 +244,8 @@ fn check_name(
     None
 }
 
-/// Returns the model of a parameter. Returns `None` for the context and for state, which are not in the schema.
+/// Returns the model of a parameter. Returns `None` for the context and for state, because the model never
+/// sees them.
 fn param_model<'a>(
     draft: &'a Draft<'a>,
     param: &'a DraftParam<'a>,

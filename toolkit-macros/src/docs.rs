@@ -16,7 +16,7 @@ pub(crate) struct Docs {
     parsed: Docstring,
     /// The span of each line.
     spans: Vec<Span>,
-    /// Documentation that only the compiler can evaluate, such as `#[doc = my_macro!()]`.
+    /// Documentation with a value known only to the compiler, such as `#[doc = my_macro!()]`.
     unread: Vec<Expr>,
 }
 
@@ -79,7 +79,7 @@ impl Docs {
     }
 }
 
-/// Returns `true` for a description that is not an empty literal.
+/// Returns `true` for any description except an empty string literal.
 pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
     description.is_some_and(|text| {
         syn::parse2::<LitStr>(text.clone()).map_or(true, |text| !text.value().trim().is_empty())

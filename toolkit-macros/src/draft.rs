@@ -161,7 +161,7 @@ fn check_receiver(receiver: &Receiver, in_toolset: bool, diag: &mut Diag) {
     diag.error(receiver, message);
 }
 
-/// Parses `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
+/// Parses the type of a state parameter: `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
 fn parse_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
     let inner = only_argument(ty, "Option");
     let form = |shared| StateForm { shared, optional: inner.is_some() };

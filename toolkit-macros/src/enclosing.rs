@@ -2,10 +2,10 @@
 
 use std::fs;
 
-/// Returns `true` if the expanded attribute is inside of an `impl` block.
+/// Returns `true` if the attribute being expanded is inside an `impl` block.
 ///
-/// The tokens of the function do not show the block, so this function reads the source. The next line above with less
-/// indentation opens the block. Returns `false` if there is no source file.
+/// The tokens of the function do not show the block, so this function reads the source. The next line above
+/// with less indentation opens the block. Returns `false` if there is no source file.
 pub(crate) fn is_in_impl() -> bool {
     let lines_above = || {
         let span = proc_macro::Span::call_site();
@@ -18,7 +18,7 @@ pub(crate) fn is_in_impl() -> bool {
     proc_macro::is_available() && lines_above().unwrap_or(false)
 }
 
-/// Returns `true` if code with the indentation `indent`, directly after `lines`, is inside of an `impl` block.
+/// Returns `true` if code at `indent` directly after `lines` is inside an `impl` block.
 fn opens_impl(lines: &[&str], mut indent: usize) -> bool {
     for line in lines.iter().rev() {
         let text = line.trim_start();

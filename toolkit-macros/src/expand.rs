@@ -74,7 +74,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the attribute for allowing lints in generated code.
+/// Generates attributes to allow lints in generated code. The code has the same form for every function, so
+/// lints may find parts superfluous.
 fn allowed_lints() -> TokenStream {
     quote! {
         #[allow(
@@ -174,7 +175,8 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     }
 }
 
-/// Generates a struct with the function's name. The compiler reports a clash of names at the function's name.
+/// Generates a struct with the name of the function. If another item has the same name, the error points at
+/// the function's name.
 fn marker(draft: &Draft<'_>) -> TokenStream {
     let (cfgs, vis, ident) = (draft.cfgs(), draft.vis, &draft.sig.ident);
     // `warnings` alone does not allow lints that the crate denies by name.

@@ -95,7 +95,7 @@ pub(crate) fn replace_self(tokens: TokenStream, owner: &impl ToTokens) -> TokenS
     replaced
 }
 
-/// Moves the tokens to `location` and keeps their hygiene.
+/// Returns the tokens with `location` as their source location for errors, but with their own hygiene.
 fn at(tokens: TokenStream, location: Span) -> TokenStream {
     let relocate = |token| match token {
         TokenTree::Group(group) => regroup(&group, at(group.stream(), location)),

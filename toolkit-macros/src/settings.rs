@@ -1,4 +1,4 @@
-//! Settings of the crate that uses the macros, read from its `Cargo.toml`.
+//! Settings of the crate being compiled, read from its `Cargo.toml`.
 //!
 //! The table `[package.metadata.toolkit]` sets defaults of attributes. Without the setting `crate`, the path of the
 //! facade is the name of the dependency on the package `toolkit-ai`.
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
 static LAST: Mutex<Option<(PathBuf, Option<SystemTime>, Settings)>> = Mutex::new(None);
 
 impl Settings {
-    /// Returns the settings of the compiled crate.
+    /// Returns the settings of the crate being compiled.
     pub(crate) fn current() -> Self {
         Self::cached(|settings| settings.clone()).unwrap_or_default()
     }
@@ -118,7 +118,7 @@ impl Settings {
     }
 }
 
-/// Returns the name of the dependency on the facade, unless the name is that of its library.
+/// Returns the name of the dependency on the facade if the manifest renames this dependency.
 fn dependency(entries: &[Entry], workspace: impl FnOnce() -> Vec<Entry>) -> Option<String> {
     let is_facade = |entry: &&Entry| entry.key() == "package" && entry.value == PACKAGE;
     let direct = entries.iter().filter(is_facade).find_map(Entry::dependency);

@@ -57,7 +57,9 @@ fn check_block(block: &ItemImpl, methods: &[(TokenStream, FunctionItem)], diag: 
     }
 }
 
-/// Collects the `#[tool]` functions with the arguments of the attribute, leaving plain Rust in the block.
+/// Collects the `#[tool]` functions of the block together with the arguments of each `#[tool]`.
+///
+/// The functions stay in the block, without `#[tool]` and its helper attributes.
 fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
     let mut methods = Vec::new();
     for item in &mut block.items {
@@ -87,7 +89,7 @@ fn is_tool_attr(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|last| last.ident == "tool")
 }
 
-/// Returns the name of the type as a namespace. The registry normalizes the name.
+/// Returns the name of the type as a string literal. The registry normalizes the name later.
 fn type_name(ty: &Type) -> Option<LitStr> {
     let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;

@@ -14,24 +14,59 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The maximum number of compiled patterns in the cache.
 const CACHED: usize = 256;
 
-/// Returns whether a generated schema, or any schema inside, constrains values more than its Rust type does.
+/// Returns whether a generated schema has constraints beyond the Rust type, such as `pattern` or `maxLength`.
 ///
-/// Call this function before the schema is [tidied](super::tidy), because tidying turns number formats into
-/// bounds.
+/// Inner schemas count too. Call this function before the schema is [tidied](super::tidy): tidying turns
+/// number formats into bounds, and these bounds would count as constraints.
 #[must_use]
 pub fn has_constraints(schema: &Value) -> bool {
+    constrains(schema, false)
+}
+
+/// Types ensure the tags and names of their variants, the schemas of which are branches.
+fn constrains(schema: &Value, in_branch: bool) -> bool {
     let Value::Object(keywords) = schema else { return false };
     let here = keywords.iter().any(|(keyword, value)| match keyword.as_str() {
         "minimum" => !is_unsigned_zero(schema, value),
         "minItems" | "maxItems" => !keywords.contains_key("prefixItems"),
         "format" => value.as_str().is_some_and(format::is_known),
-        // The types of Rust enums and tags ensure their allowed values already.
-        "enum" => keywords.contains_key(ONE_OF),
-        "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength" | "maxLength"
-        | "pattern" | "minProperties" | "maxProperties" => true,
+        "enum" => !in_branch || keywords.contains_key(ONE_OF),
+        "const" => !in_branch,
+        "uniqueItems" => !is_of_set(schema),
+        "maximum"
+        | "exclusiveMinimum"
+        | "exclusiveMaximum"
+        | "multipleOf"
+        | "minLength"
+        | "maxLength"
+        | "pattern"
+        | "minProperties"
+        | "maxProperties"
+        | "not"
+        | "if"
+        | "contains"
+        | "propertyNames"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties"
+        | "unevaluatedItems" => true,
         _ => false,
     });
-    here || subschemas(schema).any(|inside| has_constraints(inside.schema))
+    here || subschemas(schema).any(|inside| {
+        let is_branch = matches!(inside.keyword, "anyOf" | "oneOf");
+        let is_tag = in_branch && inside.keyword == "properties";
+        constrains(inside.schema, is_branch || is_tag)
+    })
+}
+
+/// Returns a pattern under which no text can be checked, here or inside.
+#[must_use]
+pub fn unknown_pattern(schema: &Value) -> Option<&str> {
+    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
+    let names = patterns.map(|(pattern, _)| pattern.as_str());
+    let mut own = schema.get("pattern").and_then(Value::as_str).into_iter().chain(names);
+    own.find(|pattern| compiled(pattern).is_none())
+        .or_else(|| subschemas(schema).find_map(|inside| unknown_pattern(inside.schema)))
 }
 
 fn is_unsigned_zero(schema: &Value, minimum: &Value) -> bool {
@@ -67,9 +102,10 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
     }
 }
 
-/// Returns whether an array schema was generated from a set type. A set drops repeated items by itself.
+/// Returns whether an array schema was generated from a set type.
 ///
-/// In the schema of a set, `uniqueItems` comes before `items`.
+/// In the schema of a set, `uniqueItems` comes before `items`. Repeated items are no violation for a set,
+/// because deserialization drops them.
 fn is_of_set(schema: &Value) -> bool {
     let mut keywords = schema.as_object().into_iter().flat_map(Map::keys);
     keywords
@@ -147,21 +183,49 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     compiled(pattern).is_some_and(|pattern| pattern.is_match(name))
 }
 
+/// A compiled pattern.
+enum Pattern {
+    Plain(Regex),
+    /// A pattern beyond regular languages, such as one that looks around.
+    #[cfg(feature = "jsonschema")]
+    Any(Box<jsonschema::Validator>),
+}
+
+impl Pattern {
+    fn new(pattern: &str) -> Option<Self> {
+        let plain = Regex::new(pattern).ok().map(Self::Plain);
+        #[cfg(feature = "jsonschema")]
+        let plain = plain.or_else(|| {
+            let schema = serde_json::json!({"pattern": pattern});
+            Some(Self::Any(Box::new(jsonschema::options().offline().build(&schema).ok()?)))
+        });
+        plain
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(regex) => regex.is_match(text),
+            #[cfg(feature = "jsonschema")]
+            Self::Any(validator) => validator.is_valid(&text.into()),
+        }
+    }
+}
+
 /// Returns the compiled pattern, or `None` for an invalid pattern.
 ///
 /// Compiled patterns are cached, because programs check few patterns but check them often.
-fn compiled(pattern: &str) -> Option<Arc<Regex>> {
-    static CACHE: Mutex<Option<HashMap<String, Arc<Regex>>>> = Mutex::new(None);
+fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
+    static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let cache = cache.get_or_insert_default();
-    if let Some(regex) = cache.get(pattern) {
-        return Some(regex.clone());
+    if let Some(known) = cache.get(pattern) {
+        return Some(known.clone());
     }
-    let regex = Arc::new(Regex::new(pattern).ok()?);
+    let new = Arc::new(Pattern::new(pattern)?);
     if cache.len() < CACHED {
-        cache.insert(pattern.to_owned(), regex.clone());
+        cache.insert(pattern.to_owned(), new.clone());
     }
-    Some(regex)
+    Some(new)
 }
 
 #[cfg(test)]

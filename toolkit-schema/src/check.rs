@@ -1,12 +1,12 @@
 //! The search for all violations of a schema by a value.
 //!
-//! The search covers all keywords except `unevaluatedProperties` and `unevaluatedItems`. A Rust type may
-//! refuse a value for further reasons.
+//! The search covers every keyword that constrains values. A type may refuse a value by rules of its own.
 
 use crate::bounds::{broken, is_equal};
 use crate::describe::{describe_for, describe_in};
 use crate::discriminator::{Discriminator, discriminator};
 use crate::json::{Json, Kind, quoted};
+use crate::keyword::{Role, subschemas};
 use crate::nearest::nearest;
 use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::{SchemaRef, resolve};
@@ -17,6 +17,8 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
+
+mod decoded;
 
 /// The maximum number of violations collected by one search.
 const MOST: usize = 64;
@@ -32,7 +34,7 @@ const SEVERAL: &str = "several";
 /// The message for a value too complex to be checked completely.
 pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
 
-/// Returns up to 64 violations of a schema by a value, in the order of the value.
+/// Checks `value` against `schema`. Returns up to 64 violations, in the order of their positions in `value`.
 ///
 /// ```
 /// use serde_json::json;
@@ -71,12 +73,39 @@ pub enum Scope {
     Validator,
 }
 
-/// Returns the violations of a schema by the value at the path `at`.
+/// Checks a value against a schema and returns the violations of the kinds selected by `scope`.
+///
+/// `at` is the path of the value. The paths of all violations begin with `at`.
 #[must_use]
 pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
+    search(schema, value, at, scope, None)
+}
+
+/// Returns the violations of constraints by a value at the path `at`, which its type has decoded.
+///
+/// A type may know members, variants and values under names that its schema does not list. What they are is found
+/// out by asking whether the type `accepts` another text in the place of the value.
+#[must_use]
+pub fn check_decoded(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    at: &str,
+    accepts: &mut dyn FnMut(&str) -> bool,
+) -> Vec<Violation> {
+    search(schema, value, at, Scope::Constraints, Some(accepts))
+}
+
+fn search<'v>(
+    schema: SchemaRef<'_>,
+    value: &Json<'v>,
+    at: &str,
+    scope: Scope,
+    accepts: Option<&mut dyn FnMut(&str) -> bool>,
+) -> Vec<Violation> {
     let (left, path, known) = (budget(value), at.to_owned(), HashMap::new());
+    let (open, found) = (Vec::new(), Vec::new());
     let mut search =
-        Search { root: schema.root, scope, path, left, known, open: Vec::new(), found: Vec::new() };
+        Search { root: schema.root, scope, path, left, known, open, found, text: value.text, accepts };
     search.inspect(schema.schema, value);
     if search.left == 0 {
         return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
@@ -109,9 +138,13 @@ fn remove_names(found: &mut Vec<Found>) {
     });
 }
 
-struct Search<'a, 'v> {
+struct Search<'a, 'v, 't> {
     root: &'a Value,
     scope: Scope,
+    /// The text of the whole value.
+    text: &'v str,
+    /// Returns whether the type of the whole value accepts a text.
+    accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
     /// The path to the value being inspected.
     path: String,
     /// The number of schemas left to apply before the search gives up.
@@ -128,7 +161,7 @@ struct Search<'a, 'v> {
     found: Vec<Found>,
 }
 
-impl<'a, 'v> Search<'a, 'v> {
+impl<'a, 'v> Search<'a, 'v, '_> {
     fn inspect(&mut self, schema: &'a Value, value: &Json<'v>) {
         if schema == &Value::Bool(false) {
             self.add(ViolationKind::Constraint, "nothing may stand here".to_owned());
@@ -148,7 +181,8 @@ impl<'a, 'v> Search<'a, 'v> {
         self.open.pop();
     }
 
-    /// Inspects the schema behind a reference, only once for each value.
+    /// Inspects the target of a reference. A pair of target and value is inspected only once; if the pair
+    /// occurs again, the violations found the first time are added again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
         let key = (ptr::from_ref(target), ptr::from_ref(value));
         if let Some(known) = self.known.get(&key) {
@@ -160,7 +194,7 @@ impl<'a, 'v> Search<'a, 'v> {
         self.found.splice(0..0, before);
     }
 
-    /// Returns the violations of a schema without adding them to `found`.
+    /// Returns the violations of `schema` by `value`, without adding them to `self.found`.
     fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found> {
         let before = std::mem::take(&mut self.found);
         self.inspect(schema, value);
@@ -188,7 +222,10 @@ impl<'a, 'v> Search<'a, 'v> {
         };
         let mut names = types(schema.get("type")).peekable();
         if names.peek().is_some() && !names.any(is_of_type) {
-            return self.add_mismatch(ViolationKind::WrongType, schema, "type", value);
+            return match self.scope {
+                Scope::Constraints => self.inspect_coerced(schema, value),
+                _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+            };
         }
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
@@ -198,7 +235,11 @@ impl<'a, 'v> Search<'a, 'v> {
         } else {
             broken(schema, value, validator)
         };
-        if let Some(keyword) = wrong {
+        // A type with such a list of its own knows the value under another name.
+        let is_listed = matches!(wrong, Some("enum" | "const"));
+        if let Some(keyword) = wrong
+            && (!is_listed || self.accepts_instead(value, &[r#""\u0001""#, "97", "113", "0.000123"]))
+        {
             self.add_mismatch(ViolationKind::Constraint, schema, keyword, value);
         }
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
@@ -223,8 +264,8 @@ impl<'a, 'v> Search<'a, 'v> {
         }
     }
 
-    /// Inspects the branches of a union. If no branch fits, reports the violations of the most similar
-    /// branch.
+    /// Inspects the branches of a union. If the value fits no branch, reports the violations of the most
+    /// similar branch.
     fn inspect_branches(&mut self, schema: &Value, keyword: &str, branches: &'a [Value], value: &Json<'v>) {
         let mut closest: Option<Vec<Found>> = None;
         let mut fitting = 0;
@@ -242,7 +283,11 @@ impl<'a, 'v> Search<'a, 'v> {
                 closest = Some(found);
             }
         }
-        match (fitting, value.members(), discriminator(self.root, branches), closest) {
+        let choice = discriminator(self.root, branches);
+        if fitting == 0 && self.scope == Scope::Constraints {
+            return self.inspect_variants(schema, choice.as_ref(), value, closest);
+        }
+        match (fitting, value.members(), choice, closest) {
             (1, ..) => {}
             (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
             (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
@@ -267,7 +312,12 @@ impl<'a, 'v> Search<'a, 'v> {
         }
     }
 
-    fn inspect_members(&mut self, schema: &'a Value, members: &[(Cow<'v, str>, Json<'v>)], value: &Json<'v>) {
+    fn inspect_members(
+        &mut self,
+        schema: &'a Value,
+        members: &[(Cow<'v, str>, Json<'v>)],
+        object: &Json<'v>,
+    ) {
         let properties = schema.get("properties").and_then(Value::as_object);
         let parent = self.path.len();
         for (name, value) in members {
@@ -279,6 +329,9 @@ impl<'a, 'v> Search<'a, 'v> {
                         this.add_named(parent, ViolationKind::Unknown, no_such_property(name, properties));
                     }
                     Some(other) => this.inspect(other, value),
+                    None if named.is_empty() && this.scope == Scope::Constraints => {
+                        this.inspect_alias(schema, object, value);
+                    }
                     None => {}
                 }
                 if let Some(of_names) = schema.get("propertyNames") {
@@ -293,12 +346,54 @@ impl<'a, 'v> Search<'a, 'v> {
             named.filter(|(name, _)| given.contains(&name.as_str())).map(|(_, needs)| needs)
         };
         let needed = depends("dependentRequired").flat_map(|needs| names(Some(needs)));
-        for name in names(schema.get("required")).chain(needed).filter(|name| !given.contains(name)) {
+        // A type has accepted that others are absent.
+        let is_decoded = self.scope == Scope::Constraints;
+        let kind = if is_decoded { ViolationKind::Constraint } else { ViolationKind::Missing };
+        let needed = needed.map(|name| (name, kind));
+        let required = names(schema.get("required")).map(|name| (name, ViolationKind::Missing)).chain(needed);
+        for (name, kind) in required.filter(|(name, _)| !given.contains(name)) {
             let property = properties.and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe_in(self.root, property)));
-            self.at_member(name, |this| this.add_named(parent, ViolationKind::Missing, message));
+            self.at_member(name, |this| this.add_named(parent, kind, message));
         }
-        depends("dependentSchemas").for_each(|needs| self.inspect(needs, value));
+        depends("dependentSchemas").for_each(|needs| self.inspect(needs, object));
+        if let Some(rest) = schema.get("unevaluatedProperties") {
+            for (name, value) in members {
+                let own = |schema: &Value| {
+                    let (named, other) = member_schemas(schema, name);
+                    !named.is_empty() || other.is_some()
+                };
+                if !self.is_evaluated(schema, object, &own) {
+                    self.at_member(name, |this| match rest {
+                        Value::Bool(false) => {
+                            let unknown = ViolationKind::Unknown;
+                            let kind = if is_decoded { ViolationKind::Constraint } else { unknown };
+                            this.add_named(parent, kind, no_such_property(name, properties));
+                        }
+                        rest => this.inspect(rest, value),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Returns whether a schema, or one applied to the same value that it fits, has a schema of its `own` for a part.
+    fn is_evaluated(&mut self, schema: &'a Value, value: &Json<'v>, own: &dyn Fn(&Value) -> bool) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));
+        let mut inside: Vec<&'a Value> = target.into_iter().collect();
+        let condition = schema.get("if").is_none_or(|condition| self.fits(condition, value));
+        inside.extend(subschemas(schema).filter_map(|inside| match inside.keyword {
+            "not" => None,
+            "then" if !condition => None,
+            "if" | "else" if condition == (inside.keyword == "else") => None,
+            _ if inside.role == Role::InPlace => Some(inside.schema),
+            _ => None,
+        }));
+        own(schema)
+            || inside.into_iter().any(|inside| {
+                self.left > 0 && self.fits(inside, value) && self.is_evaluated(inside, value, own)
+            })
     }
 
     fn inspect_name(&mut self, schema: &Value, name: &str) {
@@ -314,6 +409,16 @@ impl<'a, 'v> Search<'a, 'v> {
         for (index, item) in items.iter().enumerate() {
             let Some(schema) = item_schema(schema, index) else { break };
             self.at_item(index, |this| this.inspect(schema, item));
+        }
+        if let Some(rest) = schema.get("unevaluatedItems") {
+            for (index, item) in items.iter().enumerate() {
+                let own = |schema: &Value| item_schema(schema, index).is_some();
+                let is_evaluated = self.is_evaluated(schema, value, &own)
+                    || schema.get("contains").is_some_and(|wanted| self.fits(wanted, item));
+                if !is_evaluated {
+                    self.at_item(index, |this| this.inspect(rest, item));
+                }
+            }
         }
         if let Some(wanted) = schema.get("contains") {
             let found = items.iter().filter(|item| self.fits(wanted, item)).count() as u64;
@@ -407,7 +512,7 @@ pub fn missing(expected: Option<String>) -> String {
     format!("required, but missing{}", expected.unwrap_or_default())
 }
 
-/// Returns the properties of a schema for objects, unless the schema allows arrays too.
+/// Returns the properties of a schema if `type` includes `object` but not `array`.
 fn fields(schema: &Value) -> Option<&Map<String, Value>> {
     let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
     schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))

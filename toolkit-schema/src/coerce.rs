@@ -13,12 +13,11 @@ use std::ptr;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
 ///
-/// A near miss is an invalid value with an obvious correction:
-///
-/// - `5.0` becomes `5` if the schema allows only integers.
-/// - A string becomes the JSON value inside the string if the schema does not allow strings.
-/// - A string becomes the allowed value with the same letters, if only upper and lower case differ.
-/// - A member with the value `null` is removed if the member is optional and must not be `null`.
+/// - `5.0` becomes `5` where the schema takes integers only.
+/// - A string becomes the JSON value that it holds where the schema takes no strings, `yes` and `no` become booleans.
+/// - A number becomes its text where the schema takes a string.
+/// - A string becomes the only allowed one that differs by case, space, `-` or `_`.
+/// - `null` is removed where a member is optional and never `null`.
 ///
 /// ```
 /// use serde_json::json;
@@ -95,9 +94,10 @@ impl<'a> Coercion<'a> {
         coerced
     }
 
-    /// Coerces the value in `text`, the result of an earlier coercion.
+    /// Parses `text`, the result of an earlier coercion, and passes the value to `coerce`.
     ///
-    /// The cached results are set aside, because their positions refer to the original text.
+    /// While `coerce` runs, the cache is empty, because the cached results refer to positions in the original
+    /// text. The cache is restored afterwards.
     fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
         let value = Json::parse(text).ok()?;
         let known = std::mem::take(&mut self.known);
@@ -120,15 +120,27 @@ impl<'a> Coercion<'a> {
         check(SchemaRef::new(self.root, schema), value, "", Scope::All).is_empty()
     }
 
-    /// Coerces a value to the first possible branch of a union, unless some branch fits already.
+    /// Coerces a value to the first branch of a union with a valid result. Returns `None` if the value fits a
+    /// branch already.
+    ///
+    /// If no branch has a valid result, a partly coerced value is returned only if exactly one branch changed
+    /// the value.
     fn by_branch(&mut self, schema: &Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
-        let is_itself = |branch: &Value| resolve(self.root, branch).is_some_and(|it| ptr::eq(it, schema));
-        let fits = |branch: &Value| self.fits(branch, value);
-        if !branches.iter().any(is_itself) && branches.iter().any(fits) {
+        let root = self.root;
+        let mut candidates: Vec<&Value> =
+            branches.iter().filter(|branch| !has_other_tag(root, branch, value)).collect();
+        if let [only] = candidates.as_slice() {
+            return self.coerced(only, value);
+        }
+        if candidates.is_empty() {
+            // The tag may be a near miss.
+            candidates = branches.iter().collect();
+        }
+        let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
+        let fits = |branch: &&Value| self.fits(branch, value);
+        if !candidates.iter().any(is_itself) && candidates.iter().any(fits) {
             return None;
         }
-        let root = self.root;
-        let candidates = branches.iter().filter(|branch| !has_other_tag(root, branch, value));
         let mut partly = Vec::new();
         for branch in candidates {
             let Some(text) = self.coerced(branch, value) else { continue };
@@ -153,8 +165,8 @@ impl<'a> Coercion<'a> {
 
     /// Coerces the members of an object.
     ///
-    /// An optional member with the value `null` is removed if its schema refuses `null`. A model forced to
-    /// send every member has no other way to leave a member out.
+    /// An optional member with the value `null` is removed if the member's schema refuses `null`. If a model
+    /// is forced to send every member, `null` is its only way to leave a member out.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         let mut changed = false;
         let mut written = Vec::with_capacity(members.len());
@@ -176,37 +188,47 @@ impl<'a> Coercion<'a> {
     }
 
     fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
-        let allowed = schema.get("enum").and_then(Value::as_array);
-        let words: Option<Vec<&str>> = allowed.and_then(|list| list.iter().map(Value::as_str).collect());
+        let listed = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+        let listed = listed.or_else(|| schema.get("const").map(std::slice::from_ref));
+        let words: Option<Vec<&str>> = listed.and_then(|list| list.iter().map(Value::as_str).collect());
         let names: Vec<&str> = types(schema.get("type")).collect();
         let takes =
             |name: &str| names.contains(&name) || (name == "string" && names.is_empty() && words.is_some());
         match &value.kind {
-            Kind::Number if takes("integer") && !takes("number") => {
+            Kind::Number if takes("number") => None,
+            Kind::Number if takes("integer") => {
                 value.number()?.integer().filter(|integer| integer != value.text)
             }
+            Kind::Number if takes("string") => Some(quoted(value.text)),
             Kind::String(text) if takes("string") => {
                 let words = words.filter(|words| !words.contains(&&**text))?;
                 let mut alike = words.into_iter().filter(|word| folded(word) == folded(text));
                 alike.next().filter(|_| alike.next().is_none()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
+                let text = text.trim();
                 let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
-                let inner = self.again(text.trim(), |this, inner| {
+                let inner = self.again(text, |this, inner| {
                     let coerced = this.by_parts(schema, inner);
                     Some(coerced.unwrap_or_else(|| inner.text.to_owned()))
                 });
-                let integer = || Decimal::parse(text.trim()).filter(|_| takes("integer"))?.integer();
-                inner.filter(|text| Json::parse(text).is_ok_and(|inner| is_taken(&inner))).or_else(integer)
+                let inner = inner.filter(|text| Json::parse(text).is_ok_and(|inner| is_taken(&inner)));
+                let word = || match folded(text).as_str() {
+                    "true" | "yes" if takes("boolean") => Some("true".to_owned()),
+                    "false" | "no" if takes("boolean") => Some("false".to_owned()),
+                    _ if takes("integer") => Decimal::parse(text)?.integer(),
+                    _ => None,
+                };
+                inner.or_else(word)
             }
             _ => None,
         }
     }
 }
 
-/// Returns a word in lowercase, to compare words without regard to letter case.
+/// Returns a word without its letter case and separators.
 fn folded(word: &str) -> String {
-    word.to_lowercase()
+    word.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -91,9 +91,9 @@ impl<'a> Constraints<'a> {
         self.set("deprecated", true);
     }
 
-    /// Allows only `null` for the property `content` of a unit variant.
+    /// Allows only `null` for the property named `content`, in the schema of a unit variant.
     ///
-    /// The other variants of the same adjacently tagged enum have their data under this name.
+    /// In the other variants of the same adjacently tagged enum, this property contains the data.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
             properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));
@@ -120,7 +120,7 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Returns the type of the values other than `null`.
+    /// Returns the first name in `type` other than `null`.
     fn type_name(&self) -> Option<&str> {
         types(self.0.get("type")).find(|name| *name != "null")
     }

@@ -122,7 +122,10 @@ impl Describer<'_> {
         format!("{name}{words}")
     }
 
-    /// Describes the tag or the only member of an enum's variant, to tell the variant from the others.
+    /// Describes a variant of an enum by its tag, or by its only member if there is no tag.
+    ///
+    /// The description tells the variant from the other variants. It is empty if the variant has neither a
+    /// tag nor an only member.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),
@@ -131,7 +134,10 @@ impl Describer<'_> {
         }
     }
 
-    /// Describes each kind of value once. Objects with a common discriminator count as one kind.
+    /// Describes the values of each branch.
+    ///
+    /// If a discriminator tells the objects of the branches apart, all objects share one description. If the
+    /// list gets too long, the last entry is the number of omitted descriptions.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));
@@ -169,7 +175,7 @@ impl Describer<'_> {
     }
 }
 
-/// Returns an allowed value as plain text for comparison, and as JSON text for display.
+/// Returns an allowed value in two forms: as plain text for comparison, and as JSON text for display.
 fn plain_and_shown(value: &Value) -> (String, String) {
     (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
 }

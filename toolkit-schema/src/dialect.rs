@@ -129,8 +129,8 @@ impl SchemaDialect {
         (ConvertedSchema { schema, losses, narrowed }, Some(tree.recursive).filter(|_| may_keep))
     }
 
-    /// Returns the rules of a dialect with a subset of JSON Schema, or `None` for a dialect with all of JSON
-    /// Schema.
+    /// Returns the rules of the dialect if it supports only a subset of JSON Schema. Otherwise, returns
+    /// `None`.
     fn rules(self) -> Option<&'static Rules> {
         match self {
             Self::OpenAiStrict => Some(&OPENAI),

@@ -8,10 +8,10 @@ use std::fmt;
 
 /// The differences between two versions of a schema, each with its position and its effect.
 ///
-/// A change of **arguments** is breaking if the new version may refuse, or understand differently, a call
-/// valid in the old version. A change of **results** is breaking if the new version may return a result
-/// impossible in the old version. If the effect of a change cannot be decided, as between two patterns, the
-/// change counts as breaking.
+/// A change of **arguments** is breaking if a call that was valid in the old version may be refused or
+/// understood differently in the new version. A change of **results** is breaking if the new version may
+/// return results that the old version could not return. If the effect of a change cannot be decided, for
+/// example of a change from one regular expression to another, the change counts as breaking.
 ///
 /// References are followed. The order of keywords, properties and variants does not matter.
 ///
@@ -44,7 +44,7 @@ pub enum Compatibility {
     Breaking,
 }
 
-/// A change of a schema.
+/// A difference between two versions of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaChange {

@@ -41,7 +41,8 @@ fn type_names(schema: &Keywords) -> Vec<&str> {
     }
 }
 
-/// Returns whether both schemas require the same property with disjoint values, like the tag of an enum.
+/// Returns whether both schemas require the same property but allow no common value for this property, like
+/// the tag of an enum.
 fn have_tags(roots: (&Value, &Value), one: &Keywords, other: &Keywords, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let required_by_other: Vec<&str> = required(other).collect();

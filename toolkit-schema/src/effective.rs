@@ -38,7 +38,8 @@ pub(crate) fn effective(SchemaRef { root, schema }: SchemaRef<'_>) -> Option<Cow
 
 /// Adds the keywords of a reference's target to the keywords beside the reference.
 ///
-/// If both sides constrain the same thing, the target becomes a part of `allOf`, so both constraints apply.
+/// If a keyword is present on both sides, or the effect of one depends on the other side, the target becomes
+/// a part of `allOf`. Both constraints then apply.
 fn add(schema: &mut Keywords, target: &Keywords) {
     let mut target = target.clone();
     target.shift_remove("$ref");

@@ -86,7 +86,9 @@ fn is_duration(text: &str) -> bool {
     !text.ends_with(['P', 'T']) && has_units(date, "YMWD") && has_units(time, "HMS")
 }
 
-/// Returns whether `text` consists of numbers, each followed by one of the `units` in their order.
+/// Returns whether `text` consists of numbers with `units`, as in `1H30M` for the units `HMS`.
+///
+/// Units may be left out, but their order is fixed.
 fn has_units(mut text: &str, mut units: &str) -> bool {
     while !text.is_empty() {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());

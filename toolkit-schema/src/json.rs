@@ -49,28 +49,8 @@ impl<'a> Json<'a> {
     /// # Errors
     /// The text is not JSON, or is nested too deep.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
-        Self::read(serde_json::from_str(text)?, DEEPEST)
-    }
-
-    fn read(raw: &'a RawValue, depth: usize) -> Result<Self, Error> {
-        let text = raw.get();
-        let deeper = || depth.checked_sub(1).ok_or_else(|| Error::custom("recursion limit exceeded"));
-        let kind = match text.as_bytes().first() {
-            Some(b'{') => {
-                let depth = deeper()?;
-                let member = |(name, value)| Ok((name, Self::read(value, depth)?));
-                Kind::Object(members_of(text)?.into_iter().map(member).collect::<Result<_, Error>>()?)
-            }
-            Some(b'[') => {
-                let (depth, items): (_, Vec<&RawValue>) = (deeper()?, serde_json::from_str(text)?);
-                Kind::Array(items.into_iter().map(|item| Self::read(item, depth)).collect::<Result<_, _>>()?)
-            }
-            Some(b'"') => Kind::String(serde_json::from_str::<Text<'_>>(text)?.0),
-            Some(b'n') => Kind::Null,
-            Some(first @ (b't' | b'f')) => Kind::Bool(*first == b't'),
-            _ => Kind::Number,
-        };
-        Ok(Self { text, kind })
+        let raw: &RawValue = serde_json::from_str(text)?;
+        Reader { text: raw.get(), at: 0 }.value(DEEPEST)
     }
 
     /// Returns the content of a string, or `None` for other values.
@@ -192,6 +172,74 @@ impl<'a> Json<'a> {
         let mut written = String::with_capacity(self.text.len());
         self.write_canonical(&mut written);
         written
+    }
+}
+
+/// Reads a text that is known to be JSON, in one pass.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn value(&mut self, depth: usize) -> Result<Json<'a>, Error> {
+        let first = self.next_byte();
+        let start = self.at;
+        let kind = match first {
+            Some(open @ (b'{' | b'[')) => {
+                let depth = depth.checked_sub(1).ok_or_else(|| Error::custom("recursion limit exceeded"))?;
+                self.at += 1;
+                let (mut items, mut members) = (Vec::new(), Vec::new());
+                while let Some(byte) = self.next_byte() {
+                    match byte {
+                        b'}' | b']' => break,
+                        b',' | b':' => self.at += 1,
+                        _ if open == b'[' => items.push(self.value(depth)?),
+                        _ => {
+                            let name = self.string()?;
+                            self.next_byte();
+                            self.at += 1;
+                            members.push((name, self.value(depth)?));
+                        }
+                    }
+                }
+                self.at += 1;
+                if open == b'[' { Kind::Array(items) } else { Kind::Object(members) }
+            }
+            Some(b'"') => Kind::String(self.string()?),
+            first => {
+                let rest = self.text.as_bytes().iter().skip(start);
+                let ends = |byte: &&u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
+                self.at += rest.take_while(|byte| !ends(byte)).count();
+                match first {
+                    Some(b'n') => Kind::Null,
+                    Some(b't' | b'f') => Kind::Bool(first == Some(b't')),
+                    _ => Kind::Number,
+                }
+            }
+        };
+        Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
+    }
+
+    /// Returns the next byte after white space, which is not taken.
+    fn next_byte(&mut self) -> Option<u8> {
+        let rest = self.text.as_bytes().iter().skip(self.at);
+        self.at += rest.take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, Error> {
+        let start = self.at;
+        let mut escaped = false;
+        for byte in self.text.bytes().skip(start + 1) {
+            self.at += 1;
+            match byte {
+                b'"' if !escaped => break,
+                byte => escaped = byte == b'\\' && !escaped,
+            }
+        }
+        self.at += 1;
+        serde_json::from_str::<Text<'_>>(self.text.get(start..self.at).unwrap_or_default()).map(|text| text.0)
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Keyword {
     pub holds: Holds,
     /// The role of the keyword in its schema.
     pub role: Role,
-    /// The JSON types of values affected by the keyword; empty for all types.
+    /// The JSON types affected by the keyword. Empty if the keyword affects all types.
     pub types: &'static [&'static str],
 }
 

@@ -48,8 +48,8 @@ pub use violation::{Violation, ViolationKind};
 /// Internals for the other crates of the framework. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bounds::has_constraints;
-    pub use crate::check::{Scope, check, missing};
+    pub use crate::bounds::{has_constraints, unknown_pattern};
+    pub use crate::check::{Scope, check, check_decoded, missing};
     pub use crate::coerce::coerced;
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};

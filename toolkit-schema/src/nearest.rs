@@ -14,7 +14,8 @@ const SHORTEST_PART: usize = 3;
 
 /// Returns up to three of the `known` names similar to `name`, best first.
 ///
-/// Letter case and separators are ignored. If a name has the same letters, only this name is returned.
+/// Letter case and separators are ignored. If a known name is otherwise equal to `name`, only this name is
+/// returned.
 ///
 /// ```
 /// let known = ["search_web", "read_file", "send_mail"];

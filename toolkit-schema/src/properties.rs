@@ -10,7 +10,10 @@ use serde_json::{Map, Value};
 /// The keyword for the aliases of a property.
 const ALIASES: &str = "x-toolkit-aliases";
 
-/// Removes all aliases from a schema. If there were any, returns the original schema, to be used for checks.
+/// Removes all aliases of properties from a schema. Returns the original schema if it had aliases, otherwise
+/// `None`.
+///
+/// Arguments are checked against the original schema, because they may use aliases.
 pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     let original = schema.clone();
     let mut found = false;

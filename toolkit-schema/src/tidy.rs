@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
-/// - A numeric `format` (`uint32`, `double`) becomes bounds: no validator knows these formats.
-/// - A choice between documented constants becomes one `enum`; the documentation of each value moves into
-///   the description.
-/// - A type of time is described in words.
-/// - An optional property whose `null` means absence has its plain type.
+/// - A numeric `format` (`uint32`, `double`) is replaced by bounds, because no validator knows these formats.
+/// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
+///   description.
+/// - A type for times or durations gets a description in words.
+/// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
 ///
 /// Nothing inside `default`, `examples`, `enum` and `const` is changed.
 ///
@@ -83,9 +83,9 @@ fn constants_to_enum(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the type, the values and the notes of a union, if all branches are constants of one type.
+/// Returns the type, the values and the notes of a union if all branches are constants of the same type.
 ///
-/// A note is the documentation of one value.
+/// A note is the documentation of one value. Returns `None` if a branch is anything else.
 fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
     let kind = branches.first()?.get("type")?;
     let (mut values, mut notes) = (Vec::new(), Vec::new());
@@ -109,9 +109,10 @@ fn constants(branches: &[Value]) -> Option<(Value, Vec<Value>, Vec<String>)> {
     Some((kind.clone(), values, notes))
 }
 
-/// Removes `null` from optional properties, because the model can leave them out.
+/// Removes `null` from optional properties, because the model can leave out such a property instead.
 ///
-/// A property with a default other than `null` keeps `null`: leaving the property out means the default.
+/// If the default of a property is not `null`, the property keeps `null`: leaving it out would mean the
+/// default.
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
@@ -161,7 +162,9 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns `description`, followed by the notes on allowed values from the description `other`.
+/// Returns `description`, followed by the notes in another description, `other`.
+///
+/// A note is a line of the list of allowed values.
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `"));

@@ -1,8 +1,8 @@
-//! Words for types of time whose generated schema does not say what they mean.
+//! Descriptions for time types without a description in their generated schema.
 
 use serde_json::{Map, Value, json};
 
-/// The properties of a type, each with its words.
+/// The names of the properties of a type, each with a description.
 type Properties = [(&'static str, &'static str); 2];
 
 /// Types of the standard library, by their properties.
@@ -20,14 +20,14 @@ const OBJECTS: [(Properties, &str); 2] = [
     ),
 ];
 
-/// Formats of other crates that no JSON Schema names: an example, and the words.
+/// Formats of other crates, unknown to JSON Schema: the name, an example, and the description.
 const FORMATS: [(&str, &str, &str); 3] = [
     ("partial-time", "13:45:00", "a time of day without a time zone"),
     ("partial-date-time", "2026-01-31T13:45:00", "a date and a time of day without a time zone"),
     ("zoned-date-time", "2026-01-31T13:45:00+01:00[Europe/Oslo]", "a date and a time of day in a time zone"),
 ];
 
-/// Describes a type of time in words. A description of its own stays.
+/// Adds a description to the schema of a time type. An existing description stays.
 pub(crate) fn describe_time(schema: &mut Map<String, Value>) {
     let format = schema.get("format").and_then(Value::as_str);
     if let Some((_, example, words)) = FORMATS.iter().find(|(name, ..)| Some(*name) == format) {
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(tidied, own);
     }
 
-    /// Types that only look alike are left alone.
+    /// Schemas similar to the schemas of time types stay unchanged.
     #[test]
     fn other_types_keep_their_schema() {
         for schema in [

@@ -84,7 +84,10 @@ impl CompiledSchema {
         if found.is_empty() { self.found_by_validator(value) } else { found }
     }
 
-    /// Returns the first violation found by the validator, about a keyword unknown to our own check.
+    /// Returns the first violation found by the validator crate, used for keywords unknown to our own check.
+    ///
+    /// For some recursive schemas, finding the reason takes too long. The violation then has a general
+    /// message.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
         // The validator needs time exponential in the depth of the value to explain recursive unions.
         let text = self.schema.to_string();

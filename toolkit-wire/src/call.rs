@@ -32,7 +32,7 @@ pub(crate) enum Part<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Returns the parts of the first message that are not calls.
+    /// Returns the parts of the first message, except calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
         self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
             Part::Call(_) => None,
@@ -77,7 +77,7 @@ pub(crate) struct WireCall<'a> {
     /// The text of the arguments, as received.
     pub(crate) arguments: Cow<'a, str>,
     pub(crate) index: Option<usize>,
-    /// Extra fields that the provider expects back together with the call.
+    /// Extra fields, expected back by the provider together with the call.
     pub(crate) extras: ProviderExtras,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct OutgoingCall<'a> {
     /// The JSON object of the call if it was received; `None` if the program made the call.
     pub(crate) received: Option<&'a Value>,
     pub(crate) extras: &'a ProviderExtras,
-    /// The id, with the characters that requests accept.
+    /// The id, with only characters accepted in requests.
     pub(crate) id: String,
     /// The tool name, in the provider's spelling.
     pub(crate) name: String,
@@ -124,7 +124,9 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Returns whether the call is a custom tool call, the field for its arguments or input, and the string
-    /// for that field. Provider extras named `custom` mark custom tool calls.
+    /// in this field.
+    ///
+    /// Custom tool calls have the type `custom` in their provider extras.
     pub(crate) fn text(&self, format: &str, custom: &str) -> (bool, &'static str, Cow<'a, str>) {
         match self.extras.get(format, "type").is_some_and(|kind| kind == custom) {
             true => (true, "input", free_text(self.arguments)),

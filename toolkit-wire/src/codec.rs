@@ -46,10 +46,12 @@ pub(crate) trait DefinitionCodec: Api {
     /// Returns whether an object is a single tool rather than a request with a list of tools.
     fn is_tool(&self, fields: &Fields) -> bool;
 
-    /// Adds the definitions of one tool in a list; none if the provider runs it.
+    /// Parses an entry of a list of tools, and adds the definitions to `found`. An entry for a tool run by
+    /// the provider adds nothing.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
 
-    /// Returns the hosted part of a tool, which the provider runs itself.
+    /// Returns the hosted part of a tool: the part run by the provider itself. Returns `None` if there is
+    /// none.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
@@ -84,7 +86,8 @@ pub(crate) trait ResponseCodec {
     /// Finds the messages of the model in a payload.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
 
-    /// Sets the text, the reasoning, the refusal and the finish reason of a response, and corrects its usage.
+    /// Sets the text, the reasoning, the refusal and the finish reason of `response`, and corrects the token
+    /// usage.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response);
 }
 
@@ -103,12 +106,14 @@ pub(crate) trait HistoryCodec: Api {
     /// Writes a call. The unknown fields of a received call are kept.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
-    /// Writes a received content part other than a call for the next request. Returns `None` to drop the
-    /// part.
+    /// Writes a received content part for the next request. Returns `None` to drop the part.
+    ///
+    /// Calls are not passed to this method, but to [`write_call`](Self::write_call).
     fn write_part(&self, part: &Value) -> Option<Value>;
 
-    /// Writes a message with its encoded parts. The result is empty if the message is dropped, and may be
-    /// several messages.
+    /// Writes a message with the encoded `parts`.
+    ///
+    /// Returns an empty list if the message is dropped, and several messages if the API needs them.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
 
     /// Creates assistant messages from text and encoded calls. Both may be empty.
@@ -122,7 +127,7 @@ pub(crate) trait ResultCodec {
     /// Encodes the results of a turn. `ids` are the ids of their calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
 
-    /// Parses tool results in the order of the payload. The caller sets their positions.
+    /// Parses tool results in the order of the payload. The calling code sets the positions of the results.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 }
 

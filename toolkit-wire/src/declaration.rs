@@ -26,7 +26,7 @@ pub(crate) struct Spelling<'a> {
 pub(crate) struct Draft<'a> {
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) how: &'a Spelling<'a>,
-    /// Keywords and settings that the API cannot express.
+    /// Keywords and settings lost because the API cannot express them.
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
         self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
     }
 
-    /// Reports the settings of the definition for which the API has no field.
+    /// Reports the settings of the definition without a field in the API.
     pub(super) fn report_unsaid(&mut self, unsaid: &[(&str, &str, &str)]) {
         let metadata = &self.definition.metadata;
         for (setting, keyword, reason) in unsaid {
@@ -73,7 +73,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reports metadata for which no API has a field: the source of the tool and the program's own `meta`.
+/// Reports metadata without a field in the API: the source of the tool and the program's own `meta`.
 pub(super) fn unsaid_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
@@ -93,7 +93,7 @@ pub(super) fn unsaid_metadata(
 #[derive(Debug)]
 pub(crate) struct EncodedDefinition {
     pub(crate) json: Value,
-    /// Keywords and settings that the API cannot express.
+    /// Keywords and settings lost because the API cannot express them.
     pub(crate) losses: Vec<SchemaLoss>,
 }
 

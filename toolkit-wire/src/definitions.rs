@@ -79,11 +79,11 @@ impl DefinitionOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
-    /// Keywords and settings that the API cannot express.
+    /// Keywords and settings lost because the API cannot express them.
     pub losses: Vec<DefinitionLoss>,
-    /// Tools that were requested as strict but are sent without enforcement.
+    /// Tools requested as strict but sent without enforcement.
     pub not_strict: Vec<NotStrict>,
-    /// The provider's limits that the request exceeds. The provider would refuse the request.
+    /// The provider's limits exceeded by the request. The provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// A keyword or setting of one tool that the API cannot express.
+/// A keyword or setting of one tool, lost because the API cannot express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
@@ -121,8 +121,8 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// The rendered JSON of one definition. It stays valid until the spelling of the name or the strictness
-/// changes.
+/// The rendered JSON of one definition. The JSON can be reused until the spelling of the tool name or the
+/// strictness changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,
@@ -159,13 +159,13 @@ impl<'a> Renderer<'a> {
     /// Returns whether an earlier fragment is still valid for the definition at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
-        fragment.strict == self.plan.is_strict(index)
+        fragment.strict == self.plan.strict[index]
             && *fragment.spelled == *self.names.spell(definition.name.as_str())
     }
 
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
-        let strict = self.plan.is_strict(index);
+        let strict = self.plan.strict[index];
         let facts = self.codec.facts();
         let dialect = facts.dialect(strict, self.options.json_schema);
         let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
@@ -196,7 +196,7 @@ impl<'a> Renderer<'a> {
         }
         let mut report = DefinitionReport {
             limits: limits::check(self.codec.facts(), self.definitions, self.names),
-            not_strict: self.plan.refused(),
+            not_strict: self.plan.refused.clone(),
             ..DefinitionReport::default()
         };
         for (definition, fragment) in self.definitions.iter().zip(fragments) {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// An error for a payload that does not match its format. It names the location in the payload and the
-/// expected value.
+/// An error for a payload in the wrong format. The error names the location in the payload and the expected
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
@@ -40,14 +40,16 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// The error of a text that names no [`ApiFormat`](crate::ApiFormat).
+/// An error for a string other than the name of an [`ApiFormat`](crate::ApiFormat).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat {
     message: String,
 }
 
 impl UnknownApiFormat {
-    /// Names one alias of each format: the text is the one that other libraries have, and callers may compare it.
+    /// Creates the error for `text`, an unknown name. The message names one alias of each format.
+    ///
+    /// Other libraries have the same message, and callers may compare it.
     pub(crate) fn new(text: &str, names: &[&str], aliases: &[Option<&str>]) -> Self {
         let aliases: Vec<&str> = aliases.iter().flatten().copied().collect();
         let (names, aliases) = (names.join(", "), aliases.join(", "));
@@ -63,8 +65,10 @@ impl fmt::Display for UnknownApiFormat {
 
 impl std::error::Error for UnknownApiFormat {}
 
-/// Returns the message of an error that a provider sent instead of an answer. Reads the object `{"error":
-/// {"message"}}`, an `error` string, and a `message` beside a field that marks an error.
+/// Returns the error message in a payload sent by a provider instead of an answer.
+///
+/// Reads the object `{"error": {"message"}}`, an `error` string, and a `message` beside a field with the
+/// value `error`.
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     let is_error =
         ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
@@ -72,7 +76,7 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<String> {
     error.or_else(|| fields.get("message").filter(|_| is_error)).map(error_text)
 }
 
-/// Creates the error for a payload in which the provider reported `error` instead of an answer.
+/// Creates the error for a payload with an `error` of the provider instead of an answer.
 pub(crate) fn failed(path: &str, expected: &str, error: Option<&str>) -> WireError {
     match error {
         Some(error) => WireError::new(path, format!("{expected} (the service reported an error: {error})")),

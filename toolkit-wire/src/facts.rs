@@ -1,4 +1,4 @@
-//! The facts about each API, as data, with values from the provider's reference.
+//! Facts about the APIs that need no code, from their references.
 
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
@@ -26,7 +26,7 @@ pub(crate) struct Facts {
     pub(crate) messages: &'static str,
     /// Whether definitions keep fields known only to this API, in `meta` under the name of the format.
     pub(crate) keeps_fields: bool,
-    /// The settings of a definition for which the API has no field: the setting, the keyword of the loss, and
+    /// The settings of a definition without a field in the API: the setting, the keyword of the loss, and
     /// the reason.
     pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
     /// JSON pointers to the token counts of a response: input, output, cached input, reasoning.

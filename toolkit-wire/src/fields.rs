@@ -30,7 +30,7 @@ pub(crate) fn is_true(value: &Value, name: &str) -> bool {
     value.get(name).is_some_and(|flag| flag == true)
 }
 
-/// Reads a field that may be missing or `null`.
+/// Reads an optional field. Returns `None` if the field is missing or `null`.
 ///
 /// # Errors
 /// [`WireError`] if `read` returns `None`: the value is not the `expected` one.
@@ -72,7 +72,7 @@ pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     fields.insert(name.to_owned(), value.into());
 }
 
-/// Returns the fields for which `is_kept` returns `true`.
+/// Returns the fields accepted by `is_kept`.
 pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
     let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -49,7 +49,7 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns other names under which the format is known.
+            /// Returns the other names of the format.
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {
@@ -105,8 +105,8 @@ impl ApiFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// Encodes definitions as the `tools` of a request, in the given order, and reports what the API cannot
-    /// express.
+    /// Encodes definitions as the `tools` of a request, in the given order. Also reports all constraints and
+    /// settings without a form in the API.
     ///
     /// ```
     /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
@@ -237,11 +237,13 @@ impl ApiFormat {
         reading::parse_response(self.codec(), payload)
     }
 
-    /// Returns the model's messages of a response, for the history before the tool results.
+    /// Returns the model's messages of a response. In the history, they come before the tool results.
     ///
-    /// The payload is the same as for [`parse_calls`](Self::parse_calls), and generated call ids are the
-    /// same. All content is kept, including unknown fields, except content that the provider would refuse in
-    /// its next request. Arguments that are not a JSON object are wrapped in one, as the string
+    /// The method accepts the same payloads as [`parse_calls`](Self::parse_calls) and generates the same call
+    /// ids. All content is kept, including unknown fields. Only content refused by the provider in its next
+    /// request is dropped.
+    ///
+    /// If the arguments of a call are not a JSON object, they are wrapped in an object, as the string
     /// `invalid_arguments`. Illegal characters in tool names are replaced.
     ///
     /// # Errors
@@ -250,8 +252,8 @@ impl ApiFormat {
         self.history(&WireNames::default()).assistant_messages(payload)
     }
 
-    /// Encodes a user message. Media that the API does not accept in user messages are replaced by a line of
-    /// text that names them.
+    /// Encodes a user message. If the API does not accept a media item in user messages, a line of text names
+    /// the item instead.
     ///
     /// ```
     /// use toolkit::{ApiFormat, Content};
@@ -264,13 +266,13 @@ impl ApiFormat {
         self.codec().encode_user(contents)
     }
 
-    /// Encodes assistant messages with text and calls, for a history that the program writes itself.
+    /// Encodes assistant messages with text and calls, for a history written by the program itself.
     #[must_use]
     pub fn encode_assistant(self, text: &str, calls: &[ToolCall], names: &WireNames) -> Vec<Value> {
         self.history(names).encode_assistant(text, calls)
     }
 
-    /// Encodes assistant messages with calls, for a history that the program writes itself.
+    /// Encodes assistant messages with calls, for a history written by the program itself.
     ///
     /// Names get the provider's spelling. Illegal names and arguments are treated as in
     /// [`assistant_messages`](Self::assistant_messages).
@@ -281,21 +283,24 @@ impl ApiFormat {
 
     /// Encodes the results of calls, in their order.
     ///
-    /// A result is the text of its output, followed by its [message](toolkit_core::ToolOutput::message) on a
-    /// separate line, or the message of its error. If the provider does not accept some media in tool
-    /// messages (images, audio and files in Chat Completions), the tool message names them, and a message
-    /// after it carries them.
+    /// A successful result becomes the text of the output, followed by the
+    /// [message](toolkit_core::ToolOutput::message) of the output on a separate line. A failed result becomes
+    /// the message of the error.
     ///
-    /// Pass all results of a turn, in the order of its calls. If two calls of the turn have the same id, the
-    /// second result gets the same replacement id as the second call. Names keep the spelling of the model's
-    /// calls. For calls that the program [encoded](Self::encode_calls) itself, use a
-    /// [`history`](Self::history) with the same names.
+    /// Some providers do not accept all media in tool messages. In Chat Completions, for example, the tool
+    /// message then only names an image, and an additional message contains the image.
+    ///
+    /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the
+    /// second call has a replacement id, and the second result gets the same id.
+    ///
+    /// Names keep the spelling of the model's calls. If the program [encoded](Self::encode_calls) the calls
+    /// itself, use a [`history`](Self::history) with the same names.
     #[must_use]
     pub fn encode_results(self, results: &[ToolResult]) -> Vec<Value> {
         self.history(&WireNames::default()).encode_results(results)
     }
 
-    /// Returns a writer that encodes calls and results with the spellings of `names`.
+    /// Returns a writer for calls and results, with tool names spelled as in `names`.
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
         HistoryWriter::new(self.codec(), names)
@@ -313,8 +318,8 @@ impl ApiFormat {
     /// Repairs a history: adds an error result for each call without a result, and removes results without a
     /// call. Everything else stays unchanged.
     ///
-    /// Providers refuse a history with an unanswered call. Such a history is left by a cancelled turn, a
-    /// crash, or a history that was cut off.
+    /// Providers refuse a history with an unanswered call. Calls stay unanswered after a cancelled turn or a
+    /// crash, or if messages were removed from the history.
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
         self.codec().repair_history(history)

@@ -41,7 +41,8 @@ impl CallIds {
         Self { digest: fnv1a(&seed.to_string(), 0) as u32, number: 0, taken: HashSet::new() }
     }
 
-    /// Returns the provider's id `given`, or a generated id that no earlier call has.
+    /// Returns the provider's id `given`. Without it, returns a generated id, different from the ids of all
+    /// earlier calls.
     pub(super) fn settle(&mut self, given: Option<&str>) -> CallId {
         match given {
             Some(id) => {

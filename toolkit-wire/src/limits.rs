@@ -8,17 +8,17 @@ use std::fmt;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// A provider's limit that the definitions of a request exceed.
+/// A provider's limit, exceeded by the definitions of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The tool that exceeds the limit. `None` for a limit on all tools together.
+    /// The tool with a definition above the limit. `None` for a limit on all tools together.
     pub tool: Option<String>,
     /// The counted quantity, as in `tools` or `characters in the name`.
     pub what: String,
     /// The actual count.
     pub actual: usize,
-    /// The maximum that the provider accepts.
+    /// The maximum accepted by the provider.
     pub limit: usize,
 }
 

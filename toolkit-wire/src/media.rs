@@ -1,4 +1,4 @@
-//! Images, audio and files in the forms that several APIs share.
+//! Images, audio and files in the forms shared by several APIs.
 
 use std::borrow::Cow;
 use toolkit_core::output::{Media, MediaData};

@@ -66,9 +66,8 @@ impl Form {
         match &definition.kind {
             ToolKind::Custom(format) => {
                 if let Some(mut grammar) = grammar(format) {
-                    match self {
-                        Self::Nested => grammar = Fields::from_iter([("grammar".to_owned(), grammar.into())]),
-                        Self::Flat => {}
+                    if self == Self::Nested {
+                        grammar = Fields::from_iter([("grammar".to_owned(), grammar.into())]);
                     }
                     set(&mut grammar, "type", "grammar");
                     set(&mut fields, "format", grammar);

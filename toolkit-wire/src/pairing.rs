@@ -4,11 +4,13 @@
 //! name, the name decides if the call or the result has no id. If several calls match, the result belongs to
 //! the latest turn with such a call, and within this turn to the first of them.
 
+use crate::ids;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use toolkit_core::call::CallId;
 
-/// The content of the result for a call that was never answered.
+/// The content of the result for an unanswered call.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
 /// The id and the name of a call, as stated by the call or by its result.
@@ -31,7 +33,7 @@ pub(crate) enum Entry<'a> {
 pub(crate) struct Pair<'a> {
     pub(crate) key: Key<'a>,
     pub(crate) call: &'a Value,
-    /// The result and the index of the message that contains it.
+    /// The result and the index of the message with the result.
     pub(crate) result: Option<(usize, &'a Value)>,
 }
 
@@ -127,4 +129,34 @@ pub(crate) fn pair<'a>(
         }
     }
     pairs
+}
+
+/// Returns the results in a history with their ids: their own, or else those that the calls before them have in
+/// [`parse_calls`](crate::ApiFormat::parse_calls), or else generated ones.
+pub(crate) fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
+    let mut pairing = Pairing::default();
+    let mut call_ids: Vec<CallId> = Vec::new();
+    let mut found: Vec<(&Value, Option<CallId>)> = Vec::new();
+    for entries in messages {
+        pairing.begin_turn();
+        let calls = entries.iter().filter_map(|entry| match entry {
+            Entry::Call(key, json) => Some((*json, key.id.as_deref())),
+            Entry::Result(..) => None,
+        });
+        call_ids.extend(ids::complete(calls));
+        for entry in entries {
+            match entry {
+                Entry::Call(key, _) => {
+                    pairing.call(key);
+                }
+                Entry::Result(key, json) => {
+                    let given = key.id.as_deref().map(CallId::from);
+                    let call = pairing.result(key).and_then(|number| call_ids.get(number));
+                    found.push((json, given.or_else(|| call.cloned())));
+                }
+            }
+        }
+    }
+    let ids = ids::complete(found.iter().map(|(json, id)| (*json, id.as_ref().map(CallId::as_str))));
+    found.into_iter().map(|(json, _)| json).zip(ids).collect()
 }

@@ -10,7 +10,7 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl Reading<'_> {
-    /// Returns the ids of the calls. Calls without an id from the provider get a generated one.
+    /// Returns the ids of the calls. If the provider sent no id for a call, an id is generated.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(Message::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
@@ -42,7 +42,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the ids of a turn's calls in the form that requests accept.
+/// Returns the ids of a turn's calls, in the form accepted in requests.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     strict_ids: bool,

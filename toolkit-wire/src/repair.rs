@@ -4,7 +4,7 @@ use crate::fields::list;
 use crate::pairing::{Entry, Pair, pair};
 use serde_json::{Value, json};
 
-/// The differences between the APIs in the messages that reply to the model.
+/// The differences between the APIs in the replies to the model.
 pub(crate) trait Replies {
     /// The field for the parts of a message.
     const PARTS: &'static str;
@@ -17,15 +17,17 @@ pub(crate) trait Replies {
 
     fn is_result(part: &Value) -> bool;
 
-    /// Creates the result for a call that was never answered.
+    /// Creates the result for an unanswered call.
     fn no_output(call: &Pair<'_>) -> Value;
 
-    /// Returns whether `replies` contain exactly the results of the calls before them, in the positions that
-    /// the service expects.
+    /// Returns whether `replies` contain exactly the results of the calls before them, at the positions
+    /// expected by the service.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool;
 
-    /// Removes the parts of the first reply if the results belong into the same message. `held_results` says
-    /// whether this reply contained results before.
+    /// Takes the remaining parts out of a reply if the results must be written before these parts, in the
+    /// same message. Returns `None` if the results get a message of their own.
+    ///
+    /// `held_results` is `true` for the first reply if it contained results before the repair.
     fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
 }
 
@@ -90,8 +92,8 @@ pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Valu
     list(message, R::PARTS).iter().filter(|part| R::is_result(part))
 }
 
-/// Moves the messages that are results directly after the message with their calls, as made by `results`; those
-/// without a call are removed.
+/// Moves the results made by `results` directly after the message with their calls. Results without a call
+/// are removed.
 pub(crate) fn directly_after(
     history: Vec<Value>,
     entries: impl Fn(&Value) -> Vec<Entry<'_>>,

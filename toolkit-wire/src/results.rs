@@ -1,4 +1,4 @@
-//! Reads and writes the parts of tool results that several APIs share.
+//! Reads and writes the parts of tool results shared by several APIs.
 
 use crate::WireError;
 use crate::fields::element;
@@ -22,7 +22,7 @@ pub(crate) fn output_text<'a>(
     }
 }
 
-/// Returns a text in place of content that the API cannot accept. Content with a URL is replaced by the URL.
+/// Returns a text in place of content not accepted by the API. Content with a URL is replaced by the URL.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -46,7 +46,7 @@ pub(crate) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Converts a value without a matching kind of content into a text content with its JSON.
+/// Converts a value without a matching kind of content into JSON content.
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

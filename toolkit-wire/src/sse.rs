@@ -20,7 +20,7 @@ pub(super) struct SseDecoder {
 pub(super) struct TooLong;
 
 impl SseDecoder {
-    /// Processes the next bytes and returns the `data` of each event that is now complete.
+    /// Processes the next bytes. Returns the `data` of each event completed by these bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -117,6 +117,12 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_json_is_an_event() {
+        check("{\"a\": 1}\n{\"b\": 2}\r\n\n{\"c\": 3}", &["{\"a\": 1}", "{\"b\": 2}", "{\"c\": 3}"]);
+        check("{\n", &[]);
+    }
+
+    #[test]
     fn an_event_without_its_empty_line_counts() {
         check("data: a\n\ndata: b", &["a", "b"]);
         check("data: a\n", &["a"]);
@@ -132,7 +138,7 @@ mod tests {
     }
 
     proptest! {
-        /// A cut may fall into a character, an escape, or `\r\n`.
+        /// A chunk may end inside a character, inside an escape, or between `\r` and `\n`.
         #[test]
         fn cuts_make_no_difference(
             texts in proptest::collection::vec("[a-zé日😀\\\\\"]{0,9}", 0..5),

@@ -69,7 +69,7 @@ impl StreamAccumulator {
         Self { codec, inner: codec.stream(), bytes: SseDecoder::default(), pending: Vec::new() }
     }
 
-    /// Takes the JSON of one event; several when the provider sent them in a list.
+    /// Processes the JSON of one event, or of several events sent as a list.
     ///
     /// # Errors
     /// [`WireError`] if the event is not one of the format, or reports a failure of the provider. Earlier
@@ -85,10 +85,10 @@ impl StreamAccumulator {
     }
 
     /// Processes the next bytes of a response body with server-sent events. The bytes may be split anywhere,
-    /// also within a character.
+    /// even within a character.
     ///
-    /// Each error is one of [`push`](Self::push), or says that the data of an event is not JSON. The events
-    /// before and after an error are returned as well.
+    /// An error is an error of [`push`](Self::push), or means: the data of an event is not JSON or is too
+    /// long. The events before and after an error are returned as well.
     ///
     /// ```
     /// use toolkit::ApiFormat;
@@ -100,9 +100,6 @@ impl StreamAccumulator {
     /// assert!(stream.push_bytes(first).is_empty());
     /// assert_eq!(stream.push_bytes(rest), [Ok(StreamEvent::Text("Grüße".to_owned()))]);
     /// ```
-    ///
-    /// An error is one of [`push`](Self::push), or reports that the data of an event is not JSON; events before
-    /// and after it are not lost.
     pub fn push_bytes(&mut self, bytes: &[u8]) -> Vec<Result<StreamEvent, WireError>> {
         match self.bytes.push(bytes) {
             Ok(completed) => completed.iter().flat_map(|data| self.take_data(data)).collect(),

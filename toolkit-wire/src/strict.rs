@@ -22,7 +22,7 @@ pub enum StrictTools {
     Never,
 }
 
-/// A tool that was requested as strict but is sent without enforcement.
+/// A tool sent without enforcement, although strictness was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
@@ -39,20 +39,11 @@ impl fmt::Display for NotStrict {
 }
 
 /// The decision for each tool of a request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Plan {
-    strict: Vec<bool>,
-    refused: Vec<NotStrict>,
-}
-
-impl Plan {
-    pub(super) fn is_strict(&self, index: usize) -> bool {
-        self.strict.get(index).copied().unwrap_or(false)
-    }
-
-    pub(super) fn refused(&self) -> Vec<NotStrict> {
-        self.refused.clone()
-    }
+    /// Whether each tool is strict.
+    pub(super) strict: Vec<bool>,
+    pub(super) refused: Vec<NotStrict>,
 }
 
 /// Decides which tools are strict.
@@ -62,7 +53,7 @@ impl Plan {
 /// strict tools share limits, marked tools come before others. Within both groups, tools with smaller schemas
 /// come first, so that many can be strict; among equals, the earlier tool comes first.
 pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
-    let mut plan = Plan { strict: vec![false; definitions.len()], refused: Vec::new() };
+    let mut strict = vec![false; definitions.len()];
     let mut candidates = Vec::new();
     let mut refused = Vec::new();
     for (index, definition) in definitions.iter().enumerate() {
@@ -84,24 +75,26 @@ pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
     if facts.strictness == Strictness::PerRequest {
         candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
     }
-    let mut budget = Budget::of(facts.strictness);
+    let mut left = shared_limits(facts.strictness);
     for (_, _, index, measure) in candidates {
-        match budget.take(&measure) {
-            Ok(()) => plan.strict[index] = true,
+        match take(&mut left, &measure) {
+            Ok(()) => strict[index] = true,
             Err(reason) => refused.push((index, reason)),
         }
     }
     refused.sort_by_key(|(index, _)| *index);
-    let named = |(index, reason): (usize, String)| {
-        let tool = definitions.get(index)?.name.as_str().to_owned();
-        Some(NotStrict { tool, reason })
-    };
-    plan.refused = refused.into_iter().filter_map(named).collect();
-    plan
+    let refused = refused.into_iter().map(|(index, reason)| {
+        let tool = definitions[index].name.as_str().to_owned();
+        NotStrict { tool, reason }
+    });
+    Plan { strict, refused: refused.collect() }
 }
 
-/// Returns whether strictness applies to the tool. Custom tools have no schema. Gemini only has strictness
-/// for whole requests, which is reported for tools marked as strict.
+/// Returns whether to check if the tool can be strict.
+///
+/// Custom tools have no schema, so OpenAI's strictness for single functions does not apply to them. Gemini
+/// has strictness only for whole requests. There, only tools marked as strict are checked, to report them as
+/// not strict.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -111,7 +104,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of the tool. Returns the reason if the tool cannot have one.
+/// Measures the strict schema of the tool. If the tool cannot be strict, returns the reason as an error.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.strictness {
         return Err(reason.to_owned());
@@ -127,7 +120,7 @@ fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> 
     Ok(measure)
 }
 
-/// Checks the limits for one strict schema, from OpenAI's guide to structured outputs.
+/// Checks one strict schema against the limits in OpenAI's guide to structured outputs.
 fn within_openai(measure: &Measure) -> Result<(), String> {
     let limits = [
         ("properties", measure.properties, 5_000),
@@ -142,37 +135,27 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
     }
 }
 
-/// What remains of the limits shared by all strict tools of a request.
-struct Budget {
-    left: Vec<Share>,
-}
-
 /// The name of a limit, a function for the cost of a tool, and the remaining amount.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
-impl Budget {
-    /// Returns the shared limits, from Anthropic's guide to strict tools. OpenAI has none.
-    fn of(strictness: Strictness) -> Self {
-        let left: Vec<Share> = match strictness {
-            Strictness::PerRequest => vec![
-                ("20 strict tools", |_| 1, 20),
-                ("24 optional parameters of strict tools", |measure| measure.optional, 24),
-                ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
-            ],
-            _ => Vec::new(),
-        };
-        Self { left }
+/// Returns the limits that all strict tools of a request share, from Anthropic's guide to strict tools.
+fn shared_limits(strictness: Strictness) -> Vec<Share> {
+    match strictness {
+        Strictness::PerRequest => vec![
+            ("20 strict tools", |_| 1, 20),
+            ("24 optional parameters of strict tools", |measure| measure.optional, 24),
+            ("16 parameters of strict tools whose type is a union", |measure| measure.unions, 16),
+        ],
+        _ => Vec::new(),
     }
+}
 
-    fn take(&mut self, measure: &Measure) -> Result<(), String> {
-        if let Some((what, ..)) = self.left.iter().find(|(_, cost, left)| cost(measure) > *left) {
-            return Err(format!("a request may have {what}"));
-        }
-        for (_, cost, left) in &mut self.left {
-            *left -= cost(measure);
-        }
-        Ok(())
+fn take(left: &mut [Share], measure: &Measure) -> Result<(), String> {
+    if let Some((what, ..)) = left.iter().find(|(_, cost, left)| cost(measure) > *left) {
+        return Err(format!("a request may have {what}"));
     }
+    left.iter_mut().for_each(|(_, cost, left)| *left -= cost(measure));
+    Ok(())
 }
 
 #[cfg(test)]
@@ -192,7 +175,7 @@ mod tests {
         tool.with_metadata(metadata)
     }
 
-    /// A tool with so many parameters, none of which is required.
+    /// Returns a tool with `count` optional parameters.
     fn optional(name: &str, count: usize) -> ToolDefinition {
         let properties: Map<String, Value> =
             (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();
@@ -206,9 +189,9 @@ mod tests {
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
         let plan = plan(format.codec().facts(), &tools, wanted);
-        let strict = tools.iter().enumerate().filter(|(index, _)| plan.is_strict(*index));
+        let strict = tools.iter().enumerate().filter(|(index, _)| plan.strict[*index]);
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
-        (strict, plan.refused().iter().map(ToString::to_string).collect())
+        (strict, plan.refused.iter().map(ToString::to_string).collect())
     }
 
     fn map() -> Value {

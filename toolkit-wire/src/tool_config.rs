@@ -9,7 +9,8 @@ use toolkit_schema::SchemaLoss;
 pub struct EncodedToolConfig {
     /// The fields.
     pub fields: Map<String, Value>,
-    /// The settings that the API cannot express. Their paths start at the `ToolConfig`, as in `/parallel`.
+    /// The settings lost because the API cannot express them. Their paths start at the `ToolConfig`, as in
+    /// `/parallel`.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -18,7 +19,7 @@ impl EncodedToolConfig {
         Self { fields, losses: Vec::new() }
     }
 
-    /// Reports a setting that the API cannot express.
+    /// Reports a setting lost because the API cannot express it.
     pub(super) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
         self.losses.push(SchemaLoss::new(path, setting, reason));
         self

@@ -43,12 +43,14 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets whether Chat Completions gets only ids in OpenAI's own form: at most 40 letters, digits, `_` and
-    /// `-`. Other ids are replaced by ones with a digest. The other formats always replace illegal ids by
-    /// their own rules.
+    /// `-`.
     ///
-    /// By default, Chat Completions ids stay unchanged, because some servers keep state in them: the thought
-    /// signatures of gateways can be kilobytes long. Enable this when calls from one server are sent to
-    /// another.
+    /// If enabled, any other id is replaced by an id with a digest of the original. Enable this to send calls
+    /// from one server to another.
+    ///
+    /// By default, ids in Chat Completions stay unchanged, because some servers keep state in them. For
+    /// example, ids with the thought signatures of gateways can be kilobytes long. The other formats always
+    /// replace illegal ids, by their own rules.
     #[must_use]
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
         self.strict_ids = strict_ids;
@@ -88,8 +90,9 @@ impl<'a> HistoryWriter<'a> {
         self.codec.encode_results(results, &ids, self.names)
     }
 
-    /// Returns distinct ids in the form that the API accepts. Calls and results of a turn are in the same
-    /// order, so they get the same ids.
+    /// Returns distinct ids in the form accepted by the API, one for each of `ids`.
+    ///
+    /// The calls and the results of a turn have the same order, so they get the same ids.
     fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
         reading::request_ids(self.codec, self.strict_ids, ids)
     }
@@ -102,7 +105,7 @@ mod tests {
     use serde_json::json;
     use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
-    /// Every text under one of these keys, in order.
+    /// Collects the strings under the given keys, in order.
     fn texts(value: &Value, keys: &[&str], found: &mut Vec<String>) {
         match value {
             Value::Array(list) => list.iter().for_each(|item| texts(item, keys, found)),
@@ -155,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The messages as the payload of a response.
+    /// Returns the messages in the form of a response payload.
     fn received(format: ApiFormat, messages: &[Value]) -> Value {
         if format == ApiFormat::OpenAiResponses { json!(messages) } else { messages[0].clone() }
     }

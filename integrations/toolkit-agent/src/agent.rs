@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
 
-/// The output of one agent of a run.
+/// The output of one agent in a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct AgentOutput {
@@ -65,7 +65,7 @@ impl AgentOutput {
 /// # }).unwrap();
 /// ```
 pub trait RunAgent: Send + Sync + 'static {
-    /// Returns the name, unique in a team.
+    /// Returns the name of the agent. The name is unique in a team.
     fn name(&self) -> &str;
 
     /// Returns the description for the models of other agents.
@@ -83,7 +83,7 @@ pub trait RunAgent: Send + Sync + 'static {
         Limits::default()
     }
 
-    /// Answers in the conversation: adds messages to it and returns the output.
+    /// Answers the conversation. Adds the new messages to `conversation` and returns the output.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -187,7 +187,7 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers as part of another agent's run.
+    /// Answers the conversation as a part of `run`, the run of another agent.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -246,8 +246,8 @@ impl Run {
         Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns the same run for an agent used as a tool: with its own root and cancellation, in a
-    /// conversation that is not saved.
+    /// Returns the run for an agent used as a tool, with its own root and cancellation. The agent's
+    /// conversation is not saved.
     pub(crate) fn nested(&self, root: Agent, cancellation: CancellationToken) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let inner = RunInner::clone(&self.0);
@@ -330,7 +330,7 @@ impl Run {
     }
 }
 
-/// Returns an id from the clock, the process and a counter.
+/// Returns a new id, made of the time, the process id and a counter.
 fn new_id() -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();

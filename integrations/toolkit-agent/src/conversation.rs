@@ -12,9 +12,11 @@ use toolkit_core::{Session, ToolCall, ToolError, ToolResult};
 
 /// A conversation with its messages and its session. Clones have their own messages but share the session.
 ///
-/// A conversation can be serialized at any time, also during a run, and continued later. Calls without a result are
-/// then answered with an error, and nothing else is lost but the [details](ToolError::details) of errors, such as the
-/// messages of panics. They may contain secrets; [`with_error_details`](Self::with_error_details) stores them too.
+/// A conversation can be serialized at any time, also during a run, and continued later. If a call had no
+/// result when the conversation was serialized, the call gets an error result later.
+///
+/// The [details](ToolError::details) of errors, such as the messages of panics, are not stored, because they
+/// may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
 ///
 /// ```
 /// use toolkit_agent::{Conversation, Message};
@@ -38,7 +40,7 @@ pub struct Conversation {
     /// The unfinished turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<Turn>,
-    /// The session values whose keys have no prefix.
+    /// The session values without a key prefix.
     #[serde(
         rename = "state",
         default,
@@ -53,7 +55,7 @@ pub struct Conversation {
     /// Whether errors keep their details.
     #[serde(skip)]
     error_details: bool,
-    /// A handle that keeps the shared state of the user in memory.
+    /// A handle to keep the shared state of the user in memory.
     #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -113,7 +115,8 @@ impl Conversation {
         &self.user_id
     }
 
-    /// Returns the messages. [`settle`](Self::settle) adds an unfinished turn to them.
+    /// Returns the messages. The messages of an unfinished turn are not included until
+    /// [`settle`](Self::settle) adds them.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
@@ -168,10 +171,11 @@ impl Conversation {
             .with_app(self.app.clone())
     }
 
-    /// Removes all but the latest messages.
+    /// Keeps at most the latest `max` messages, and removes all older messages.
     ///
-    /// Providers require that a history begins with a user message, so fewer than `max` messages may remain.
-    /// The latest user message and all messages after it always remain.
+    /// Fewer than `max` messages may remain, because providers require a user message at the beginning of a
+    /// history. The latest user message and all messages after it always remain, even if these are more than
+    /// `max` messages.
     pub fn keep_latest(&mut self, max: usize) {
         self.settle();
         let start = start_of_latest(&self.messages, max);
@@ -179,8 +183,10 @@ impl Conversation {
         self.times.drain(..start.min(self.times.len()));
     }
 
-    /// Completes an unfinished turn after a crash or a dropped run. Its message and results are kept, and
-    /// each call without a result gets an error result for cancelled calls.
+    /// Completes a turn left unfinished by a crash or a dropped run.
+    ///
+    /// The message and the results of the turn are kept. Each call without a result gets an error result, as
+    /// if the call had been cancelled.
     pub fn settle(&mut self) {
         if let Some(Turn { message, results }) = self.turn.take() {
             self.end_turn(message, results);
@@ -227,10 +233,10 @@ impl Conversation {
 }
 
 setters! { Conversation:
-    /// Sets the `user:` values, which all conversations of a user share. They are not saved with this
+    /// Sets the `user:` values, shared by all conversations of a user. They are not saved with this
     /// conversation.
     with_user_state(user: SessionMap) = user;
-    /// Sets the `app:` values, which all conversations share. They are not saved with this conversation.
+    /// Sets the `app:` values, shared by all conversations. They are not saved with this conversation.
     with_app_state(app: SessionMap) = app;
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
@@ -239,8 +245,9 @@ setters! { Conversation:
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Returns the index from which the latest messages are kept: the first user message within the last `max`
-/// messages, otherwise the latest user message.
+/// Returns the index of the first message to keep.
+///
+/// This is the first user message within the last `max` messages, or else the latest user message.
 pub(crate) fn start_of_latest(messages: &[Message], max: usize) -> usize {
     let start = messages.len().saturating_sub(max);
     let is_user = |message: &Message| matches!(message, Message::User(_));

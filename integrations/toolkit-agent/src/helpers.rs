@@ -7,10 +7,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of levels up to which `serde_json` reads nested values.
+/// The maximum nesting depth of values for parsing with `serde_json`.
 pub(crate) const MAX_NESTING: usize = 127;
 
-/// Checks that a text of valid JSON can be read, and returns the reason if it cannot.
+/// Checks the nesting depth of valid JSON. Returns the reason if the JSON is too deep to be read.
 pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
     let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -30,7 +30,7 @@ pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
     Err(format!("is nested {deepest} levels deep, and could not be read again; flatten it to {max} levels"))
 }
 
-/// A boxed future that can be sent to other threads.
+/// A boxed `Send` future.
 pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Declares builder methods. Each sets the field with the name of its parameter, in the value itself or in

@@ -130,7 +130,7 @@ impl Budget {
     }
 }
 
-/// Counts one more below the maximum.
+/// Increments `count` if it is below `max`. Returns whether `count` was incremented.
 fn take(count: &AtomicU32, max: u32) -> bool {
     let next = |count| (count < max).then_some(count + 1);
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()

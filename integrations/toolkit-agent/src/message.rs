@@ -74,8 +74,8 @@ impl UserMessage {
         Self { content: content.into_iter().collect() }
     }
 
-    /// Returns the contents as text, separated by line breaks. Media items are only named, as in `[image
-    /// image/png]`.
+    /// Returns the contents as text, separated by line breaks. A media item is only named, such as
+    /// `[image image/png]`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let texts: Vec<_> = self.content.iter().map(Content::to_text).collect();

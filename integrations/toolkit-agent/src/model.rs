@@ -24,7 +24,7 @@ pub struct ModelRequest {
     pub instructions: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
-    /// The tools that the model may call.
+    /// The tools available to the model.
     pub tools: Arc<ToolRegistry>,
     /// The tool choice.
     pub tool_use: ToolConfig,
@@ -49,7 +49,7 @@ impl ModelRequest {
 setters! { ModelRequest:
     /// Sets the system prompt.
     with_instructions(instructions: impl Into<String>) = instructions.into();
-    /// Sets the tools that the model may call.
+    /// Sets the tools available to the model.
     with_tools(tools: impl Into<Arc<ToolRegistry>>) = tools.into();
     /// Sets the tool choice.
     with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();

@@ -10,11 +10,11 @@ use toolkit_core::CancellationToken;
 pub struct RunOptions {
     /// The limits of the run. Default: the limits of the agent.
     pub limits: Option<Limits>,
-    /// The token that cancels the run. Every unfinished call is answered, so the conversation can continue.
+    /// The token to cancel the run. Every unfinished call is answered, so the conversation can continue.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new one.
     pub invocation_id: Option<String>,
-    /// The store in which the conversation is saved during the run. Default: it is not saved.
+    /// The store for saving the conversation during the run. Default: the conversation is not saved.
     pub autosave: Option<Sessions>,
 }
 

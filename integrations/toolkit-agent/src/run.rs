@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 impl Agent {
-    /// Answers in a new conversation.
+    /// Answers `input` in a new conversation.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -23,8 +23,9 @@ impl Agent {
         self.run_in(&mut Conversation::default(), input).await
     }
 
-    /// Answers in a conversation and adds the new messages to it. Dropping the future stops the run; the conversation
-    /// can continue.
+    /// Answers `input` in a conversation, and adds the new messages to the conversation.
+    ///
+    /// If the future is dropped, the run stops, and the conversation can still be continued.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -36,7 +37,7 @@ impl Agent {
         self.run_with(conversation, input, RunOptions::default()).await
     }
 
-    /// Answers in a conversation, with options.
+    /// Answers `input` in a conversation, with the given options.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -49,7 +50,7 @@ impl Agent {
         self.execute(conversation, Some(input.into()), Run::new(self.clone(), options, None)).await
     }
 
-    /// Continues a conversation that has no answer, because of a crash, an error, or a cancelled run.
+    /// Continues a conversation without an answer, for example after a crash, an error, or a cancelled run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer.
@@ -61,7 +62,7 @@ impl Agent {
         self.execute(conversation, None, Run::new(self.clone(), options, None)).await
     }
 
-    /// Answers in a new conversation, as a stream of events.
+    /// Answers `input` in a new conversation, as a stream of events.
     #[must_use]
     pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
         let input = Some(input.into());
@@ -70,7 +71,7 @@ impl Agent {
         })
     }
 
-    /// Answers in a conversation, as a stream of events.
+    /// Answers `input` in a conversation, as a stream of events.
     #[must_use]
     pub fn run_stream_in<'a>(
         &self,
@@ -82,7 +83,7 @@ impl Agent {
         self.stream(options, |agent, run| async move { agent.execute(conversation, input, run).await })
     }
 
-    /// Continues a conversation that has no answer, as a stream of events.
+    /// Continues a conversation without an answer, as a stream of events.
     #[must_use]
     pub fn resume_stream<'a>(
         &self,
@@ -127,7 +128,7 @@ impl Agent {
 }
 
 impl Sessions {
-    /// Runs an agent in a conversation and saves the conversation during the run.
+    /// Answers `input` with `agent` in a saved conversation, and saves the conversation during the run.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.
@@ -142,7 +143,7 @@ impl Sessions {
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
     }
 
-    /// Continues a conversation that has no answer, for example after a crash.
+    /// Continues a saved conversation without an answer, for example after a crash.
     ///
     /// # Errors
     /// [`AgentError`] if there is no answer, or the conversation cannot be read or saved.

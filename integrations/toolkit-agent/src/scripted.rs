@@ -37,7 +37,7 @@ struct Script {
 }
 
 enum Step {
-    /// The calls of an answer that is still being built.
+    /// The calls of an unfinished answer.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),
@@ -105,7 +105,8 @@ impl ScriptedModel {
         self.step(Step::Computed(Box::new(move |request| Ok(respond(request)))))
     }
 
-    /// Adds a streamed answer. A request without streaming gets the response of its last delta.
+    /// Adds a streamed answer. If a request is not streamed, the model returns the response in the last
+    /// delta.
     #[must_use]
     pub fn deltas(self, deltas: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
         self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))

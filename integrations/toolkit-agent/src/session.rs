@@ -1,4 +1,4 @@
-//! Sessions: conversations and shared state in a store.
+//! Sessions: conversations and shared session values in a store.
 
 #[cfg(feature = "files")]
 mod files;

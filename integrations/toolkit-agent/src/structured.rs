@@ -57,7 +57,7 @@ setters! { StructuredOptions:
 }
 
 impl Agent {
-    /// Answers in a new conversation with a value of type `T`.
+    /// Answers in a new conversation and returns a value of type `T`.
     ///
     /// The instructions contain the schema of `T`. The answer may be in a code fence or surrounded by other
     /// text. After an invalid answer, the model gets a list of all violations and answers again.
@@ -95,7 +95,7 @@ impl Agent {
         self.run_as_in(&mut Conversation::default(), input).await
     }
 
-    /// Answers in a conversation with a value of type `T`.
+    /// Answers in a conversation and returns a value of type `T`.
     ///
     /// # Errors
     /// See [`run_as`](Self::run_as).

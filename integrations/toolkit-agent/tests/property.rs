@@ -224,6 +224,7 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::OpenAiResponses, "input", r#""type":"function_call_output""#),
         (ApiFormat::Anthropic, "messages", r#""type":"tool_result""#),
         (ApiFormat::Gemini, "contents", r#"{"functionResponse":"#),
+        (ApiFormat::Ollama, "messages", r#""role":"tool""#),
     ] {
         let body = wire::request_body(format, "m", request, false);
         let history = body[field].as_array().unwrap().clone();
@@ -238,7 +239,9 @@ fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
 async fn goes_on(conversation: Conversation) -> Result<(), TestCaseError> {
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut again: Conversation = serde_json::from_str(&saved).unwrap();
-    prop_assert_eq!(again.messages(), conversation.messages());
+    // Details of errors are not saved; everything else comes back.
+    prop_assert_eq!(serde_json::to_string(&again).unwrap(), saved);
+    prop_assert_eq!(again.messages().len(), conversation.messages().len());
     let model = ScriptedModel::new().text("Done.");
     let agent = Agent::builder(model.clone()).build().unwrap();
     let output = agent.run_in(&mut again, "And now?").await;

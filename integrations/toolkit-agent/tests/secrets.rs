@@ -74,7 +74,7 @@ fn put(
         Place::User => request.messages.push(Message::user(text)),
         Place::Arguments => request.messages.push(message_of(call(&json!({"a": [text]})))),
         Place::NameOfArgument => {
-            request.messages.push(message_of(call(&Map::from_iter([(text, 1.into())]).into())))
+            request.messages.push(message_of(call(&Map::from_iter([(text, 1.into())]).into())));
         }
         Place::Output => {
             let result = ToolResult::of(&call(&json!({})), Ok(ToolOutput::json(&json!([text])).unwrap()));

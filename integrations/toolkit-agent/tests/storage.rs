@@ -109,8 +109,8 @@ async fn check<S: ConversationStore>(
     for (place, levels) in values {
         add(&mut conversation, *place, nested(levels));
     }
-    let text = serde_json::to_string(&conversation).unwrap();
-    let is_readable = serde_json::from_str::<Conversation>(&text).is_ok();
+    let text = serde_json::to_string(&conversation);
+    let is_readable = text.is_ok_and(|text| serde_json::from_str::<Conversation>(&text).is_ok());
     let saved = sessions.save(&conversation).await;
     let last = |place| values.iter().rfind(|(other, _)| *other == place).map(|(_, levels)| levels);
     let is_refused = |place| last(place).is_some_and(|levels| levels.len() > 126);
@@ -125,7 +125,7 @@ async fn check<S: ConversationStore>(
         prop_assert_eq!(restored.session().get(key), Some(expected), "{}", key);
     }
     if let Err(error) = saved {
-        prop_assert!(error.message.contains("levels deep"), "{}", error);
+        prop_assert!(error.message.contains("levels"), "{}", error);
         // What was refused keeps nothing else from being saved, here or by another program.
         set(&sessions.open("bob", "1").await.unwrap(), "app:other", 1.into());
         sessions.save(&sessions.open("bob", "1").await.unwrap()).await.unwrap();

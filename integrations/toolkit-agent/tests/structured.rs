@@ -68,13 +68,14 @@ async fn the_schema_is_in_instructions_and_request() {
     let format = request.options.output.clone().unwrap();
     assert_eq!(format.name, "Recipe");
     assert_eq!(format.schema["description"], "A recipe for the kitchen.");
-    for api in [ApiFormat::OpenAiChat, ApiFormat::OpenAiResponses, ApiFormat::Anthropic, ApiFormat::Gemini] {
+    for api in ApiFormat::ALL {
         let body = Value::from(toolkit_agent::wire::request_body(api, "m", &request, false));
         let places = [
             "/response_format/json_schema/schema",
             "/text/format/schema",
             "/output_config/format/schema",
             "/generationConfig/responseJsonSchema",
+            "/format",
         ];
         let schema = places.into_iter().find_map(|place| body.pointer(place)).unwrap();
         assert_eq!(schema["type"], "object", "{api:?}");

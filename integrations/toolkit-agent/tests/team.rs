@@ -348,3 +348,48 @@ async fn history_search_is_scoped_to_agent_and_user() {
     let alone = tool.call("{}", &ToolContext::new(ToolName::new("search_history").unwrap())).await.unwrap();
     assert_eq!(alone.to_text(), "No agent specified.");
 }
+
+#[tokio::test]
+async fn every_agent_of_a_run_knows_its_user() {
+    type Wrap = fn(Agent) -> Agent;
+    let as_tool: Wrap = |agent| {
+        let model = ScriptedModel::new().call(agent.name(), r#"{"request": "go"}"#).text("done");
+        let tools = ToolRegistry::from_tools([agent.to_tool().unwrap()]).unwrap();
+        let name = format!("above_{}", agent.name());
+        Agent::builder(model).name(name).tools(tools).build().unwrap()
+    };
+    let transfer: Wrap = |agent| {
+        let model = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "expert"}"#);
+        Agent::builder(model).name("front").sub_agent(agent).build().unwrap()
+    };
+    let wraps: [&[Wrap]; 6] = [
+        &[],
+        &[as_tool],
+        &[as_tool, as_tool],
+        &[|agent| ParallelAgent::new("team", [agent]).into()],
+        &[transfer, as_tool],
+        &[as_tool, |agent| SequentialAgent::new("team", [agent]).into()],
+    ];
+    for (number, wraps) in wraps.into_iter().enumerate() {
+        let sessions = Sessions::default();
+        let plain =
+            Agent::builder(ScriptedModel::new().text("Hi.").text("Hi.")).name("expert").build().unwrap();
+        sessions.run(&plain, "", "1", "Of nobody.").await.unwrap();
+        sessions.run(&plain, "ada", "1", "Of Ada.").await.unwrap();
+        let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
+        let model = ScriptedModel::new().call("search_history", "{}").text("done");
+        let expert = Agent::builder(model).name("expert").tools(tools).build().unwrap();
+        let agent = wraps.iter().fold(expert, |agent, wrap| wrap(agent));
+        let mut conversation = sessions.open("ada", "2").await.unwrap();
+        let mut run = agent.run_stream_in(&mut conversation, "go", RunOptions::new());
+        let mut found = String::new();
+        while let Some(event) = run.next().await {
+            if let RunEvent::Result { result, .. } = event.unwrap()
+                && result.name == "search_history"
+            {
+                found = result.to_text().into_owned();
+            }
+        }
+        assert!(found.contains("Of Ada.") && !found.contains("Of nobody."), "{number}: {found}");
+    }
+}

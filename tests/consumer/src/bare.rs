@@ -11,7 +11,7 @@ use ::tk::{ToolParams, tool, toolset};
 /// # Errors
 /// Never.
 #[tool(crate = ::tk, namespace = "bare", read_only, input_examples = [::tk::serde_json::json!({})], tags("x"))]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "all of them are under test")]
 pub async fn everything(
     text: &str,
     bytes: &[u8],

@@ -8,7 +8,7 @@ const MOST: u32 = 50;
 /// Every constraint on a parameter.
 #[tool]
 #[must_use]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "all of them are under test")]
 pub fn constrained(
     #[param(range = 1..=MOST, default = 5)] count: u32,
     #[param(range = 0.0..1.0)] share: Option<f64>,

@@ -46,6 +46,12 @@
     clippy::unwrap_used
 )]
 #![allow(clippy::needless_pass_by_value, reason = "owned parameters such as `Option<String>` are under test")]
+#![allow(
+    clippy::derive_partial_eq_without_eq,
+    clippy::missing_const_for_fn,
+    clippy::use_self,
+    reason = "they are about the code of this crate, not about generated code"
+)]
 
 pub mod bare;
 pub mod constraints;
@@ -59,4 +65,5 @@ pub mod sets;
 pub use tk as kit;
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 mod tests;

@@ -267,7 +267,7 @@ pub enum Formula {
 
 /// Raw identifiers.
 #[derive(Debug, ToolParams)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "the name is under test")]
 #[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
 pub struct r#struct {
     r#fn: u8,

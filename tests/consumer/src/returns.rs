@@ -51,7 +51,7 @@ macro_rules! returns {
         $(
             /// Returns.
             #[tool(namespace = "returns")]
-            #[allow(clippy::unnecessary_wraps)]
+            #[allow(clippy::unnecessary_wraps, reason = "the type is under test")]
             pub(crate) fn $name() -> $ty { $value }
         )*
     };

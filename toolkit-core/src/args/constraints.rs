@@ -27,7 +27,8 @@ pub trait Number {}
 )]
 pub trait Text {}
 
-/// A type with a length in JSON: a string (characters), an array (items) or an object (members).
+/// A type represented in JSON as a string, an array or an object. The length is the number of characters,
+/// items or members.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` constrains texts, lists and maps",
@@ -86,10 +87,10 @@ impl<T: Items> Items for Option<T> {
 
 /// Checks at compile time if `T` implements [`Number`].
 ///
-/// Generated code only names this function to make the compiler check the bound, and never calls the
-/// function.
+/// Generated code refers to this function without calling it. The reference makes the compiler check the
+/// bound.
 pub const fn is_number<T: Number>() {}
-/// Checks at compile time if `T` is a parameter type, see [`is_number`].
+/// Checks at compile time if `T` implements [`ToolParams`], see [`is_number`].
 pub const fn is_parameter<T: ToolParams>() {}
 /// Checks at compile time if `T` implements [`Text`], see [`is_number`].
 pub const fn is_text<T: Text>() {}

@@ -28,9 +28,9 @@ pub(crate) fn decode(
     }
 }
 
-/// Fills the slots in one pass, or returns `None` at the first fault.
+/// Decodes `text` into `slots` in one pass. Returns `None` at the first fault.
 ///
-/// After `None`, the caller falls back to [`explain::decode`], which reads the text again from the start.
+/// After `None`, the caller calls [`explain::decode`], which reads `text` again from the start.
 fn decode_directly(
     text: &str,
     params: &[Param<'_>],
@@ -151,8 +151,8 @@ impl<'a> Cursor<'a> {
         same
     }
 
-    /// Consumes the rest of a string and the closing quote. Returns `None` if the string has escapes or
-    /// control characters.
+    /// Consumes a JSON string after its opening quote, including the closing quote, and returns the content.
+    /// Returns `None` if the string contains escapes or control characters.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at;
         loop {

@@ -10,22 +10,24 @@ use serde_json::{Map, Value};
 use std::mem::discriminant;
 use std::ops::Deref;
 
-/// Makes a default value as JSON. Returns `None` if the value has no JSON, such as a map with lists as keys.
+/// A function returning the default value of a parameter as JSON. The function returns `None` if JSON cannot
+/// represent the value, such as a map with lists as keys.
 pub type ParamDefault = fn() -> Option<Value>;
 
-/// A default value on its way into the schema.
+/// A default value, wrapped to select the conversion to JSON by type. For a type without `Serialize`, method
+/// resolution continues with the inner [`PlainVariant`].
 #[derive(Debug)]
 pub struct DefaultValue<T>(PlainVariant<T>);
 
-/// A default value that is not `Serialize`.
+/// The inner wrapper of [`DefaultValue`], used for types without `Serialize`.
 #[derive(Debug)]
 pub struct PlainVariant<T>(Unwritable<T>);
 
-/// A default value that is neither `Serialize` nor an enum of plain variants.
+/// The inner wrapper of [`PlainVariant`], used for types with neither `Serialize` nor [`PlainVariants`].
 #[derive(Debug)]
 pub struct Unwritable<T>(T);
 
-/// Prepares a default value for the schema.
+/// Wraps a default value for the conversion to JSON with `to_value`.
 pub const fn default_value<T>(value: T) -> DefaultValue<T> {
     DefaultValue(PlainVariant(Unwritable(value)))
 }
@@ -43,12 +45,13 @@ impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
     }
 }
 
-/// An enum of variants without fields. `#[derive(ToolParams)]` implements it.
+/// An enum without fields in any variant. `#[derive(ToolParams)]` implements this trait for such enums.
 pub trait PlainVariants: ToolParams {}
 
-/// `to_value` for enums of plain variants: the schema lists the JSON of each.
+/// The implementation of `to_value` for [`PlainVariants`]. The schema of the enum lists the JSON of each
+/// variant.
 pub trait DefaultByVariant {
-    /// Returns the name of the variant as JSON.
+    /// Returns the name of the variant as JSON, even if the enum is `Serialize`.
     fn to_value(&self) -> Option<Value>;
 
     /// Returns the name of the variant as JSON.
@@ -66,7 +69,7 @@ impl<T: PlainVariants> DefaultByVariant for PlainVariant<T> {
     }
 }
 
-/// Returns the values that the schema of a plain enum allows.
+/// Returns the values allowed by `schema`, the schema of an enum without fields in any variant.
 fn names_in(schema: &Value) -> Vec<Value> {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
     let tagged = schema.get("properties").and_then(Value::as_object).map(|properties| {
@@ -77,7 +80,7 @@ fn names_in(schema: &Value) -> Vec<Value> {
     names.chain(tagged).chain(list("oneOf").flat_map(names_in)).collect()
 }
 
-/// The bound on a default value of any other type, with its own compiler message.
+/// The bound on the type of any other default value: `Serialize`, with a compiler message about defaults.
 #[diagnostic::on_unimplemented(
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",
@@ -89,7 +92,7 @@ pub trait WritableDefault: Serialize {}
 impl<T: Serialize> WritableDefault for T {}
 
 impl<T> Unwritable<T> {
-    /// Causes the compiler's message about the missing `Serialize`; never called.
+    /// Makes the compiler report the missing `Serialize` implementation; never called.
     pub const fn to_value(&self) -> Option<Value>
     where
         T: WritableDefault,
@@ -97,7 +100,7 @@ impl<T> Unwritable<T> {
         None
     }
 
-    /// Returns `None`: the value has no known JSON.
+    /// Returns `None`, because the value has no known JSON.
     pub const fn plain_variant(&self) -> Option<Value> {
         None
     }
@@ -119,7 +122,8 @@ impl<T> Deref for PlainVariant<T> {
     }
 }
 
-/// Writes the default of a field into its schema.
+/// Writes `default`, the default value of a field, into `schema`, the schema of the field. `None` changes
+/// nothing.
 pub fn set_default(schema: &mut Schema, default: Option<Value>) {
     if let Some(default) = default {
         schema.insert("default".to_owned(), default);

@@ -1,7 +1,7 @@
 //! Decoding of arguments for tools with a schema supplied at run time.
 
 use super::explain;
-use super::members::{not_an_object, not_json, with_members};
+use super::members::{mend, not_an_object, not_json, with_members};
 use super::options::DecodeOptions;
 use super::struct_args::{relax, takes_object};
 use crate::context::ToolContext;
@@ -44,6 +44,11 @@ impl DynamicArgs {
         let mut value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(_) if self.takes_object && text.trim().is_empty() => Value::Object(Map::new()),
+            Err(error) if coerce && self.takes_object => {
+                let mended = mend(text).ok_or_else(|| not_json(&error))?;
+                explain::check_json(text, &DecodeOptions::strict(schema, context))?;
+                serde_json::from_str(&mended).map_err(|_| not_json(&error))?
+            }
             Err(error) if self.takes_object => return Err(not_json(&error)),
             Err(error) => return Err(ToolError::invalid_json(error)),
         };

@@ -1,15 +1,19 @@
 //! The slow path of decoding, for faulty arguments: coerces near misses and reports all other violations.
 
-use super::members::{Member, said, with_members};
+use super::members::{Member, mend, not_json, said, with_members};
 use super::options::DecodeOptions;
 use super::param::{Fill, Param, fill_absent};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::__private::{self, Json, Scope, check, missing, value_in_words};
+use crate::schema::__private::{self, Json, Scope, check, check_decoded, missing, value_in_words};
 use crate::schema::{SchemaRef, describe};
 use serde::de::Error as _;
+use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
+
+/// Stands for all parameters in the events of coercion.
+const ARGUMENTS: &str = "arguments";
 
 /// The maximum length, in characters, of a `serde_json` message quoted in a violation.
 const SAID: usize = 200;
@@ -26,7 +30,23 @@ pub(super) fn decode(
     for (param, slot) in params.iter().zip(slots.iter_mut()) {
         fill_absent(param, *slot);
     }
+    check_json(text, options)?;
     with_members(text, |members| fill_slots(members, params, options, slots))?.finish()
+}
+
+/// Refuses text that is no JSON, or reports that it is mended.
+///
+/// # Errors
+/// The text is not JSON, and near misses are not coerced.
+pub(super) fn check_json(text: &str, options: &DecodeOptions<'_>) -> Result<(), ToolError> {
+    match serde_json::from_str::<&RawValue>(text) {
+        Err(error) if !options.coerce && !text.trim().is_empty() => Err(not_json(&error)),
+        Err(_) if mend(text).is_some_and(|mended| serde_json::from_str::<&RawValue>(&mended).is_ok()) => {
+            options.context.and_then(ToolContext::emitter).inspect(|emitter| emitter.coerced(ARGUMENTS));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fills as many slots as possible and returns the report of all violations.
@@ -52,7 +72,7 @@ fn fill_slots(
             continue;
         }
         let value = value.get();
-        match fill(value, param, options, *slot) {
+        match fill(value, param, options, options.is_constrained(index), &mut **slot) {
             Ok(taken) => {
                 mark(&mut filled, index);
                 if let (Cow::Owned(_), Some(emitter)) =
@@ -60,19 +80,24 @@ fn fill_slots(
                 {
                     emitter.coerced(param.name);
                 }
-                if options.is_constrained(index) {
-                    report.extend(broken(param, &taken, options));
+                if options.is_constrained(index)
+                    && let Some(property) = property(param, options.schema)
+                {
+                    let mut accepts = |text: &str| fill_whole(text, *slot).is_ok();
+                    report.extend(broken(property, &taken, param.name, options, Some(&mut accepts)));
+                    // The slot may hold another text, which was only tried.
+                    let _ = slot.fill(&taken);
                 }
             }
             Err(_) if value == "null" && !param.required => {}
-            Err(error) => {
+            Err((value, error)) => {
                 mark(&mut filled, index);
                 let property = property(param, options.schema);
-                let found = violations(param.name, value, options, property, &error);
-                if found.is_empty() {
-                    report.add(|| refused_by_type(param.name, value, &error));
+                let found = property.map(|schema| violations(param.name, &value, options, schema, &error));
+                if found.as_ref().is_none_or(Vec::is_empty) {
+                    report.add(|| refused_by_type(param.name, &value, &error));
                 }
-                report.extend(found);
+                report.extend(found.unwrap_or_default());
             }
         }
     }
@@ -117,21 +142,34 @@ fn mark(marks: &mut [bool], index: usize) {
     }
 }
 
-/// Fills the slot from `value` or, if this fails, from the coerced `value`. Returns the JSON text of the
-/// accepted value.
+/// Fills the slot with the value or a coerced one, and returns the accepted text.
+///
+/// A decoded value that breaks a constraint is coerced, too: a string may be the wrong one of a list.
+///
+/// # Errors
+/// The text that the type refused at last.
 fn fill<'a>(
     value: &'a str,
     param: &Param<'_>,
     options: &DecodeOptions<'_>,
+    constrained: bool,
     slot: &mut dyn Fill,
-) -> Result<Cow<'a, str>, Error> {
-    let error = match fill_whole(value, slot) {
-        Ok(()) => return Ok(Cow::Borrowed(value)),
-        Err(error) => error,
-    };
+) -> Result<Cow<'a, str>, (Cow<'a, str>, Error)> {
+    let outcome = fill_whole(value, slot);
     let property = property(param, options.schema).filter(|_| options.coerce);
+    if outcome.is_ok() && (!constrained || conforms(param, value, options)) {
+        return Ok(Cow::Borrowed(value));
+    }
     let taken = property.and_then(|property| coerced(options.schema, property, value));
-    taken.filter(|taken| fill_whole(taken, slot).is_ok()).map(Cow::Owned).ok_or(error)
+    match (outcome, taken) {
+        (outcome, Some(taken)) => match (fill_whole(&taken, slot), outcome) {
+            (Ok(()), _) => Ok(Cow::Owned(taken)),
+            (Err(_), Ok(())) => Ok(Cow::Borrowed(value)),
+            (Err(error), Err(_)) => Err((Cow::Owned(taken), error)),
+        },
+        (Ok(()), None) => Ok(Cow::Borrowed(value)),
+        (Err(error), None) => Err((Cow::Borrowed(value), error)),
+    }
 }
 
 /// Fills the slot from `text`, and refuses trailing characters.
@@ -168,37 +206,41 @@ fn missing_parameter(param: &Param<'_>, schema: &Value) -> Violation {
     Violation::new(param.name, ViolationKind::Missing, missing(expected))
 }
 
-/// Returns whether a decoded value of `param` satisfies the constraints of the schema.
+/// Returns whether a decoded value satisfies the constraints of its schema, as far as its schema knows its names.
 pub(super) fn conforms(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> bool {
-    broken(param, value, options).is_empty()
+    let broken = |schema| broken(schema, value, param.name, options, None).is_empty();
+    property(param, options.schema).is_none_or(broken)
 }
 
-fn broken(param: &Param<'_>, value: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
-    let parsed = Json::parse(value).ok();
-    let found = property(param, options.schema).zip(parsed).map(|(property, parsed)| {
-        check(SchemaRef::new(options.schema, property), &parsed, param.name, Scope::Constraints)
-    });
-    found.unwrap_or_default()
+/// Returns the violations of constraints by a decoded value.
+pub(super) fn broken(
+    schema: &Value,
+    value: &str,
+    place: &str,
+    options: &DecodeOptions<'_>,
+    accepts: Option<&mut dyn FnMut(&str) -> bool>,
+) -> Vec<Violation> {
+    let Ok(value) = Json::parse(value) else { return Vec::new() };
+    let schema = SchemaRef::new(options.schema, schema);
+    match accepts {
+        Some(accepts) => check_decoded(schema, &value, place, accepts),
+        None => check(schema, &value, place, Scope::Constraints),
+    }
 }
 
-/// Returns the violations of `schema` by `value`, after deserializing the value failed with `error`.
-///
-/// `place` is the path of the value, such as `filters`.
+/// Returns the violations of the schema by a coerced value that its type refused with `error`.
 pub(super) fn violations(
     place: &str,
     value: &str,
     options: &DecodeOptions<'_>,
-    schema: Option<&Value>,
+    schema: &Value,
     error: &Error,
 ) -> Vec<Violation> {
-    let Some(schema) = schema else { return Vec::new() };
-    // Check the coerced value: parts accepted by coercion are no violations.
-    let coerced = if options.coerce { coerced(options.schema, schema, value) } else { None };
     // Report names only if the error is about names: an open type may accept a member by an alias unknown to
     // the schema.
     let scope = if is_about_members(error) { Scope::All } else { Scope::ExceptNames };
-    let parsed = Json::parse(coerced.as_deref().unwrap_or(value));
-    let found = parsed.map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
+    let found =
+        Json::parse(value).map(|value| check(SchemaRef::new(options.schema, schema), &value, place, scope));
     found.unwrap_or_default()
 }
 

@@ -1,9 +1,10 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Json, Kind, members_of, value_in_words};
+use crate::schema::__private::{Json, Kind, coerced, members_of, quoted, value_in_words};
+use crate::tool::ToolDefinition;
 use serde_json::value::RawValue;
-use serde_json::{Error, Map, Value};
+use serde_json::{Error, Value};
 
 pub(crate) use crate::schema::__private::Member;
 
@@ -35,8 +36,15 @@ pub(crate) fn with_object<T>(
     text: &str,
     read: impl FnOnce(&str, &[Member<'_>]) -> T,
 ) -> Result<T, ToolError> {
-    let inner;
-    let members = match read_members(text)? {
+    let (inner, mended);
+    let members = match read_members(text) {
+        Ok(members) => members,
+        Err(error) => {
+            mended = mend(text);
+            mended.as_deref().and_then(|mended| read_members(mended).ok()).ok_or(error)?
+        }
+    };
+    let members = match members {
         Members::String(text) => {
             inner = text;
             read_members(&inner).unwrap_or(Members::Other)
@@ -50,41 +58,73 @@ pub(crate) fn with_object<T>(
     }
 }
 
+/// Returns the arguments without a fence of Markdown around them, and with escapes for line breaks inside of strings.
+pub(super) fn mend(text: &str) -> Option<String> {
+    let text = text.trim();
+    let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
+    let inner = fenced.map_or(text, |inner| inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    let (mut mended, mut is_inside, mut is_escaped) = (String::with_capacity(inner.len()), false, false);
+    for c in inner.chars() {
+        is_inside ^= c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        match c {
+            '\n' if is_inside => mended.push_str("\\n"),
+            '\r' if is_inside => mended.push_str("\\r"),
+            '\t' if is_inside => mended.push_str("\\t"),
+            c => mended.push(c),
+        }
+    }
+    (mended != text).then_some(mended)
+}
+
+/// Returns the arguments as the text of one object under the parameters' names, without near misses if the tool
+/// coerces them.
+fn as_meant(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
+    let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
+    let object = with_members(text, |members| {
+        let written = members.iter().map(|(name, value)| format!("{}:{}", own_name(name), value.get()));
+        format!("{{{}}}", written.collect::<Vec<_>>().join(","))
+    })?;
+    let schema = (&definition.parameters).into();
+    let parsed = Json::parse(&object).ok().filter(|_| definition.metadata.coerce);
+    Ok(parsed.and_then(|object| coerced(schema, &object)).unwrap_or(object))
+}
+
 /// Parses the arguments into one object, with every member under the published name of the parameter.
 ///
 /// `parameter` returns the published name for an alias, or `None` to keep the name.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
-pub(crate) fn arguments_value(
-    text: &str,
-    parameter: impl Fn(&str) -> Option<String>,
-) -> Result<Value, ToolError> {
-    let read = |members: &[Member<'_>]| {
-        let value = |(name, value): &Member<'_>| {
-            let value = serde_json::from_str(value.get())?;
-            Ok((parameter(name).unwrap_or_else(|| name.to_string()), value))
-        };
-        members.iter().map(value).collect::<Result<Map<String, Value>, Error>>()
-    };
-    with_members(text, read)?.map(Value::Object).map_err(|error| not_json(&error))
+pub(crate) fn arguments_value(text: &str, definition: &ToolDefinition) -> Result<Value, ToolError> {
+    serde_json::from_str(&as_meant(text, definition)?).map_err(|error| not_json(&error))
 }
 
-/// Returns the arguments in [canonical form](Json::canonical), or `None` if the arguments are not a JSON
-/// object.
-///
-/// Every member has the published name of the parameter, see [`arguments_value`].
-pub(crate) fn canonical_arguments(text: &str, parameter: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let write = |object: &str, _: &[Member<'_>]| {
-        let mut object = Json::parse(object).ok()?;
-        if let Kind::Object(members) = &mut object.kind {
-            for (name, _) in members {
-                *name = parameter(name).map_or_else(|| std::mem::take(name), Into::into);
-            }
-        }
-        Some(object.canonical())
-    };
-    with_object(text, write).ok()?
+/// Returns the arguments in [canonical form](Json::canonical) under the parameters' names, without those that have
+/// their default; `None` if they are not a JSON object.
+pub(crate) fn canonical_arguments(text: &str, definition: &ToolDefinition) -> Option<String> {
+    let text = as_meant(text, definition).ok()?;
+    let mut arguments = Json::parse(&text).ok()?;
+    remove_defaults(&definition.parameters, &mut arguments);
+    Some(arguments.canonical())
+}
+
+/// Removes members that mean the same as their absence.
+fn remove_defaults(schema: &Value, value: &mut Json<'_>) {
+    let Kind::Object(members) = &mut value.kind else { return };
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|own| own == name));
+    let repeated = |name: &str, names: &[String]| names.iter().filter(|own| *own == name).count() > 1;
+    let names: Vec<String> = members.iter().map(|(name, _)| name.to_string()).collect();
+    members.retain_mut(|(name, member)| {
+        let Some(property) = schema.get("properties").and_then(|properties| properties.get(&**name)) else {
+            return true;
+        };
+        remove_defaults(property, member);
+        let default = property.get("default").unwrap_or(&Value::Null).to_string();
+        let is_default = Json::parse(&default).is_ok_and(|default| default.canonical() == member.canonical());
+        !is_default || is_required(name) || repeated(name, &names)
+    });
 }
 
 fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
@@ -123,9 +163,16 @@ pub(super) fn not_an_object(text: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::ToolName;
+    use serde_json::json;
 
     fn canonical(text: &str) -> Option<String> {
-        canonical_arguments(text, |name| (name == "number").then(|| "n".to_owned()))
+        canonical_of(text, json!({"type": "object"}))
+    }
+
+    fn canonical_of(text: &str, schema: Value) -> Option<String> {
+        let name = ToolName::new("tool").expect("a legal name");
+        canonical_arguments(text, &ToolDefinition::new(name, "", schema).with_alias("number", "n"))
     }
 
     #[test]
@@ -165,6 +212,37 @@ mod tests {
         let deep = format!(r#"{{"n": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
         for text in ["{", "[]", "1", r#"{"n": "\ud800"}"#, &deep] {
             assert_eq!(canonical(text), None);
+        }
+    }
+
+    #[test]
+    fn arguments_that_mean_the_same_have_equal_text() {
+        let schema = json!({"type": "object", "required": ["n"], "properties": {
+            "n": {"type": "integer"}, "x": {"type": "number", "default": 1.5}, "t": {"type": "string"},
+            "unit": {"enum": ["big-step", "small"]},
+            "in": {"type": "object", "properties": {"on": {"type": "boolean", "default": true}}},
+        }});
+        for (expected, texts) in [
+            (
+                r#"{"n":5}"#,
+                &[r#"{"n": 5}"#, r#"{"n": 5.0}"#, r#"{"number": "5"}"#, r#"{"n": 5e0, "t": null}"#][..],
+            ),
+            (
+                r#"{"n":1000}"#,
+                &[r#"{"n": 1e3}"#, r#"{"n": 1000, "x": 1.5}"#, r#"{"n": "1000", "x": "15e-1"}"#],
+            ),
+            (r#"{"n":1,"x":2}"#, &[r#"{"n": 1, "x": 2}"#, r#"{"x": 2.0, "n": 1}"#, r#"{"x": "2", "n": 1}"#]),
+            (r#"{"n":1,"t":"5"}"#, &[r#"{"n": 1, "t": "5"}"#, r#"{"n": 1, "t": 5}"#]),
+            (
+                r#"{"n":1,"unit":"big-step"}"#,
+                &[r#"{"n": 1, "unit": "Big Step"}"#, r#"{"n": 1, "unit": "big_step"}"#],
+            ),
+            (r#"{"in":{},"n":1}"#, &[r#"{"n": 1, "in": {"on": "yes"}}"#, r#"{"n": 1, "in": {}}"#]),
+            (r#"{"n":1}"#, &["```json\n{\"n\": 1}\n```", r#""{\"n\": 1}""#]),
+        ] {
+            for text in texts {
+                assert_eq!(canonical_of(text, schema.clone()).as_deref(), Some(expected), "{text}");
+            }
         }
     }
 }

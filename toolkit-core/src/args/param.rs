@@ -20,7 +20,8 @@ pub trait ToolParams: DeserializeOwned + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
 
-/// [`ToolParams`] for a parameter taken as `&T` or `Arc<T>`. Such a parameter is most likely state without `#[state]`.
+/// The same bound as [`ToolParams`], with another compiler message, for parameters taken as `&T` or `Arc<T>`.
+/// Such a parameter is most likely program state with a missing `#[state]` attribute.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
@@ -32,9 +33,8 @@ pub trait SharedParams: ToolParams {}
 #[diagnostic::do_not_recommend]
 impl<T: ToolParams> SharedParams for T {}
 
-/// The specification of one parameter in generated code, as a struct literal.
-///
-/// A struct literal compiles faster than builder calls.
+/// The specification of one parameter. Generated code writes it as a struct literal, because a struct literal
+/// compiles faster than builder calls.
 #[derive(Debug)]
 pub struct ParamSpec {
     /// The published name.
@@ -150,7 +150,8 @@ pub(crate) fn parameters_schema(
     (root.into(), params, constrained)
 }
 
-/// Returns the schema of a type, extended by the description and the default of the parameter.
+/// Returns `schema`, the schema of the parameter's type, with the description and the default of the
+/// parameter added.
 fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
@@ -171,7 +172,7 @@ fn decorated(schema: Value, spec: &ParamSpec, optional: bool) -> Value {
     schema.into()
 }
 
-/// Extends the schema of an optional parameter with a default to accept `null`.
+/// Extends a schema to accept `null`. Used for optional parameters with a default value.
 fn allow_null(schema: &mut Map<String, Value>) {
     match schema.get_mut("type") {
         Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),
@@ -229,7 +230,7 @@ impl<T> ParamType<Option<T>> {
         ParamSchema { optional: true, schema: generator.subschema_for::<T>() }
     }
 
-    /// Returns the schema of an optional `T`, taken as `Option<&T>`.
+    /// Returns the schema of an optional `T` for a parameter taken as `Option<&T>`.
     pub fn shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: SharedParams,
@@ -248,7 +249,7 @@ pub trait PlainParamType<T> {
         ParamSchema { optional: false, schema: generator.subschema_for::<T>() }
     }
 
-    /// Returns the schema of the type, taken as `&T` or `Arc<T>`.
+    /// Returns the schema of the type for a parameter taken as `&T` or `Arc<T>`.
     fn shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: SharedParams,

@@ -10,7 +10,7 @@ use super::options::DecodeOptions;
 use super::param::ToolParams;
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Json, Scope, argument_schema_of, check, members_of, quoted};
+use crate::schema::__private::{argument_schema_of, members_of, quoted};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -68,17 +68,12 @@ impl ObjectInfo {
         options.refuse_unknown && self.fields.is_some_and(|fields| !fields.contains(&name))
     }
 
-    /// Returns whether decoded arguments satisfy the rules beyond the type: known names and constraints.
+    /// Returns whether the arguments in `text`, already decoded, also satisfy the constraints of the schema.
+    /// If `options` refuse unknown names, `text` must not contain any.
     fn conforms(&self, text: &str, options: &DecodeOptions<'_>) -> bool {
         let closed = self.closable && options.refuse_unknown;
         (!closed || all_names(text, |name| !self.is_unknown(name, options)))
-            && self.broken(text, options).is_empty()
-    }
-
-    fn broken(&self, text: &str, options: &DecodeOptions<'_>) -> Vec<Violation> {
-        let value = if self.has_constraints { Json::parse(text).ok() } else { None };
-        let broken = value.map(|value| check(options.schema.into(), &value, "", Scope::Constraints));
-        broken.unwrap_or_default()
+            && (!self.has_constraints || explain::broken(options.schema, text, "", options, None).is_empty())
     }
 }
 
@@ -92,7 +87,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns the schema of an arguments type and the facts about the type.
+/// Returns the schema of the arguments type `T` and the [`ObjectInfo`] for decoding.
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> (Value, ObjectInfo) {
     ObjectInfo::of::<T>().unwrap_or_else(|| {
@@ -126,12 +121,15 @@ pub(crate) fn decode_struct<T: ToolParams>(
     );
     match serde_json::from_str(&object) {
         Ok(value) => {
-            report.extend(info.broken(&object, options));
+            let mut accepts = |text: &str| serde_json::from_str::<T>(text).is_ok();
+            if info.has_constraints {
+                report.extend(explain::broken(options.schema, &object, "", options, Some(&mut accepts)));
+            }
             report.finish().map(|()| value)
         }
         Err(error) => {
             // Prefer the violations of the schema: they say more than the error of the type.
-            report.extend(explain::violations("", &object, options, Some(options.schema), &error));
+            report.extend(explain::violations("", &object, options, options.schema, &error));
             if report.violations.is_empty() {
                 report.add(|| explain::refused_by_type("", &object, &error));
             }
@@ -152,6 +150,7 @@ pub(crate) fn relax(
     options: &DecodeOptions<'_>,
     is_unknown: impl Fn(&str) -> bool,
 ) -> Result<(String, Vec<Violation>), ToolError> {
+    explain::check_json(text, options)?;
     with_members(text, |members| {
         let mut found = Vec::new();
         let mut known = Vec::with_capacity(members.len());

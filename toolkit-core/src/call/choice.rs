@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Which tools the model may or must call.
+/// A rule for the model: the tools it may or must call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -56,7 +56,8 @@ impl ToolConfig {
         self
     }
 
-    /// Adds names of [custom tools](Self::custom). Names outside of the choice are ignored.
+    /// Adds names of [custom tools](Self::custom). A name is ignored unless the tool choice contains the
+    /// name.
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {
             ToolChoice::Tool(name) => std::slice::from_ref(name),

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Provider-specific fields of a call, which are sent back with it. Examples are Gemini's `thoughtSignature`,
-/// and `namespace` and `caller` of the Responses API.
+/// Provider-specific fields of a call, sent back to the provider along with the call. Examples are Gemini's
+/// `thoughtSignature`, and the fields `namespace` and `caller` of the Responses API.
 ///
 /// The fields are stored with the name of their API and never sent to another API. Clones are cheap. A call
 /// without extras allocates nothing.
@@ -36,7 +36,8 @@ fn readable_fields<S: Serializer>(fields: &Map<String, Value>, serializer: S) ->
 }
 
 impl ProviderExtras {
-    /// Creates the extras of an API. `api` is the name of its format. Without fields, there are no extras.
+    /// Creates the extras of a call from `fields`. `api` is the name of the API's format, such as `gemini`.
+    /// If `fields` is empty, the extras are empty as well.
     pub fn new(api: &str, fields: Map<String, Value>) -> Self {
         if fields.is_empty() {
             return Self::default();
@@ -57,7 +58,7 @@ impl ProviderExtras {
         (origin.api == api).then_some(&origin.fields)
     }
 
-    /// Returns a field if it belongs to the format `api`.
+    /// Returns the value of `field` if the fields belong to the format `api`.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
         self.of(api)?.get(field)

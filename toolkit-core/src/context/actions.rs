@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Changes of a session: the new value of each changed key, or `None` for a removed key.
 pub type SessionDelta = BTreeMap<String, Option<Value>>;
 
-/// The actions that a call requests in addition to its output.
+/// The actions requested by a call in addition to its output.
 ///
 /// A dispatcher with a [`RunContext`](crate::RunContext) applies the session changes. The agent carries out
 /// the other actions.
@@ -49,7 +49,8 @@ impl ToolActions {
         *self == Self::default()
     }
 
-    /// Adds the actions of a later call, which take precedence over these.
+    /// Adds the actions of a later call. If both calls transfer to an agent or change the same session key,
+    /// the later call takes precedence.
     pub fn merge(&mut self, later: &Self) {
         if later.transfer_to_agent.is_some() {
             self.transfer_to_agent.clone_from(&later.transfer_to_agent);

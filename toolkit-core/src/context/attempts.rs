@@ -10,7 +10,7 @@ pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 #[derive(Debug)]
 struct Failed {
     times: u32,
-    /// The token of the batch that was counted last.
+    /// The token of the last counted batch.
     batch: Weak<u64>,
 }
 

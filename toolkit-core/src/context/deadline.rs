@@ -59,7 +59,8 @@ impl ToolContext {
         self.limit().map(|limit| limit.end.into_std())
     }
 
-    /// Returns the time until the deadline, or zero after the deadline.
+    /// Returns the time until the deadline, or zero after the deadline. Returns `None` if the call has no
+    /// time limit.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
         let Limit { end, .. } = self.limit()?;

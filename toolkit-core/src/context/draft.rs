@@ -35,10 +35,10 @@ impl Draft {
         }
     }
 
-    /// Returns the writes. Writes after this are discarded.
-    pub(super) fn close(&self) -> ToolActions {
-        let Some(shared) = self.shared.get() else { return ToolActions::default() };
-        lock(shared).actions.take().unwrap_or_default()
+    /// Returns the writes, if there are any, and discards later ones.
+    #[inline]
+    pub(super) fn close(&self) -> Option<ToolActions> {
+        lock(self.shared.get()?).actions.take()
     }
 
     fn shared(&self) -> &Arc<Mutex<Page>> {
@@ -57,12 +57,13 @@ impl Draft {
         }
     }
 
-    /// Returns the value written under `key`. Returns `Some(None)` if the call removed the key.
+    /// Returns the value written by the call under `key`, or `None` if the call has not written the key.
+    /// Returns `Some(None)` if the call removed the key.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
     }
 
-    /// Returns the writes if the attempt of this clone is still the latest.
+    /// Returns the actions in `page`, unless a later attempt of the call has begun or the call has ended.
     fn own<'a>(&self, page: &'a mut Page) -> Option<&'a mut ToolActions> {
         let attempt = self.attempt.load(Ordering::Relaxed);
         page.actions.as_mut().filter(|_| attempt == 0 || attempt == page.attempt)
@@ -80,7 +81,7 @@ impl Clone for Draft {
     }
 }
 
-/// The session from the view of one call, including the changes made by the call itself.
+/// The session as seen by one call, including the changes made by the call itself.
 ///
 /// The changes are applied to the session when the batch ends, in the order of the calls, and only if the
 /// call succeeds. The prefix of a key selects its scope, see [`Session`](crate::Session). Without a
@@ -119,19 +120,19 @@ impl SessionHandle<'_> {
     }
 }
 
-/// The actions that a call requests from the agent. If the call succeeds, they are in
-/// [`ToolResult::actions`](crate::ToolResult::actions).
+/// A handle for a call to request actions from the agent. If the call succeeds,
+/// [`ToolResult::actions`](crate::ToolResult::actions) contains the requested actions.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionsHandle<'a>(&'a ToolContext);
 
 impl ActionsHandle<'_> {
-    /// Hands the conversation over to another agent.
+    /// Requests the transfer of the conversation to the agent called `name`.
     pub fn transfer_to_agent(&self, name: impl Into<String>) {
         let name = name.into();
         self.0.draft.write(|actions| actions.transfer_to_agent = Some(name));
     }
 
-    /// Ends a loop of agents.
+    /// Requests the end of the running loop of agents.
     pub fn escalate(&self) {
         self.0.draft.write(|actions| actions.escalate = true);
     }

@@ -60,7 +60,8 @@ impl RunContext {
         Self::default()
     }
 
-    /// Adds a value for tools, found by its type. It replaces a value of the same type.
+    /// Adds a value for tools. Tools find the value by its type. An earlier value of the same type is
+    /// replaced.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
         self

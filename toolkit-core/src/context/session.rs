@@ -56,8 +56,7 @@ impl SessionMap {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the changes whose keys are in the scope `own`. The prefix of the scope is removed from the
-    /// keys.
+    /// Applies the changes of keys in the scope `own`. The prefix of the scope is removed from the keys.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
         let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
         let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
@@ -127,7 +126,7 @@ impl Session {
         &self.id
     }
 
-    /// Returns the values whose keys have no prefix.
+    /// Returns the values of this session alone, stored under keys without a prefix.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
         &self.own
@@ -167,7 +166,7 @@ impl Session {
 }
 
 setters! { Session {
-    /// Sets the values whose keys have no prefix.
+    /// Sets the values of this session alone, stored under keys without a prefix.
     with_store(own: SessionMap) = own;
     /// Sets the `user:` values, shared by all sessions of a user.
     with_user(user: SessionMap) = user;

@@ -45,7 +45,8 @@ impl State {
         self.with_shared(Arc::new(value))
     }
 
-    /// Adds a shared value, which may be a trait object: an `Arc<dyn Store>` is found as `dyn Store`.
+    /// Adds a shared value, possibly a trait object. For instance, tools find the value of an
+    /// `Arc<dyn Store>` as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         let (name, address) = (type_name::<T>(), Arc::as_ptr(&value).addr());
         self.values.insert(TypeId::of::<T>(), Shared { name, value: Arc::new(value), address });
@@ -64,7 +65,7 @@ impl State {
         self.values.get(&TypeId::of::<T>())?.value.downcast_ref::<Arc<T>>()
     }
 
-    /// Adds the values of `other` whose types are missing here.
+    /// Adds each value of `other`, unless this state already has a value of the same type.
     pub fn or(mut self, other: &Self) -> Self {
         for (id, value) in &other.values {
             self.values.entry(*id).or_insert_with(|| value.clone());
@@ -94,7 +95,7 @@ impl fmt::Debug for State {
     }
 }
 
-/// A type of state that a tool requires.
+/// A type of state required by a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,

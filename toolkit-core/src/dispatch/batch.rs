@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 /// were pushed. Every pushed call has exactly one result. Without a tokio runtime, the result is an error.
 ///
 /// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
-/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped,
-/// only changes of calls whose results were taken are applied.
+/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped
+/// before, changes of a call are applied only if the result of the call was taken.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -46,14 +46,11 @@ use tokio_util::sync::CancellationToken;
 /// ```
 #[must_use = "dropping a batch stops its calls"]
 pub struct Batch {
-    settings: Arc<Settings>,
-    registry: Arc<ToolRegistry>,
-    run: Option<Arc<RunContext>>,
+    shared: Arc<Shared>,
     numbering: Numbering,
     turns: Turns,
     /// The tokens for cancelling the batch and its calls, created on first use.
     cancellation: Option<Cancellation>,
-    results: Arc<Results>,
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
@@ -62,20 +59,26 @@ pub struct Batch {
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
+/// The parts shared by the calls of a batch.
+struct Shared {
+    settings: Arc<Settings>,
+    registry: Arc<ToolRegistry>,
+    run: Option<Arc<RunContext>>,
+    results: Results,
+}
+
 impl Batch {
     pub(super) fn new(
         settings: &Arc<Settings>,
         registry: Arc<ToolRegistry>,
         cancellation: Option<CancellationToken>,
     ) -> Self {
+        let (settings, run) = (settings.clone(), settings.run.clone());
         Self {
-            settings: settings.clone(),
-            registry,
-            run: settings.run.clone(),
+            shared: Arc::new(Shared { settings, registry, run, results: Results::default() }),
             numbering: Numbering::default(),
             turns: Turns::default(),
             cancellation: cancellation.map(|all| Cancellation { all, calls: HashMap::new() }),
-            results: Arc::default(),
             tasks: Vec::new(),
             pushed: 0,
             taken: 0,
@@ -90,7 +93,8 @@ impl Batch {
     }
 
     fn prepare(&mut self, call: ToolCall) -> PreparedCall {
-        let Self { settings, registry, run, numbering, turns, cancellation, .. } = self;
+        let Self { shared, numbering, turns, cancellation, .. } = self;
+        let Shared { settings, registry, run, .. } = &**shared;
         let token = cancellation.as_mut().map(|tokens| tokens.of_call(call.id.clone()));
         let run = run.as_ref();
         Preparation { settings, registry, run, numbering, turns: Some(turns) }.prepare(call, token)
@@ -102,15 +106,14 @@ impl Batch {
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
-        let slot = Slot { call: Some(call), results: self.results.clone() };
+        let slot = Slot { call: Some(call), shared: self.shared.clone() };
         match Handle::try_current() {
             Ok(runtime) => {
-                let (settings, registry) = (self.settings.clone(), self.registry.clone());
-                let run = self.run.clone();
                 self.tasks.push(runtime.spawn(async move {
                     let mut slot = slot;
+                    let Shared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
-                    let ended = call.run(&settings, &registry, run.as_ref()).await;
+                    let ended = call.run(settings, registry, run.as_ref()).await;
                     slot.fill(ended);
                 }));
             }
@@ -120,13 +123,13 @@ impl Batch {
         }
     }
 
-    /// Returns the number of results that were not taken yet.
+    /// Returns the number of results not yet taken, including the results of running calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.taken
     }
 
-    /// Returns whether all results were taken.
+    /// Returns whether the results of all calls were taken.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -140,40 +143,40 @@ impl Batch {
         poll_fn(|cx| self.poll_result(cx)).await
     }
 
-    /// Waits for all calls and returns the results that were not taken yet, in the order of the calls.
+    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
     pub async fn finish(mut self) -> Vec<ToolResult> {
-        let rest = poll_fn(|cx| self.results.poll_rest(self.pushed, cx)).await;
+        let rest = poll_fn(|cx| self.shared.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
         rest.iter().for_each(|result| self.note(result));
         rest
     }
 
-    /// Cancels all calls, including calls pushed later. Each cancelled call has a result with the error for
-    /// cancelled calls.
+    /// Cancels all calls, including calls pushed later. The result of a cancelled call is an error of the
+    /// kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
 
-    /// Cancels the calls with this id, including calls pushed later. Each cancelled call has a result with
-    /// the error for cancelled calls.
+    /// Cancels the calls with this id, including calls pushed later. The result of a cancelled call is an
+    /// error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel_call(&mut self, id: impl Into<CallId>) {
         self.call_token(id).cancel();
     }
 
-    /// Returns the token that cancels all calls, for use in other tasks.
+    /// Returns a token to cancel all calls, for use in other tasks.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
         self.cancellation.get_or_insert_default().all.clone()
     }
 
-    /// Returns the token that cancels the calls with this id, for use in other tasks.
+    /// Returns a token to cancel the calls with this id, for use in other tasks.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
         self.cancellation.get_or_insert_default().of_call(id.into())
     }
 
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
-        let result = ready!(self.results.poll_next(self.pushed, cx));
+        let result = ready!(self.shared.results.poll_next(self.pushed, cx));
         match &result {
             Some(result) => {
                 self.taken += 1;
@@ -188,7 +191,7 @@ impl Batch {
         if let Some(tokens) = &mut self.cancellation {
             tokens.release(&result.call_id);
         }
-        if self.run.is_none() {
+        if self.shared.run.is_none() {
             return;
         }
         for (key, value) in &result.actions.state_delta {
@@ -202,7 +205,7 @@ impl Batch {
 
     fn apply_changes(&mut self) {
         let changes = mem::take(&mut self.changes).into_iter();
-        if let Some(run) = &self.run {
+        if let Some(run) = &self.shared.run {
             run.apply(&changes.map(|(key, (_, value))| (key, value)).collect());
         }
     }
@@ -213,7 +216,7 @@ impl Extend<ToolCall> for Batch {
     fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
         let calls = calls.into_iter();
         self.tasks.reserve(calls.size_hint().0);
-        if self.settings.bus.has_listeners() {
+        if self.shared.settings.bus.has_listeners() {
             let prepared: Vec<PreparedCall> = calls.map(|call| self.prepare(call)).collect();
             prepared.into_iter().for_each(|call| self.spawn(call));
         } else {
@@ -265,7 +268,7 @@ struct CallTokens {
 }
 
 impl Cancellation {
-    /// Returns the token of the calls with this id, for one more use.
+    /// Returns the token of the calls with this id and increments the use count of the token.
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let new = || CallTokens { token: self.all.child_token(), uses: 0 };
         let tokens = self.calls.entry(id).or_insert_with(new);
@@ -273,7 +276,8 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Ends one use. A token that was given to the program stays in use.
+    /// Decrements the use count of the token, and removes the token when the count is zero. The count of a
+    /// token given to the program never becomes zero.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;
@@ -287,13 +291,13 @@ impl Cancellation {
 /// The slot for the result of one call. It is filled even if the task of the call is lost.
 struct Slot {
     call: Option<PreparedCall>,
-    results: Arc<Results>,
+    shared: Arc<Shared>,
 }
 
 impl Slot {
     fn fill(mut self, ended: Ended) {
         if let Some(call) = self.call.take() {
-            self.results.put(call.into_result(ended));
+            self.shared.results.put(call.into_result(ended));
         }
     }
 }
@@ -301,7 +305,7 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            self.results.put(call.into_lost());
+            self.shared.results.put(call.into_lost());
         }
     }
 }

@@ -144,7 +144,7 @@ pub(super) struct PreparedCall {
     extras: ProviderExtras,
     /// The model's spelling of the tool name, if it differs from the name.
     called_as: Option<Box<str>>,
-    /// The error of a call that cannot run.
+    /// The remaining work, or the error if the call cannot run.
     work: Result<Work, ToolError>,
     cancellation: Option<CancellationToken>,
     /// The guard that emits the end of the call. `None` without listeners.
@@ -152,7 +152,7 @@ pub(super) struct PreparedCall {
     span: CallSpan,
 }
 
-/// The work that remains for a call.
+/// The remaining work of a call.
 struct Work {
     tool_name: ToolName,
     max_result_size: Option<usize>,
@@ -265,7 +265,8 @@ impl PreparedCall {
 }
 
 impl Plan {
-    /// Waits for the turns, passes through the middleware and runs the tool.
+    /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the earlier
+    /// call of the batch with the same resource has ended.
     fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Running<'a> {
         let Self { execution, arguments, turns, batch } = self;
         let steps = async move {

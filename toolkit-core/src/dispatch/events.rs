@@ -17,8 +17,8 @@ impl Dispatcher {
 
     /// Adds a listener for the events of this dispatcher and of clones made later.
     ///
-    /// The dispatcher calls the listener on the thread of the event, so the listener should return quickly. A
-    /// panic in the listener is ignored.
+    /// The dispatcher calls the listener synchronously when an event occurs, so the listener should return
+    /// quickly. A panic in the listener is ignored.
     ///
     /// ```
     /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
@@ -42,8 +42,8 @@ impl Dispatcher {
         self.with_listener(move |event| log.record(event))
     }
 
-    /// Sets whether events, logs and spans include arguments and outputs, which may be private or large. The
-    /// default is `false`. Error messages are always included.
+    /// Sets whether events, logs and spans include arguments and outputs. The default is `false`, because
+    /// arguments and outputs may be private or large. Error messages are always included.
     pub fn with_event_contents(self, contents: bool) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).include_contents(contents))
     }

@@ -57,7 +57,7 @@ impl Execution {
         outcome
     }
 
-    /// Returns the shared resources of the call, each with the maximum number of calls that may hold it.
+    /// Returns the limited resources used by the call, each with the maximum number of concurrent calls.
     fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (Resource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
@@ -178,7 +178,7 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources for which the calls of a batch keep their order.
+/// Returns the resources used by the calls of a batch in the order of the calls.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -89,7 +89,7 @@ impl Gates {
         Permit(Some((self.clone(), resource)))
     }
 
-    /// Changes a gate, then admits all calls for which there is now a permit.
+    /// Applies `change` to the gate of `resource`, then admits waiting calls while permits are free.
     fn change(self: &Arc<Self>, resource: &Resource, change: impl FnOnce(&mut Gate)) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(resource) else { return };
@@ -129,7 +129,8 @@ impl Gates {
 }
 
 impl Gate {
-    /// Takes the next call off its queue if it fits.
+    /// Removes the next waiting call from the queues and returns the call. Returns `None` if no call waits or
+    /// no permit is free.
     fn admit(&mut self) -> Option<Waiting> {
         loop {
             let batch = *self.order.front()?;
@@ -154,8 +155,8 @@ impl Gate {
         }
     }
 
-    /// Removes the abandoned places of a batch when they are as many as the others: one by one would take time that
-    /// grows with their square.
+    /// Counts one more abandoned place of `batch`, and removes the abandoned places when they are half of the
+    /// queue. Removing each place separately would take quadratic time.
     fn abandon(&mut self, batch: u64) {
         let Some(queue) = self.queues.get_mut(&batch) else { return };
         queue.abandoned += 1;

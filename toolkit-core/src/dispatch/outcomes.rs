@@ -9,10 +9,11 @@ use std::sync::Arc;
 impl Dispatcher {
     /// Sets the run of the calls: session, agent name, id and progress listener.
     ///
-    /// Cloning a dispatcher is cheap, so each run can have its own. A call sees the session with its own
-    /// changes, but without the changes of other calls in the same batch. The changes of successful calls are
-    /// applied when the batch ends, in the order of the calls. [`Batch`](super::Batch) explains this for
-    /// results that are taken one at a time.
+    /// Cloning a dispatcher is cheap, so each run can have its own dispatcher. A call sees the session with
+    /// its own changes, but without the changes of other calls in the same batch.
+    ///
+    /// The changes of successful calls are applied when the batch ends, in the order of the calls.
+    /// [`Batch`](super::Batch) explains when changes are applied if the results are taken one at a time.
     ///
     /// ```
     /// use toolkit::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
@@ -36,7 +37,8 @@ impl Dispatcher {
         self.with(|settings| settings.run = Some(run.into()))
     }
 
-    /// Sets a function for the message of failures. It receives the called tool name and the error.
+    /// Sets a function to write the error messages for the model. The function receives the name of the
+    /// called tool and the error.
     ///
     /// The default is [`ToolError::message`], which includes the text of the error but not its causes.
     ///
@@ -61,10 +63,10 @@ impl Dispatcher {
         self.with(|settings| settings.failure_text = Some(Arc::new(text)))
     }
 
-    /// Sets whether serialized results include the [details](ToolError::details) of errors: causes, and the text of
-    /// panics, which may hold secrets.
+    /// Sets whether serialized results include the [details](ToolError::details) of errors. The details are
+    /// the causes of an error or the message of a panic, and may contain secrets.
     ///
-    /// The default is no: results are stored with conversations.
+    /// The default is `false`, because results are stored with conversations.
     pub fn with_stored_details(self, stored: bool) -> Self {
         self.with(|settings| settings.stored_details = stored)
     }

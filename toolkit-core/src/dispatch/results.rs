@@ -12,10 +12,10 @@ pub(super) struct Results(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// The results that were not taken yet, in the order of completion.
+    /// The results not yet taken, in the order of completion.
     ready: VecDeque<ToolResult>,
     ended: usize,
-    /// The waker of the batch, and the number of ended calls for which the batch waits.
+    /// The batch is woken by this waker when this number of calls has ended.
     waiting: Option<(usize, Waker)>,
 }
 

@@ -8,11 +8,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// A [`Dispatcher`] as a `tower` service, from a call to its result.
+/// A [`Dispatcher`] as a `tower` service, with a [`ToolCall`] as the request and a [`ToolResult`] as the
+/// response.
 ///
-/// The service is always ready, because calls wait for permits themselves. It never fails, because a failed
-/// call has a result too. Each call is a separate batch, so the order of calls is not kept. Dropping the
-/// future stops the call.
+/// The service is always ready, because each call waits for its own permits. The service never fails, because
+/// a failed call has a result too. Each call is a separate batch, so the order of calls is not kept. Dropping
+/// the future stops the call.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};

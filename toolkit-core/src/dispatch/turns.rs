@@ -9,11 +9,11 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<Resource, Before, RandomState>,
-    /// The number of resources at which those without a running call are removed.
+    /// When there are this many resources, resources without a running call are removed.
     many: usize,
 }
 
-/// The end of the previous call. If this call is abandoned, it passes on the end for which it waited.
+/// The end of the previous call. An abandoned call sends the end of the call before it instead.
 struct Before(Receiver<Option<Self>>);
 
 /// The turn of one call. It begins when the previous call has ended, and ends on drop.
@@ -49,8 +49,8 @@ impl Turn {
 }
 
 impl Before {
-    /// Returns whether all earlier calls have ended. Ended calls are skipped here, so that a row of abandoned calls does
-    /// not become a chain.
+    /// Returns whether all earlier calls have ended. If the previous call was abandoned, the method continues
+    /// with the call before it, so that abandoned calls do not form a long chain.
     fn has_come(&mut self) -> bool {
         loop {
             match self.0.try_recv() {

@@ -241,7 +241,7 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    /// Returns `Ok` if `problems` is empty.
+    /// Returns `Ok` if `problems` is empty, and an error with the problems otherwise.
     ///
     /// # Errors
     /// A `BuildError` with all `problems`.

@@ -69,9 +69,9 @@ impl ToolError {
         }))
     }
 
-    /// Sets whether the [details](Self::details), also those of earlier attempts, are serialized with the error.
+    /// Sets whether the [details](Self::details) of this error and of the earlier attempts are serialized.
     ///
-    /// The default is no: they may hold secrets, and errors are stored with conversations.
+    /// The default is `false`, because details may contain secrets and errors are stored with conversations.
     #[must_use]
     pub fn with_stored_details(mut self, stored: bool) -> Self {
         self.0.details.stored = stored;
@@ -185,7 +185,8 @@ impl ToolError {
         error
     }
 
-    /// Creates a tool's request for a corrected call; `hint` tells the model how to correct the call.
+    /// Creates an error to ask the model for a corrected call. `hint` tells the model how to correct the
+    /// call.
     ///
     /// ```
     /// use toolkit::{ErrorKind, ToolError};
@@ -310,8 +311,9 @@ impl ToolError {
         &self.0.brief
     }
 
-    /// Returns the details for the program, such as an error's text with its causes, or the text of a panic. The `{:#}`
-    /// form of an error shows them too; its serialized form has them [on demand](Self::with_stored_details).
+    /// Returns the details for the program, such as the text of an error with its causes, or the message of a
+    /// panic. Formatting this error with `{:#}` shows the details as well. They are serialized only
+    /// [on demand](Self::with_stored_details).
     ///
     /// ```
     /// use toolkit::ToolError;

@@ -43,7 +43,7 @@ struct Kept {
     recorded: u64,
 }
 
-/// One call in a log. As JSON, it is the last event of the call, with the arguments.
+/// One call in a log. A serialized entry is the last event of the call, with the arguments added.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogEntry {
@@ -84,13 +84,13 @@ impl ExecutionLog {
         drop(oldest);
     }
 
-    /// Returns the calls that match the filter, latest first.
+    /// Returns the calls matching the filter, latest first.
     #[must_use]
     pub fn entries(&self, filter: &LogFilter) -> Vec<LogEntry> {
         filter.select(&self.kept()).cloned().collect()
     }
 
-    /// Returns statistics of the calls that match the filter.
+    /// Returns statistics of the calls matching the filter.
     #[must_use]
     pub fn statistics(&self, filter: &LogFilter) -> LogStatistics {
         LogStatistics::of(filter.select(&self.kept()))
@@ -142,13 +142,13 @@ impl LogFilter {
         Self::default()
     }
 
-    /// Limits the result to the latest `calls` among the matching ones.
+    /// Limits the result to the latest matching calls, at most `calls`.
     pub fn with_limit(mut self, calls: usize) -> Self {
         self.limit = Some(calls);
         self
     }
 
-    /// Keeps calls that meet the condition.
+    /// Keeps a call only if `condition` returns `true`.
     pub fn when(mut self, condition: impl Fn(&LogEntry) -> bool + Send + Sync + 'static) -> Self {
         self.conditions.push(Arc::new(condition));
         self
@@ -165,12 +165,12 @@ impl LogFilter {
         self.when(move |entry| entry.end.status == status)
     }
 
-    /// Keeps calls that failed with this kind of error.
+    /// Keeps only failed calls with this kind of error.
     pub fn with_error(self, kind: ErrorKind) -> Self {
         self.when(move |entry| entry.end.error.as_ref().is_some_and(|error| error.kind() == kind))
     }
 
-    /// Keeps calls that ended at `time` or later.
+    /// Keeps only calls ended at `time` or later.
     pub fn with_since(self, time: SystemTime) -> Self {
         self.when(move |entry| entry.time >= time)
     }

@@ -16,7 +16,8 @@ pub struct LogStatistics {
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// Statistics of calls. The durations cover only calls whose tool ran. As JSON, they are in milliseconds.
+/// Statistics of calls. A call counts for the durations only if the tool was run. Serialized durations are in
+/// milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {

@@ -7,11 +7,13 @@ use crate::pattern::PerTool;
 
 /// Limits consecutive failed attempts of the model, per tool and run.
 ///
-/// An attempt fails with an error that asks the model to call again:
-/// [`ToolError::retry`](crate::ToolError::retry) or invalid arguments. From the last allowed attempt on, the
-/// error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
-/// too. The tool still runs, and a successful call resets the count. Failed calls of one batch count as one
-/// attempt, because the model has not read their results yet.
+/// An attempt counts as failed if its error asks the model to call again. This holds for
+/// [`ToolError::retry`](crate::ToolError::retry) and for invalid arguments. From the last allowed attempt on,
+/// the error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
+/// too.
+///
+/// The tool still runs after the limit, and a successful call resets the count. Failed calls of one batch
+/// count as one attempt, because the model has not read their results yet.
 ///
 /// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without a run context,
 /// each dispatcher is a separate run. Add this middleware before all others, so that their retries do not
@@ -34,13 +36,13 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Creates a limit of `attempts` for each tool, at least one.
+    /// Creates a limit of `attempts` for each tool. A limit of zero counts as one.
     pub fn new(attempts: u32) -> Self {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets the limit for tools whose names match a pattern. In the pattern, `*` matches any text and `?` any
-    /// character. The first matching pattern applies.
+    /// Sets the limit for tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// `?` any character. The first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.

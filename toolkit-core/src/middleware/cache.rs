@@ -13,10 +13,12 @@ use std::time::Duration;
 /// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
 /// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
-/// arguments. A cached output repeats neither session changes nor actions of the original call. Errors are
-/// not cached. If an identical call is already running, a call waits and shares its outcome, including
-/// errors; if the running call is cancelled, one of the waiting calls runs instead. Replacing a tool
-/// invalidates its entries. The least recently used entry is evicted first.
+/// arguments. Errors are not cached. An output from the cache repeats neither the session changes nor the
+/// actions of the original call.
+///
+/// If an identical call is already running, a call waits and shares its outcome, including errors. If the
+/// running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
+/// entries. If the cache is full, the least recently used entry is removed.
 ///
 /// Add the cache after [`Permissions`](super::Permissions), otherwise denied callers can read cached outputs.
 /// Clones share the entries.
@@ -48,7 +50,8 @@ struct Entry {
 }
 
 impl Cache {
-    /// Creates an empty cache for at most `entries` outputs, at least one. No tool is selected yet.
+    /// Creates an empty cache for at most `entries` outputs. A maximum of zero counts as one. No tool is
+    /// selected yet.
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -58,7 +61,8 @@ impl Cache {
         }
     }
 
-    /// Selects tools whose names match a pattern. In the pattern, `*` matches any text and `?` any character.
+    /// Selects tools with a name matching `pattern`. In the pattern, `*` matches any string and `?` any
+    /// character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -67,8 +71,8 @@ impl Cache {
         Ok(self)
     }
 
-    /// Removes all entries, for example after the data behind the tools has changed. Outputs of calls that
-    /// are still running are not cached either.
+    /// Removes all entries, for example after the data behind the tools has changed. Calls still running do
+    /// not add their outputs afterwards.
     pub fn clear(&self) {
         self.entries().clear();
     }
@@ -83,7 +87,8 @@ impl Cache {
         Some((name.into(), request.canonical_arguments()?.into()))
     }
 
-    /// Returns the shared outcome of the call.
+    /// Returns the outcome shared by the calls with this `key`. Adds an empty outcome if there is no valid
+    /// one.
     fn answer(&self, key: &Key, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
@@ -100,7 +105,7 @@ impl Cache {
         answer
     }
 
-    /// Removes the entry of an error.
+    /// Removes the entry for `key` if the entry still has this `answer`.
     fn forget(&self, key: &Key, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {

@@ -14,10 +14,12 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 
 /// Calls callbacks before and after a tool.
 ///
-/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an answer,
-/// the call ends without calling other callbacks or the tool. Each `after` callback receives the output of the
-/// previous one, and each `on_error` callback the error of the previous one. A callback that turns an output into an
-/// error, or an error into an output, sets the final outcome.
+/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an
+/// answer, the call ends without calling other callbacks or the tool.
+///
+/// Each `after` callback receives the output of the previous `after` callback, and each `on_error` callback
+/// the error of the previous one. If a callback turns an output into an error, or an error into an output,
+/// the callback's result is the final outcome.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -54,7 +56,8 @@ impl Callbacks {
         Self::default()
     }
 
-    /// Adds a callback before the tool, which may change the arguments or answer the call.
+    /// Adds a callback to call before the tool. The callback may change the arguments. If the callback
+    /// returns an outcome, the tool does not run.
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
@@ -67,8 +70,8 @@ impl Callbacks {
         })
     }
 
-    /// Adds an asynchronous callback before the tool. It returns the request to continue, or breaks with an
-    /// answer.
+    /// Adds an asynchronous callback to call before the tool. The callback returns `Continue` with the
+    /// request, or `Break` with the outcome of the call.
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
@@ -77,7 +80,7 @@ impl Callbacks {
         self
     }
 
-    /// Adds a callback that replaces the output.
+    /// Adds a callback to replace the output of a successful call.
     pub fn after(
         self,
         callback: impl Fn(&ToolRequest, ToolOutput) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -85,7 +88,7 @@ impl Callbacks {
         self.after_async(move |request, output| ready(callback(&request, output)))
     }
 
-    /// Adds an asynchronous callback that replaces the output.
+    /// Adds an asynchronous callback to replace the output of a successful call.
     pub fn after_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolOutput) -> Fut + Send + Sync + 'static,
@@ -97,7 +100,7 @@ impl Callbacks {
         self
     }
 
-    /// Adds a callback that replaces the error of a failed call.
+    /// Adds a callback to replace the error of a failed call.
     pub fn on_error(
         self,
         callback: impl Fn(&ToolRequest, ToolError) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -105,7 +108,7 @@ impl Callbacks {
         self.on_error_async(move |request, error| ready(callback(&request, error)))
     }
 
-    /// Adds an asynchronous callback that replaces the error of a failed call.
+    /// Adds an asynchronous callback to replace the error of a failed call.
     pub fn on_error_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolError) -> Fut + Send + Sync + 'static,

@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// Runs identical calls of a batch only once. Calls are identical if they have the same tool and the same
 /// [arguments](ToolRequest::canonical_arguments), regardless of their formatting.
 ///
-/// The duplicates get the same result with a warning for the model. Tools marked as
-/// [not idempotent](crate::ToolMetadata::idempotent) and calls whose arguments are not JSON always run. If the
-/// running call is cancelled, a duplicate runs in its place. A call that comes again, because [`Retry`](super::Retry)
-/// stands outside, runs again, once for all its duplicates.
+/// The duplicates get the same result with a warning for the model. Calls always run if the tool is marked as
+/// [not idempotent](crate::ToolMetadata::idempotent) or the arguments are not JSON. If the running call is
+/// cancelled, a duplicate runs in its place.
+///
+/// If [`Retry`](super::Retry) is added before this middleware, a failed call can run again. Each retry then
+/// runs once for the call and all duplicates.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry};
@@ -48,7 +50,7 @@ impl Deduplicate {
         Self::default()
     }
 
-    /// Returns the shared outcome of the call's next attempt.
+    /// Returns the outcome for the next attempt of the call, shared with identical calls of the batch.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);

@@ -42,9 +42,9 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Granted,
-    /// The call runs, and so do later calls of the tool for which the same reason asks: in the
-    /// [session](crate::Session) and its clones, or in the run if it has no session. A program that keeps the answer
-    /// longer gives it again.
+    /// The call runs. Later calls of the tool also run without another question if a rule asks with the same
+    /// reason. This holds for the [session](crate::Session) and its clones, or for the run if the run has no
+    /// session. To keep the approval longer, the program must store the approval and answer again.
     GrantedForSession,
     /// The call runs with these arguments instead.
     Changed(Value),
@@ -85,23 +85,23 @@ impl PermissionRule {
         Self { permission, of_tool: Vec::new(), of_call: Vec::new(), names_one: false }
     }
 
-    /// Creates a rule that allows calls.
+    /// Creates a rule to allow calls.
     pub fn allow() -> Self {
         Self::new(Permission::Allow)
     }
 
-    /// Creates a rule that denies calls. The model reads the reason.
+    /// Creates a rule to deny calls. The model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
-    /// Creates a rule that asks for approval. The approver reads the reason.
+    /// Creates a rule to ask for approval. The approver reads the reason.
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Restricts the rule to tools whose names match a pattern. In the pattern, `*` matches any text and `?`
-    /// any character.
+    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and
+    /// `?` any character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -130,10 +130,11 @@ impl PermissionRule {
         self
     }
 
-    /// Narrows the rule to calls that meet the condition.
+    /// Restricts the rule: it applies to a call only if `condition` returns `true`.
     ///
-    /// The arguments go by the names of the parameters. The tool takes them, but reads them in its own way: `"5"` may
-    /// be the number 5. So test for what is allowed rather than for what is forbidden.
+    /// `condition` receives the arguments under the names of the parameters. The tool accepts these
+    /// arguments, but may convert values: the string `"5"` may become the number 5. So test for allowed
+    /// values rather than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -146,12 +147,12 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule may apply to a call of the tool.
+    /// Returns whether the rule applies to the tool, disregarding conditions on arguments.
     fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.of_tool.iter().all(|condition| condition(definition))
     }
 
-    /// Returns whether the rule is a deliberate exception for a single tool or for some arguments.
+    /// Returns whether the rule names a single tool or tests arguments. Such a rule counts as deliberate.
     fn is_narrow(&self) -> bool {
         self.names_one || !self.of_call.is_empty()
     }
@@ -170,15 +171,16 @@ impl PermissionRule {
     }
 }
 
-/// Decides which calls may run.
+/// Allows or denies calls by rules, or asks for approval.
 ///
 /// The first rule that applies to a call decides. A call without such a rule is [denied](Self::otherwise).
 /// Add denying rules first: after a rule that allows read-only tools, a rule that denies privileged tools has
 /// no effect on a tool that is both. [`overruled`](Self::overruled) finds such tools.
 ///
-/// The arguments are checked before, so no approval is requested for a call that cannot run. The
-/// [handler](Self::with_handler) decides about approvals, within its [time limit](Self::with_patience). The call holds
-/// no permit meanwhile. The error of a denied call tells the model the reason.
+/// The arguments are checked before the rules, so no approval is requested for a call with invalid arguments.
+/// If a rule asks for approval, the [handler](Self::with_handler) decides within its
+/// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
+/// call tells the model the reason.
 ///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
@@ -226,19 +228,20 @@ impl Permissions {
         Self::default()
     }
 
-    /// Adds a rule after those added before.
+    /// Adds a rule after the rules added before.
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Sets the decision for calls to which no rule applies.
+    /// Sets the decision for calls without an applicable rule.
     pub fn otherwise(mut self, permission: Permission) -> Self {
         self.otherwise = permission;
         self
     }
 
-    /// Sets the handler for approvals. It may wait for a person. Cancelling the call drops its future.
+    /// Sets the handler for approvals. The handler may wait for a person. Cancelling the call drops the
+    /// handler's future.
     pub fn with_handler<Fut>(
         mut self,
         handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
@@ -250,7 +253,8 @@ impl Permissions {
         self
     }
 
-    /// Sets the time limit of the handler, and the approval that is used after the limit.
+    /// Sets the time limit of the handler. If the handler has not answered after `limit`, the answer is
+    /// `unanswered`.
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
@@ -264,10 +268,12 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the tools for which an earlier rule takes precedence over a stricter one.
+    /// Returns the names of the tools with a stricter rule after a more lenient rule. The earlier rule takes
+    /// precedence.
     ///
-    /// The order of the rules may then be a mistake; check this in a test. Rules for a single tool or for
-    /// some arguments count as deliberate, and so do final rules for all calls.
+    /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three
+    /// kinds of rules count as deliberate: rules for a single tool, rules for some arguments, and a final
+    /// rule for all calls.
     ///
     /// ```
     /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -295,7 +301,7 @@ impl Permissions {
         tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
     }
 
-    /// Returns whether a rule for the tool looks at arguments.
+    /// Returns whether any rule for the tool tests the arguments of a call.
     fn has_conditions(&self, definition: &ToolDefinition) -> bool {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }

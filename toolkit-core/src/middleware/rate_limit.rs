@@ -14,10 +14,11 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If the
-/// wait would be longer than the [patience](Self::with_patience), the call is refused at once without a
-/// reservation, and the model reads when it may call again. A call that is cancelled while waiting has used
-/// its reservation.
+/// limit reserves the next free time and waits for it, in the order of arrival and without a permit. If a
+/// waiting call is cancelled, its reservation is not given back.
+///
+/// If the wait would be longer than the [patience](Self::with_patience), the call is refused at once without
+/// a reservation. The error tells the model when to call again.
 ///
 /// The limits apply to all batches of a dispatcher and its clones. If this middleware is inside of
 /// [`Retry`](super::Retry), each attempt counts.
@@ -54,14 +55,15 @@ impl RateLimit {
         Self::default()
     }
 
-    /// Limits all tools together to `calls` in each period of `time`, at least one call.
+    /// Limits all tools together to `calls` in each period of `time`. A limit of zero calls counts as one.
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits each tool whose name matches a pattern to `calls` in each period of `time`, at least one call.
-    /// In the pattern, `*` matches any text and `?` any character. The first matching pattern applies.
+    /// Limits each tool with a name matching `pattern` to `calls` in each period of `time`. A limit of zero
+    /// calls counts as one. In the pattern, `*` matches any string and `?` any character. The first matching
+    /// pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -81,7 +83,7 @@ impl RateLimit {
         self
     }
 
-    /// Reserves the time of a call.
+    /// Reserves the earliest time for a call of the tool `name` and returns this time.
     ///
     /// # Errors
     /// The wait, if it exceeds the patience.
@@ -141,7 +143,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Returns the earliest time for the next call. `used` is the end of the reservations.
+    /// Returns the earliest time for the next call. `used` is the time at which all reservations end.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

@@ -8,8 +8,8 @@ use crate::tool::{Tool, ToolDefinition};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// A call on its way through the [middleware](super::Middleware), with its tool, arguments and context.
-/// Clones are cheap and share the parsed arguments.
+/// A call as received by [middleware](super::Middleware), with its tool, arguments and context. Clones are
+/// cheap and share the parsed arguments.
 #[derive(Clone)]
 #[must_use]
 pub struct ToolRequest {
@@ -45,17 +45,13 @@ impl CallArguments {
     }
 
     fn value(&self, definition: &ToolDefinition) -> &Result<Value, ToolError> {
-        self.value.get_or_init(|| arguments_value(self.as_str(), |name| parameter(definition, name)))
+        self.value.get_or_init(|| arguments_value(self.as_str(), definition))
     }
 
     fn canonical(&self, definition: &ToolDefinition) -> Option<&str> {
-        let write = || canonical_arguments(self.as_str(), |name| parameter(definition, name)).map(Into::into);
+        let write = || canonical_arguments(self.as_str(), definition).map(Into::into);
         self.canonical.get_or_init(write).as_deref()
     }
-}
-
-fn parameter(definition: &ToolDefinition, name: &str) -> Option<String> {
-    definition.parameter_named(name).map(str::to_owned)
 }
 
 impl ToolRequest {
@@ -81,7 +77,7 @@ impl ToolRequest {
         self.context.call_id()
     }
 
-    /// Returns the context that the tool will receive.
+    /// Returns the context passed to the tool.
     #[must_use]
     pub fn context(&self) -> &ToolContext {
         &self.context
@@ -118,7 +114,7 @@ impl ToolRequest {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments as an object with the names of the parameters. Aliases are resolved.
+    /// Returns the arguments as an object under the names of the parameters, aliases resolved and near misses coerced.
     ///
     /// The arguments are parsed on the first use, once for all middleware.
     ///
@@ -128,16 +124,17 @@ impl ToolRequest {
         self.arguments.value(self.definition()).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the arguments in canonical form: compact JSON with sorted members and resolved aliases.
-    /// Returns `None` if the arguments are not a JSON object.
+    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near misses
+    /// coerced, defaults left out.
     ///
-    /// Equal arguments have equal canonical forms, regardless of their formatting. Numbers keep their digits.
+    /// Arguments that mean the same have equal forms however they are written: 5, 5.0 and, for a number, `"5"`. No
+    /// number is rounded. `None` if the arguments are not a JSON object.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         self.arguments.canonical(self.definition())
     }
 
-    /// Checks whether the tool takes the arguments, without running it.
+    /// Checks if the tool accepts the arguments, without running the tool.
     ///
     /// # Errors
     /// The error that the call would have.
@@ -145,8 +142,8 @@ impl ToolRequest {
         self.tool.validate(self.arguments(), &self.context)
     }
 
-    /// Replaces the arguments by a JSON string or a [`Value`]. The tool validates them like arguments from
-    /// the model.
+    /// Replaces the arguments with JSON text or a [`Value`]. The tool validates them like arguments from the
+    /// model.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
         self.arguments = CallArguments::new(arguments.to_string().into());
     }

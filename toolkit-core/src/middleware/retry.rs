@@ -52,7 +52,7 @@ impl Retry {
         Self { first, longest }
     }
 
-    /// Returns the pause after this number of attempts.
+    /// Returns the pause after `attempts` failed attempts.
     fn pause(&self, attempts: u32) -> Duration {
         let doubled = 1_u32.checked_shl(attempts - 1).unwrap_or(u32::MAX);
         let bound = self.first.saturating_mul(doubled).min(self.longest);
@@ -86,7 +86,8 @@ fn is_retryable(metadata: &ToolMetadata, error: &ToolError) -> bool {
     error.is_retryable() || harmless && matches!(error.kind(), ErrorKind::Failed | ErrorKind::TimedOut)
 }
 
-/// Returns a random number from 0 to 1. The standard library has no other source of randomness.
+/// Returns a random number from 0 to 1. The number comes from a hasher with random keys, the only source of
+/// randomness in the standard library.
 fn random_fraction() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     #[expect(clippy::cast_precision_loss, reason = "32 bits fit")]

@@ -14,10 +14,10 @@ use tower_service::Service;
 
 /// A `tower` layer as [`Middleware`].
 ///
-/// The layer creates one service, and each call goes through a clone of this service. State that clones share
-/// applies to all calls, such as the permits of `ConcurrencyLimitLayer`. A service without `Clone` needs
-/// `tower::buffer`. If the layer returns a [`ToolError`], the model reads its message; for other errors, the
-/// model reads their text.
+/// The layer creates one service, and each call goes through a clone of this service. State shared by the
+/// clones applies to all calls, for example the permits of `ConcurrencyLimitLayer`. A service without `Clone`
+/// needs `tower::buffer`. If the layer returns a [`ToolError`], the model reads its message; for other
+/// errors, the model reads their text.
 ///
 /// ```
 /// use std::time::Duration;
@@ -65,7 +65,7 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
     }
 }
 
-/// The request of the layers: a call and the middleware after it.
+/// The request type of the layers: a call and the remaining middleware.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
     /// The call.
@@ -74,7 +74,7 @@ pub struct ServiceRequest {
     pub next: Next,
 }
 
-/// The innermost service, which calls the next middleware or the tool.
+/// The innermost service. It calls the next middleware or the tool.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

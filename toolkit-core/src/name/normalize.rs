@@ -29,7 +29,7 @@ pub fn normalize(name: &str) -> String {
 
 /// Applies the rules once.
 ///
-/// A repeated first word is only found in the input of a pass, so `add-add-get` takes two passes.
+/// The search for a repeated first word runs before the other rules, so `add-add-get` needs a second call.
 fn once(name: &str) -> String {
     without_repeated_word(name).unwrap_or_else(|| {
         let words = separate_camel_case(&underscore_blanks(&name.replace(['.', '-', '@'], "_")));

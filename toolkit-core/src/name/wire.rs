@@ -45,8 +45,8 @@ impl NameRule {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// Replaces each refused character with `_`, and prepends `_` if the first character is refused at the
-    /// start.
+    /// Replaces each refused character with `_`, and prepends `_` if the result cannot begin a name of the
+    /// provider.
     ///
     /// The result may be too long or empty.
     #[must_use]
@@ -55,8 +55,8 @@ impl NameRule {
         if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// Returns an accepted spelling of `name`, ending in a digest of the full name. Each `salt` gives another
-    /// digest.
+    /// Returns an accepted spelling of `name` with a digest of the full name at the end. Another `salt` gives
+    /// another digest.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);

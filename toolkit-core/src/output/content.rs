@@ -29,8 +29,8 @@ impl Content {
         Self::Text(text.into())
     }
 
-    /// Returns the content as text. Media items and resources are only named, as in `[image image/png
-    /// chart.png]`.
+    /// Returns the content as text. For media items and resources, the text is a short note such as
+    /// `[image image/png chart.png]`.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
@@ -97,7 +97,7 @@ impl fmt::Debug for JsonText {
 
 /// A media item: an image, audio or a file, depending on the media type.
 ///
-/// A tool returns a `Media` alone, or as a [`Content`] among others.
+/// A tool can return a `Media` alone, or together with other [`Content`] values.
 ///
 /// ```
 /// use toolkit::{Content, Media};

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// A type usable as the return value of a tool.
 ///
-/// Texts, numbers, lists, maps, media and [`Json`] of any `Serialize` type implement it, and so do `Option` and
-/// `Result` of these. An `Err` becomes a [`ToolError`], and the model reads `()` as "done".
+/// Strings, numbers, lists, maps, media items and [`Json`] implement this trait, and so do `Option` and
+/// `Result` of such types. An `Err` becomes a [`ToolError`]. For `()`, the model reads "done".
 ///
 /// Functions marked `#[tool]` may also return any `Serialize` type directly. Closures cannot: `Result` is
 /// `Serialize` too, and generic code cannot tell a `Result` from other types.
@@ -111,8 +111,8 @@ impl<T: IntoToolOutput, E: Display + 'static> IntoToolOutput for Result<T, E> {
 
 /// Converts an error returned by a tool.
 ///
-/// A [`ToolError`] stays as it is. For any other error, the model reads the error's text, and causes become
-/// details.
+/// A [`ToolError`] is returned unchanged. For any other error, the message for the model is the text of the
+/// error, and the details for the program contain the causes.
 fn into_error<E: Display + 'static>(error: E) -> ToolError {
     let mut error = Some(error);
     let any: &mut dyn Any = &mut error;

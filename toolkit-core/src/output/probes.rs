@@ -38,7 +38,7 @@ impl<T, E> Output<Option<Result<T, E>>> {
 
 /// The implementation of `split` for return types other than `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
-    /// Returns the value unchanged. There is no error.
+    /// Returns the value unchanged; this conversion cannot fail.
     fn split(self) -> Result<Self, Failure<Never>>;
 }
 
@@ -138,7 +138,7 @@ impl<E: Error> ByError for Failure<E> {
     }
 }
 
-/// The bound on a function's error type: `Display` with a compiler message of its own.
+/// The bound on the error type of a function: `Display`, with a compiler message for tool functions.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "the model has to read this error, but it does not implement `Display`",
@@ -154,8 +154,8 @@ impl<E: Display> ErrorText for E {}
 /// The method takes `&self`, so that methods with `self` take precedence.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
-    /// Converts the error. The error's text is for the model; the alternate form `{:#}`, if different,
-    /// becomes the details.
+    /// Converts the error. The text of the error becomes the message for the model. If the alternate form
+    /// `{:#}` of the error differs, it becomes the details for the program.
     fn into_error(&self) -> ToolError
     where
         E: ErrorText;
@@ -173,7 +173,7 @@ impl<E> ByDisplay<E> for Failure<E> {
 /// A function to generate the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// The return type of a function, as a value to call methods on.
+/// The return type of a function, wrapped in a value for calling methods on it.
 #[derive(Debug)]
 pub struct Returned<T>(PhantomData<T>);
 
@@ -231,9 +231,11 @@ output_schema! {
     (): None;
 }
 
-/// The first choice of `output_schema`: the type has its own conversion, possibly to content other than JSON.
+/// The first choice of `output_schema`: the type implements [`IntoToolOutput`], possibly with content other
+/// than JSON.
 pub trait SchemaByConversion: Sized {
-    /// Returns the schema of the type if its conversion writes JSON.
+    /// Returns the function to generate the schema of the type. Returns `None` if the conversion does not
+    /// write JSON.
     fn output_schema(self) -> Option<SchemaFn>;
 }
 
@@ -246,7 +248,7 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
 
 /// The second choice of `output_schema`: the type is `Serialize` and is written as JSON.
 pub trait SchemaByType {
-    /// Returns the schema of the type.
+    /// Returns the function to generate the schema of the type.
     fn output_schema(&self) -> Option<SchemaFn>;
 }
 

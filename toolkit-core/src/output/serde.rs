@@ -67,7 +67,7 @@ fn structured<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::
     readable(value, value, serializer)
 }
 
-/// Deserializes a present `null` as the value `null` instead of `None`.
+/// Deserializes a member with the value `null` as `Some(Value::Null)` instead of `None`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

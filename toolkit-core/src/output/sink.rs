@@ -40,7 +40,7 @@ pub struct FullOutput {
 /// # });
 /// ```
 pub trait OutputSink: Send + Sync + 'static {
-    /// Stores the text and returns its location, in words for the model.
+    /// Stores the text and returns its location as a phrase for the model.
     ///
     /// The location may be a path, a URL, or a number to pass to another tool. If the call is cancelled, the
     /// future is dropped.

@@ -84,7 +84,7 @@ impl Truncation {
         own.or(self.limit)
     }
 
-    /// Truncates the output of a call to the general limit.
+    /// Truncates the output of a call to the limit set here. The tool's own `max_result_size` is ignored.
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
@@ -168,7 +168,7 @@ setters! { Truncation {
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
 } }
 
-/// Returns the text of `content`, or `None` if this kind of content does not count towards the limit.
+/// Returns the text of `content`, or `None` for content not counted towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -77,14 +77,15 @@ setters! {
 }
 
 impl Discovery {
-    /// Creates a selection of every tool, without tools of the same name.
+    /// Creates a selection of every tool. Discovery fails if two tools have the same name.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Selects only the tools of these crates or modules and of those added before, such as `my_tools` or
-    /// `my_tools::files`. Crates have the names that `use` knows: `my_tools` for the package `my-tools`.
+    /// Selects only the tools in these crates or modules, such as `my_tools` or `my_tools::files`. Another
+    /// call adds more crates and modules. Write a crate name as in `use`: `my_tools` for the package
+    /// `my-tools`.
     #[must_use]
     pub fn in_modules<T: Into<String>>(mut self, modules: impl IntoIterator<Item = T>) -> Self {
         self.modules.extend(modules.into_iter().map(Into::into));
@@ -156,11 +157,12 @@ fn crates_clash(name: &ToolName, tools: &[(&str, FunctionTool)]) -> BuildProblem
 }
 
 impl ToolRegistry {
-    /// Creates a registry of every `#[tool]` function linked into the program, dependencies included.
+    /// Creates a registry of every `#[tool]` function linked into the program, including the functions in
+    /// dependencies.
     ///
-    /// A dependency that the source names nowhere is not linked: write `use my_tools as _;`, or list its tools with
-    /// [`tools!`](crate::tools). For a part of the tools, or dependencies with tools of the same name, see
-    /// [`discover_with`](Self::discover_with).
+    /// The compiler does not link a dependency unless the source code mentions it. So write
+    /// `use my_tools as _;`, or list the tools of the dependency with [`tools!`](crate::tools). To select
+    /// tools, or to handle tools of the same name, see [`discover_with`](Self::discover_with).
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal or duplicate name.

@@ -31,7 +31,8 @@ use std::sync::Arc;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 impl ToolRegistry {
-    /// Disables a tool. The error of a call tells the model the reason, unless `reason` is empty.
+    /// Disables a tool. If the model calls the tool, the error message contains `reason`, unless `reason` is
+    /// empty.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names if no tool has this name.
@@ -58,8 +59,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools of a namespace. The error of a call tells the model the reason, unless `reason` is
-    /// empty.
+    /// Disables all tools of a namespace. If the model calls such a tool, the error message contains
+    /// `reason`, unless `reason` is empty.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
@@ -82,8 +83,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools with these tags. The error of a call tells the model the reason, unless `reason` is
-    /// empty.
+    /// Disables all tools with matching tags. If the model calls such a tool, the error message contains
+    /// `reason`, unless `reason` is empty.
     ///
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names for every custom tag not found on any tool.
@@ -102,8 +103,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns whether
-    /// there was such a rule.
+    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns `false` if
+    /// there was no such rule.
     pub fn enable_tags(&mut self, tags: &TagMatch) -> bool {
         let before = self.switches.tags.len();
         self.switches.tags.retain(|(known, _)| known != tags);
@@ -111,8 +112,8 @@ impl ToolRegistry {
         self.switches.tags.len() < before
     }
 
-    /// Returns the reason for disabling a tool, possibly empty. Returns `None` if no disabled tool has this
-    /// name.
+    /// Returns the reason for disabling a tool, possibly an empty string. Returns `None` if there is no
+    /// disabled tool called `name`.
     #[must_use]
     pub fn disabled_reason(&self, name: &str) -> Option<&str> {
         self.tools.get(name)?.disabled.as_deref()
@@ -123,7 +124,7 @@ impl ToolRegistry {
         self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
     }
 
-    /// Returns the tool called `name`, disabled or not.
+    /// Returns the tool called `name`, even if the tool is disabled.
     #[must_use]
     pub fn get_any(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).map(|entry| &entry.tool)

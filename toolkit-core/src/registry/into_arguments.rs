@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The arguments of a call: JSON text, a [`Value`], or any `Serialize` type within [`Json`].
+/// A type usable as the arguments of a call: JSON text, a [`Value`], or any `Serialize` type within [`Json`].
 ///
 /// ```
 /// use toolkit::{ClosureTool, Json, ToolRegistry};
@@ -29,7 +29,7 @@ use std::borrow::Cow;
     note = "give JSON text, a `serde_json::Value`, or `Json(value)` for a type that is `serde::Serialize`"
 )]
 pub trait IntoArguments<'a> {
-    /// Returns the JSON text.
+    /// Converts the arguments to JSON text.
     ///
     /// # Errors
     /// The value has no JSON.

@@ -92,8 +92,9 @@ impl LiveRegistry {
 
     /// Returns a view of this registry. The view follows later changes of the registry.
     ///
-    /// A later change can make a tool impossible to show, for instance because another tool takes the new
-    /// name. The view then leaves the tool out, and [`check`](Self::check) reports the tool.
+    /// If a later change makes it impossible to show a tool, the view leaves the tool out, and
+    /// [`check`](Self::check) reports the tool. This happens, for instance, if another tool takes the new
+    /// name.
     ///
     /// # Errors
     /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
@@ -127,14 +128,14 @@ impl LiveRegistry {
         self.published().registry
     }
 
-    /// Returns the version of the registry, a number increased by each change of the tools. Equal versions
-    /// mean equal tools.
+    /// Returns the version of the registry: a number increased by each change of the tools. If two versions
+    /// are equal, the tools are equal too.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.root.published.load().version
     }
 
-    /// Checks for tools left out of a view.
+    /// Returns an error if this view leaves out any tool.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every tool left out, with the reason.
@@ -142,7 +143,7 @@ impl LiveRegistry {
         self.snapshot().check()
     }
 
-    /// Changes the registry with the function `edit` and returns the value of `edit`.
+    /// Changes the registry with the function `edit` and returns the value returned by `edit`.
     ///
     /// `edit` gets a copy of the registry. The copy is published if `edit` and all checks succeed.
     ///
@@ -196,8 +197,7 @@ impl LiveRegistry {
         self.root.lock().push(Arc::new(check));
     }
 
-    /// Returns a stream of the changes from now on. See [`watch`](Self::watch) for a stream together with a
-    /// matching snapshot.
+    /// Returns a stream of all later changes. To get a matching snapshot as well, use [`watch`](Self::watch).
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
         let receiver = self.root.events.subscribe();

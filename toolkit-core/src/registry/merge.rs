@@ -2,13 +2,13 @@
 
 use super::{Entry, ToolRegistry};
 use crate::context::State;
-use crate::error::{BuildError, BuildProblem};
+use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::name::check_name;
 use crate::tool::{BoundTool, Tool, ToolDefinition};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-/// The handling of two tools with the same name in a merge.
+/// The way to handle two tools with the same name in a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {
@@ -22,7 +22,7 @@ pub enum Collision {
 }
 
 impl ToolRegistry {
-    /// Adds the tools of another registry and the rules for disabling tools.
+    /// Adds the tools of another registry, and its rules for disabling tools.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
@@ -33,11 +33,12 @@ impl ToolRegistry {
 
     /// Adds the tools of another registry, with a setting for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled. Where both registries have a rule or a time limit, this one's
-    /// is kept.
+    /// Disabled tools, namespaces and tags stay disabled. If both registries disable the same tool, namespace
+    /// or tags, the reason given in this registry is kept. If both have a time limit, the limit of this
+    /// registry is kept.
     ///
-    /// Tools keep the state that they come with: if both registries have a value of one type, each tool sees that of
-    /// its own registry. Values of other types are shared by all.
+    /// Each tool keeps the state of its original registry. If both registries have state of the same type,
+    /// each tool sees the value of its original registry. All other state is available to all tools.
     ///
     /// # Errors
     /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
@@ -91,6 +92,15 @@ impl ToolRegistry {
     pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
         let ToolDefinition { name, metadata, .. } = tool.definition();
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
+        if let Some(pattern) = tool.definition().unknown_pattern() {
+            let message = format!(
+                "arguments cannot be checked against the pattern `{pattern}`; write it without look-around and \
+                 classes of Unicode, or turn on the feature `jsonschema`"
+            );
+            return Err(tool
+                .definition()
+                .problem(ToolFault::InvalidSchema { path: "#".to_owned(), message }));
+        }
         if let Some(first) = self.get_any(name.as_str()) {
             return Err(BuildProblem::DuplicateName {
                 name: name.to_string(),

@@ -117,8 +117,8 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the namespace from all names if all namespaced tools share one namespace. Returns whether the
-    /// names were changed.
+    /// Removes the namespace from all names if all namespaced tools are in the same namespace. Returns
+    /// whether any name changed.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
@@ -169,7 +169,8 @@ pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> 
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns the tool renamed to `name`, or the tool itself if the tool already has this name.
+/// Returns a tool with the name `name`: `tool` itself if it already has this name, and a renamed tool
+/// otherwise.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

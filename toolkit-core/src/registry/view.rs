@@ -92,7 +92,7 @@ impl RegistryView {
         self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| renamed(tool, ToolName::new(&to)))))
     }
 
-    /// Renames every tool. `rename` returns the new name for a name.
+    /// Renames every tool. `rename` receives the current name of a tool and returns the new name.
     #[must_use]
     pub fn rename_all(
         self,

@@ -46,7 +46,7 @@ impl Catalog {
     /// Returns the deferred tools in lines below a title: each with its search hint or first sentence, or, if there are
     /// more than the options allow, the namespaces with the numbers of their tools. Empty if there are none.
     pub(super) fn list(&self) -> String {
-        let deferred = self.index.tools().map(|tool| tool.definition()).filter(|tool| tool.metadata.defer);
+        let deferred = self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
         let deferred: Vec<&ToolDefinition> = deferred.collect();
         if deferred.is_empty() {
             return String::new();

@@ -122,7 +122,8 @@ impl Index {
 
     /// Returns the tools containing words of `query`, with the scores, best first.
     ///
-    /// Common words are ignored, unless a tool has the word in the name or the query matches no other word.
+    /// A common word is ignored unless the name of a tool contains the word or the query matches no other
+    /// word.
     fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
         let mut wanted = Vec::new();
         each_word(query, &mut |word| wanted.push(word_key(word)));

@@ -31,8 +31,8 @@ settings! {
     }
 }
 
-/// The weights of words in a tool search, by the field of the tool definition. A field with weight zero is
-/// ignored.
+/// The weights of words in a tool search, one weight for each field of the tool definition. A field with
+/// weight zero is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchWeights {
     /// The weight of words in the name; 3 by default.

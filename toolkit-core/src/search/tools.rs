@@ -159,8 +159,8 @@ fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, Tool
     ToolOutput::json(&found).map_err(ToolError::invalid_output)
 }
 
-/// Runs `call_deferred`: calls a deferred tool. The registry and the dispatcher never run this function: they
-/// resolve the target and call the target directly.
+/// Runs `call_deferred`: calls a deferred tool. The registry and the dispatcher do not need this function,
+/// because they find the deferred tool themselves and call it directly.
 fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
     let run = async move {
         let call = DeferredCall::read(arguments)?;

@@ -45,17 +45,23 @@ impl AdaptedTool {
 
     /// Changes the metadata with the function `change`.
     ///
-    /// The wrapped tool decodes the arguments, so the wrapped tool's own settings for unknown arguments and
-    /// coercion stay in effect.
+    /// `change` cannot alter the treatment of unknown arguments or the coercion: the wrapped tool decodes the
+    /// arguments with its own settings.
     #[must_use]
     pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         self.definition.metadata = change(self.definition.metadata);
         self
     }
 
-    /// Renames or hides arguments, or changes the descriptions and defaults of arguments.
+    /// Renames or hides arguments, or changes their descriptions and defaults. See [`ArgumentTransform`] for
+    /// the possible changes.
     ///
-    /// See [`ArgumentTransform`] for the possible changes.
+    /// The published schema shows the transformed arguments. When the model calls the tool, the arguments are
+    /// renamed back to the names of the wrapped tool, and the values supplied by the program are added.
+    /// Everything else stays as the model wrote it.
+    ///
+    /// Error messages use the names known to the model and do not show supplied values. The model cannot set
+    /// a hidden argument.
     ///
     /// The published schema shows the transformed arguments. Before the wrapped tool reads the arguments of a
     /// call, the arguments are renamed back to the tool's names, and the values supplied by the program are

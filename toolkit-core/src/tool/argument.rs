@@ -70,7 +70,7 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets a function for computing the value of an argument omitted by the model.
+    /// Sets a function to compute the value of the argument if the model omits the argument.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -80,7 +80,8 @@ impl ArgumentTransform {
         self
     }
 
-    /// Sets the value of an argument omitted by the model. The schema shows this value as the `default`.
+    /// Sets the value of the argument if the model omits the argument. The schema shows the value as the
+    /// `default`.
     #[must_use]
     pub fn with_default(mut self, value: impl Into<Value>) -> Self {
         self.supply = Some(Supply::Fixed(value.into()));
@@ -96,8 +97,9 @@ impl ArgumentTransform {
 
     /// Hides the argument from the model; the tool runs without it.
     ///
-    /// A model cannot give it under an alias either, except to a type that takes any name and has an alias that its
-    /// schema does not list. Give a hidden argument of such a tool a value with [`fixed`](Self::fixed).
+    /// The model cannot set the argument under an alias either, with one exception. If the arguments type
+    /// accepts any name, it may also have aliases missing from the schema. In this case, set a value for the
+    /// hidden argument with [`fixed`](Self::fixed).
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;

@@ -210,7 +210,7 @@ impl ArgumentTransform {
         }
     }
 
-    /// Converts `property`, the tool's schema of the argument, to the schema for the model.
+    /// Converts `property`, the tool's own schema of an argument, into the schema for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,

@@ -7,7 +7,7 @@ use crate::context::StateNeed;
 use crate::error::{BuildProblem, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::__private::{aliases, output_schema};
+use crate::schema::__private::{aliases, output_schema, unknown_pattern};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,11 +33,13 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// The aliases of parameters: each alias with the name of the parameter.
     pub(super) aliases: BTreeMap<String, String>,
-    /// Names of the arguments' type that the schema does not list: aliases of an unknown parameter.
+    /// Names accepted by the arguments type but missing from the schema: aliases of an unknown parameter.
     pub(super) unlisted: Vec<&'static str>,
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
+    /// A pattern in the parameters that the tool cannot check.
+    pub(super) unknown_pattern: Option<String>,
 }
 
 /// The kind of a tool. Some providers support custom tools in addition to functions.
@@ -79,6 +81,7 @@ impl ToolDefinition {
             unlisted: Vec::new(),
             lane: None,
             state_needs: Vec::new(),
+            unknown_pattern: None,
         }
     }
 
@@ -134,7 +137,7 @@ impl ToolDefinition {
         &self.state_needs
     }
 
-    /// Returns whether the arguments' type knows a name that the schema does not list.
+    /// Returns whether the arguments type accepts `name` although the schema does not list `name`.
     pub(super) fn is_unlisted(&self, name: &str) -> bool {
         self.unlisted.contains(&name)
     }
@@ -155,8 +158,14 @@ impl ToolDefinition {
         self
     }
 
-    /// Adds the aliases of the properties in the schema `checked`.
+    /// Returns a pattern in the parameters that the tool cannot check.
+    pub(crate) fn unknown_pattern(&self) -> Option<&str> {
+        self.unknown_pattern.as_deref()
+    }
+
+    /// Adds the aliases that a schema keeps for its checks, and notes what it cannot check.
     pub(super) fn add_aliases_of(&mut self, checked: Option<&Value>) {
+        self.unknown_pattern = unknown_pattern(&self.parameters).map(str::to_owned);
         let aliases = checked.into_iter().flat_map(aliases).map(|(alias, name)| (alias.into(), name.into()));
         self.aliases.extend(aliases);
     }

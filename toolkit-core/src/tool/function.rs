@@ -53,7 +53,8 @@ impl<'a> Invocation<'a> {
         self.tool.receiver.as_deref()?.downcast_ref()
     }
 
-    /// Returns the receiver of a method that takes `self: Arc<Self>`.
+    /// Returns the receiver as an `Arc`, for a method with `self: Arc<Self>`. Returns `None` if there is no
+    /// receiver of type `T`.
     #[must_use]
     pub fn shared_receiver<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.tool.receiver.clone()?.downcast().ok()
@@ -149,8 +150,8 @@ impl Function {
         self
     }
 
-    /// Returns the tool of the function. The definition is built on the first call with a cell and then
-    /// shared by all tools of this cell.
+    /// Returns the tool of the function. The first call with a `cell` builds the definition. All tools of
+    /// this `cell` share the definition.
     #[must_use]
     pub fn tool(&self, cell: &ToolCell) -> FunctionTool {
         let inner = cell.0.get_or_init(|| Arc::new(self.make())).clone();

@@ -1,6 +1,7 @@
 //! Lanes: calls with an equal lane argument run one after another.
 
 use super::ToolDefinition;
+use crate::schema::__private::Json;
 use serde_json::Value;
 use std::fmt;
 
@@ -57,9 +58,13 @@ impl ToolDefinition {
             Some(argument) => argument.value(arguments),
             None => arguments.get(lane),
         };
-        Some(match value {
+        let default = || self.parameters.get("properties")?.get(lane)?.get("default");
+        Some(match value.filter(|value| !value.is_null()).or_else(default) {
             Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
+            Some(value) => {
+                let text = value.to_string();
+                Json::parse(&text).map_or(text.clone(), |value| value.canonical())
+            }
             None => "null".to_owned(),
         })
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 settings! {
-    /// The settings of a tool hidden from the model.
+    /// The settings of a tool. The model does not see them.
     ///
     /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` have three states: yes,
     /// no, and unknown (`None`).

@@ -13,7 +13,7 @@ pub trait Toolset: Send + Sync + 'static {
     /// Returns the common description of the tools: the documentation of the `impl` block.
     fn description(&self) -> &'static str;
 
-    /// Returns the tools, each bound to this value.
+    /// Returns the tools with this value as the receiver of their methods.
     #[must_use]
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
 }
@@ -21,7 +21,7 @@ pub trait Toolset: Send + Sync + 'static {
 /// The receiver of methods.
 type Receiver = Arc<dyn Any + Send + Sync>;
 
-/// Makes the tools of one `impl` block, bound to their receiver.
+/// A function returning the tools of one `impl` block, bound to the given receiver.
 pub type BlockTools = fn(&Receiver) -> Vec<FunctionTool>;
 
 /// The tools of a block with `#[toolset(extends)]`, as submitted to the linker.
@@ -35,7 +35,8 @@ pub struct MoreTools {
 
 inventory::collect!(MoreTools);
 
-/// Returns the tools of a type: those of its `#[toolset]` block, then those of blocks with `#[toolset(extends)]`.
+/// Returns the tools of a type: first the methods of its `#[toolset]` block, then the methods of blocks with
+/// `#[toolset(extends)]`.
 #[must_use]
 pub fn tools_of<T: Send + Sync + 'static>(receiver: Arc<T>, tools: BlockTools) -> Vec<Arc<dyn Tool>> {
     let receiver: Receiver = receiver;

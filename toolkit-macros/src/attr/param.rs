@@ -122,7 +122,8 @@ impl ParamAttr {
 
 /// Parses the name of a parameter.
 ///
-/// Reports characters that JSON escapes, because decoding compares names with the raw text of a call.
+/// Names with quotes, backslashes or control characters are refused. JSON escapes these characters, but names
+/// are compared with the unparsed text of a call.
 fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
     let name = string(input)?;
     let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();

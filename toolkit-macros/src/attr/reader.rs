@@ -117,7 +117,7 @@ pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     duration.ok_or_else(|| syn::Error::new(literal.span(), message))
 }
 
-/// Parses a duration; `none` is [`Duration::MAX`].
+/// Parses a duration. Returns [`Duration::MAX`] for `none`.
 fn parse_duration(text: &str) -> Option<Duration> {
     if text == "none" {
         return Some(Duration::MAX);

@@ -12,7 +12,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Attribute, Field, parse_quote};
 
-/// The type that is mirrored.
+/// The mirrored type.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,
@@ -85,8 +85,10 @@ pub(super) fn mirror_field(
     describe(&mut field.attrs, description);
 }
 
-/// Generates an expression of type `Option<Value>`: the default of a field as JSON. Returns `None` for a field without
-/// a default.
+/// Returns an expression of type `Option<Value>` for the JSON of a field's default.
+///
+/// The default is set in `#[param]`, on the field for serde, or on the whole type. Returns `None` if the
+/// field has no default.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<TokenStream> {
     let (ty, this) = (&field.ty, owner.this);
     let of_type = || quote!(<#ty as ::core::default::Default>::default());

@@ -84,7 +84,8 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     reference.mutability.is_none() && reference.lifetime.is_none()
 }
 
-/// Returns the owned type for decoding an unsized type, such as `String` for `str`.
+/// Returns the owned form of an unsized type, such as `String` for `str`. Arguments are decoded into the
+/// owned form.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -106,7 +107,10 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Reports `impl Trait`, `Self` and references inside of `ty`. `full` is the type in the signature, with `ty` inside.
+/// Reports an error if the type `ty` contains `impl Trait`, `Self` or a reference. Returns whether there was
+/// no error.
+///
+/// `full` is the complete type of the parameter, and `ty` is this type or a part of it.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
@@ -150,7 +154,7 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
     }
 }
 
-/// Returns `true` if `is_wanted` accepts the type or a type inside of it.
+/// Returns `true` if `is_wanted` accepts the type or any type inside.
 fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
@@ -163,7 +167,7 @@ pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> 
     })
 }
 
-/// Returns the spelling without references, such as `Vec<String>` for `Vec<&str>`.
+/// Returns the spelling of a type without references, such as `Vec<String>` for `Vec<&str>`.
 fn owned_spelling(ty: &Type) -> String {
     if let Type::Reference(reference) = peel(ty) {
         return format!("&{}", owned_spelling(&reference.elem));

@@ -8,10 +8,10 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the closure for a call.
+/// Generates the call as a closure, inside the function body with the schemas of the parameters.
 ///
-/// The compiler reports a type that is no parameter once for each function body. A closure shares the body of the
-/// parameter schemas, so the type is reported once.
+/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single
+/// error.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
@@ -46,7 +46,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the variable with the receiver of a method. `Toolset::tools` binds the receiver to the tool.
+/// Generates code to get the receiver of a method. `Toolset::tools` binds the receiver to the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let (owner, receiver) = (model.draft.owner?, model.draft.sig.receiver()?);
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
@@ -75,7 +75,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier invisible to the user's code. Errors about the identifier are shown at the parameter's
+/// Returns an identifier invisible to the user's code. Errors about this identifier point at the parameter's
 /// type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span().resolved_at(Span::mixed_site()))
@@ -85,9 +85,10 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates the decoding of the arguments into variables, named by [`value_ident`].
+/// Generates code to decode the arguments, each into a variable named by [`value_ident`].
 ///
-/// The slots are one tuple, because their drop code is compiled for each exit of the function.
+/// The variables are bound together as one tuple. The compiler generates drop code for each exit of the
+/// function, and a single tuple keeps this code small.
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {
         let (value, ty) = (value_ident(0, param), param.ty);

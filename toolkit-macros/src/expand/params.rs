@@ -37,7 +37,7 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     quote!(&[#(#specs),*])
 }
 
-/// Returns `true` for a parameter in a form of state: `&T` or `Arc<T>`, also inside of an `Option`, but not `&[T]`.
+/// Returns `true` for the types of state: `&T` and `Arc<T>`, also inside an `Option`. A slice is not state.
 fn is_shared(param: &ParamModel<'_>) -> bool {
     let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
     let is_reference = matches!(param.pass, PassMode::Ref | PassMode::OptionRef);

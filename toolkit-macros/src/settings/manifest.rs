@@ -11,7 +11,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Returns the keys after `table`, if the entry is in that table.
+    /// Returns the keys after `table`, if the entry is in this table.
     pub(super) fn below(&self, table: &[&str]) -> Option<&[String]> {
         let (first, rest) = self.path.split_at_checked(table.len())?;
         (first == table).then_some(rest)
@@ -26,7 +26,7 @@ impl Entry {
         self.path.last().map_or("", String::as_str)
     }
 
-    /// Returns the name of the dependency that the entry is about.
+    /// Returns the name of the dependency described by the entry.
     pub(super) fn dependency(&self) -> Option<&str> {
         match self.path.as_slice() {
             [.., table, name, _] if table.ends_with("dependencies") => Some(name),

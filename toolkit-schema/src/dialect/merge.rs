@@ -105,7 +105,8 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether the `REST` keywords of `one` would also constrain members of `other` after merging.
+/// Returns whether merging would extend the constraints of the `REST` keywords of `one` to members described
+/// by `other`.
 fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
@@ -123,7 +124,8 @@ fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
     REST.iter().any(constrains) && (has_foreign() || (has_rest() && !same_rest()))
 }
 
-/// Adds a keyword to a schema. Returns the keyword's value if it cannot be merged with the existing value.
+/// Adds the keyword in `entry` to `node`, merging the value with an existing value. Returns the new value if
+/// the two values cannot be merged.
 fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
     let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
         node.entries.push(entry.clone());
@@ -171,7 +173,7 @@ fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Nam
 
 /// Merges two different values of a keyword.
 ///
-/// Returns `null` if no value satisfies both, and `None` if the two values cannot be merged.
+/// Returns the value `null` if no value satisfies both, and `None` if the two values cannot be merged.
 fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });
@@ -202,7 +204,7 @@ fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the types allowed by both. An integer is also a number.
+/// Returns the types allowed by both values of `type`. An `integer` is also a `number`.
 fn common_types<'a>(one: &'a Value, other: &'a Value) -> Vec<&'a str> {
     let (one, other) = (types(Some(one)), types(Some(other)));
     let own = one.clone().filter(|name| other.clone().any(|wide| includes(wide, name)));

@@ -172,7 +172,9 @@ impl<'a> Reader<'_, 'a> {
         self.schema(schema, Place { path: &path, depth: at.depth + 1 })
     }
 
-    /// Reads the value of `keyword`. `written` is the same keyword as spelled in the original schema.
+    /// Reads the value of `keyword`, spelled `written` in the original schema.
+    ///
+    /// Returns `None` and reports a loss if the keyword does not allow a value of this type.
     fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
         let entry = Keyword::find(keyword);
         if entry.is_some_and(|entry| !entry.takes(value)) {
@@ -197,7 +199,10 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// Returns the target of a reference, or a schema with only a `$ref` if the reference is kept.
+    /// Reads the target of a reference.
+    ///
+    /// Returns a schema with only a `$ref` if the reference is kept. Returns `None` and reports a loss if the
+    /// reference cannot be resolved.
     fn reference(&mut self, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
         let path = at.path;
         let found = value.as_str().ok_or("the reference is no string");
@@ -252,11 +257,10 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Returns the bound set by `keyword` in the style of draft 4, or `None` if the schema does not use this
-/// style.
+/// Returns the bound set by `keyword` if the schema uses the style of draft 4. Otherwise, returns `None`.
 ///
-/// In draft 4, the boolean `exclusiveMinimum` tells if `minimum` is an exclusive bound, and
-/// `exclusiveMaximum` likewise. The inner `None` means no bound.
+/// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive.
+/// `exclusiveMaximum` does the same for `maximum`. The result `Some(None)` means: `keyword` sets no bound.
 fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
     let (exclusive, bound) = match keyword {
         "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),

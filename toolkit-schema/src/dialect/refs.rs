@@ -84,7 +84,7 @@ impl<'a> Refs<'a> {
         name.and_then(|name| self.definitions.get(name)).cloned().ok_or(NOWHERE)
     }
 
-    /// Adds the target of a reference, unless the target is known or does not exist.
+    /// Adds the target of a reference to `targets` if the target exists and is not there yet.
     fn add(&mut self, reference: &str) {
         let Some(pointer) = self.pointer(reference).ok().filter(|known| !self.numbers.contains_key(known))
         else {

@@ -53,7 +53,7 @@ struct Root<'r, 'w, 'a> {
 }
 
 impl<'a> Root<'_, '_, 'a> {
-    /// Returns the schema without references, `allOf` and unions at its top level.
+    /// Returns the schema with its top-level reference, `allOf` and unions merged into one object schema.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
         if depth > DEEPEST || self.writer.left == 0 {

@@ -76,7 +76,8 @@ impl From<Map<String, Value>> for Written {
     }
 }
 
-/// Returns the branches of a schema with `anyOf` as its only keyword, otherwise the schema itself.
+/// Returns the branches of `anyOf` if the schema has no other keyword. Otherwise, the schema itself is the
+/// only branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {
@@ -87,7 +88,7 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
 
 /// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible.
 ///
-/// Both schemas must list values of the same type and have no other keywords.
+/// The two schemas must have the same `type`, and no other keywords than `type`, `enum` and `const`.
 fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> bool {
     let only_lists = |schema: &Map<String, Value>| {
         schema.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "const"))

@@ -33,7 +33,7 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written.collect())
     }
 
-    /// Returns the likely types of a schema without `type`, judging by its other keywords.
+    /// Guesses the types of a schema without `type` from its other keywords, and reports the guess as a loss.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
@@ -60,9 +60,9 @@ impl<'a> Subset<'_, '_, 'a> {
         names
     }
 
-    /// Writes a schema with `enum` or `const`. Returns the outer `None` if the schema has neither.
+    /// Writes a schema with `enum` or `const`.
     ///
-    /// The inner `None` means: no value is valid.
+    /// Returns `None` if the schema has neither, and `Some(None)` if no value is valid.
     fn listed_values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
         let only = node.take("const");
         let among = node.take("enum");
@@ -122,10 +122,10 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(Written::any_of(written))
     }
 
-    /// Writes a list of allowed values.
+    /// Writes a schema for `values`, as `const` or `enum`.
     ///
-    /// Other constraints, except `format`, are left out: the author of the schema chose the values in view of
-    /// them.
+    /// All other constraints of `node` except `format` are left out, because the author of the schema knew
+    /// them when listing the values.
     fn list(
         &self,
         name: Option<&str>,
@@ -232,7 +232,9 @@ impl<'a> Subset<'_, '_, 'a> {
         }
     }
 
-    /// Reports members without fixed names, such as the entries of a map, as a loss.
+    /// Reports a loss if the schema allows members without fixed names, such as the entries of a map.
+    ///
+    /// Constraints on such members move to `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
         let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never());

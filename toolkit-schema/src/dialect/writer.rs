@@ -46,7 +46,8 @@ impl<'w, 'a> Writer<'w, 'a> {
 
     /// Writes a schema.
     ///
-    /// `demands` is `true` if the whole value is invalid whenever this schema refuses its part of the value.
+    /// `demands` is `true` if every valid value must satisfy this schema. It is `false` inside `not` and
+    /// `anyOf`, for example.
     fn schema(&mut self, node: &Node<'a>, depth: usize, demands: bool) -> Value {
         match node.form {
             Form::False => return Value::Bool(false),
@@ -83,7 +84,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         schema.into()
     }
 
-    /// Returns the names to write in `required`, or `None` if no name is left: older drafts forbid an empty
+    /// Returns the value of `required`, or `None` if there are no names, because older drafts forbid an empty
     /// list.
     ///
     /// If `demands` is set and the schema has properties, names without a property are dropped.

@@ -74,7 +74,9 @@ impl Comparison<'_> {
         self.path.truncate(length);
     }
 
-    /// Returns both constraints. If only one version has the constraint, reports it as added or removed.
+    /// Returns the old and the new constraint if both exist.
+    ///
+    /// If only one of them exists, reports the constraint as added or removed, and returns `None`.
     fn both<T>(
         &mut self,
         old: Option<T>,
@@ -124,7 +126,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether any difference after the first `before` affects the accepted values.
+    /// Returns whether the accepted values are affected by any difference in `found` after the first `before`
+    /// entries.
     fn has_changed_since(&self, before: usize) -> bool {
         self.found.iter().skip(before).any(|found| found.kind != Described)
     }
@@ -253,7 +256,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the schemas under a keyword. Without the keyword, every value is accepted.
+    /// Compares the old and the new schema under a keyword. If the keyword is missing, every value is
+    /// accepted.
     fn optional(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>) {
         if old.is_some() || new.is_some() {
             let anything = Value::Bool(true);
@@ -359,7 +363,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether all references inside the value of a keyword lead to equal schemas in both documents.
+    /// Returns whether every reference inside the value of a keyword has equal targets in both documents.
     fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();

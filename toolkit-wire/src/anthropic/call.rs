@@ -6,7 +6,7 @@ use crate::fields::{only, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// The fields that a [`ToolCall`](toolkit_core::call::ToolCall) can express. All others, such as `caller` and
+/// The fields represented in a [`ToolCall`](toolkit_core::call::ToolCall). All others, such as `caller` and
 /// `toolset_name`, become provider extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 

@@ -1,4 +1,4 @@
-//! The `tool_choice` of a request, which also limits the number of parallel calls.
+//! The `tool_choice` of a request, including the limit on parallel calls.
 
 use super::Anthropic;
 use crate::WireError;

@@ -8,7 +8,7 @@ use crate::fields::{Fields, element, field, flag, object, only, optional, set};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
 
-/// The fields that a definition can express. All others, such as `cache_control`, are kept in `meta` under
+/// The fields represented in a definition. All others, such as `cache_control`, are kept in `meta` under
 /// the name of this format, and written from there.
 const KNOWN: [&str; 8] = [
     "type",
@@ -82,7 +82,9 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// Sets the field to the values that the service accepts, and reports the others as losses.
+/// Sets the field `name` to the accepted values, and reports all other values as losses.
+///
+/// If no value is accepted, the field is left out.
 fn put_accepted<T: Clone + Into<Value>>(
     tool: &mut Fields,
     name: &str,
@@ -101,7 +103,9 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether the service defines the tool, such as `web_search_20250305` and `bash_20250124`.
+/// Returns whether a tool is defined by the service, as `web_search_20250305` and `bash_20250124` are.
+///
+/// Fails for a function of another API, because the function would be lost if it were read as a hosted tool.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),

@@ -141,8 +141,8 @@ fn plain_text(block: &Value) -> Option<&str> {
     source.get("data")?.as_str()
 }
 
-/// Parses a media item. A URL does not state its media type, so `behind_url` is used, which depends on the
-/// kind of block.
+/// Parses a media item. An item with a URL gets the media type `behind_url`, because the API does not send a
+/// media type with a URL.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

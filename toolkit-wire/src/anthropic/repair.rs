@@ -9,8 +9,11 @@ use crate::repair::{Replies, repair};
 use serde_json::{Value, json};
 
 impl RepairCodec for Anthropic {
-    /// Moves results to their positions. The service requires the results of all calls of a message, and no
-    /// others, at the beginning of the next message. It reads adjacent user messages as one.
+    /// Moves results to the message after their calls, adds missing results, and removes results without a
+    /// call.
+    ///
+    /// The service reads adjacent user messages as one message. After a message with calls, this message must
+    /// begin with the results of all these calls, and may contain no other results.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         repair::<Self>(history)
     }
@@ -42,7 +45,8 @@ impl Replies for Anthropic {
         json!({"type": "tool_result", "tool_use_id": call.call.get("id"), "content": NO_OUTPUT})
     }
 
-    /// Returns whether the replies begin with exactly the results of the calls, in any order.
+    /// Returns whether the replies begin with one result for each call in `results`, in any order, and
+    /// contain no other results.
     fn is_answered(results: &[Value], replies: &[Value]) -> bool {
         let mut waiting: Vec<&str> = results.iter().map(|result| text(result, "tool_use_id")).collect();
         for reply in replies {

@@ -37,8 +37,9 @@ impl ResponseCodec for Anthropic {
     }
 }
 
-/// Reads a message. Messages with other roles and messages of other APIs look similar; silently finding no
-/// calls in them would hide a mistake of the caller.
+/// Reads a message of the model. Refuses messages with other roles and messages of other APIs.
+///
+/// Refused messages look similar. Finding no calls in them would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(&error)));
@@ -64,7 +65,8 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
     Ok(Message { fields: Some(fields), ..found })
 }
 
-/// Reads content blocks. One recognised block is enough to accept damaged and unknown blocks beside it.
+/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
+/// accepted too.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));

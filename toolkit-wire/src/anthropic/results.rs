@@ -15,15 +15,18 @@ use toolkit_core::output::ToolOutput;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Anthropic {
-    /// Encodes one message with all results, because the service requires that the next message answers all
-    /// calls. The message contains nothing else, as required for results of calls from code execution.
+    /// Encodes all results in one message, because the service requires the results of all calls in the next
+    /// message.
+    ///
+    /// The message contains nothing else, as required for results of calls from code execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
     }
 
-    /// Parses the results of a message, a block, or a list of either. The names come from the calls before
-    /// them.
+    /// Parses the results in a message, a block, or a list of messages or blocks.
+    ///
+    /// If the payload also contains the call of a result, the result gets the tool name of this call.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "a message with results, a result, or a list of them")?;
         let mut results = Vec::new();
@@ -71,7 +74,9 @@ fn error_text(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// Encodes a single text as a string, and other outputs as blocks. The service refuses blank texts.
+/// Encodes a single text as a string, and any other output as a list of blocks.
+///
+/// Blank texts are dropped, because the service refuses them.
 fn content(output: &ToolOutput) -> Value {
     let message = (!output.message().is_empty()).then(|| text_block(output.message()));
     let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();

@@ -115,7 +115,7 @@ impl MessageStream {
         self.stop(events);
     }
 
-    /// Records the end of a message: the stop reason and the total usage.
+    /// Copies the fields of the event `message_delta` to the message: the stop reason and the total usage.
     fn update(&mut self, event: &Fields) {
         overlay(&mut self.message, event, |name, _| !matches!(name, "type" | "delta"));
         if let Some(Value::Object(delta)) = event.get("delta") {
@@ -123,7 +123,8 @@ impl MessageStream {
         }
     }
 
-    /// Returns the number of the block with this index, or of the latest block if there is no index.
+    /// Returns the position in `blocks` of the block with the service's `index`. Without an `index`, returns
+    /// the position of the latest block.
     fn number(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.numbers.get(&index).copied(),
@@ -182,14 +183,16 @@ impl MessageStream {
         }
     }
 
-    /// Returns the waiting calls if the stop reason is known.
+    /// Adds the calls held back so far to `events` if the stop reason is known.
     fn stop(&mut self, events: &mut Vec<StreamEvent>) {
         if self.finish_reason().is_some() {
             self.blocks.release(self.is_cut(), events);
         }
     }
 
-    /// Ends the open blocks. If `are_whole` is `false`, calls without arguments were cut off.
+    /// Ends the open blocks and adds their calls to `events`.
+    ///
+    /// If `are_whole` is `false`, calls without arguments are marked as cut off.
     fn end_blocks(&mut self, are_whole: bool, events: &mut Vec<StreamEvent>) {
         for number in 0..self.blocks.len() {
             let Some(block) = self.blocks.get_mut(number).filter(|block| block.is_open()) else { continue };

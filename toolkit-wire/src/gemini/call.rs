@@ -54,9 +54,10 @@ pub(super) fn says_something(part: &Fields) -> bool {
     fields.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
 }
 
-/// Returns the id for the service: its own, or that of another provider, never one that was generated here
-/// because there was none. A result is then found by its position, and an id that only
-/// one of call and result has would be an error. The reference states no rule for ids.
+/// Returns the id if it comes from this or another provider, and `None` if it was generated here.
+///
+/// Without an id, the service finds the call of a result by position. A generated id, present only in the
+/// call or only in the result, would be an error. The reference states no rule for ids.
 pub(super) fn sendable_id(id: &str) -> Option<&str> {
     (!id.is_empty() && !ids::is_generated(id)).then_some(id)
 }

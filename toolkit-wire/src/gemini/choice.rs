@@ -83,7 +83,8 @@ fn unknown_mode(path: &str) -> WireError {
     WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
 }
 
-/// Reads names; `None` for an empty list, which means the same.
+/// Parses the names in `allowedFunctionNames`. Returns `None` for a missing or empty list, because both have
+/// the same meaning.
 fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
     let path = field(path, "allowedFunctionNames");
     let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };

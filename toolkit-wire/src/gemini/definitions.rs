@@ -13,7 +13,7 @@ use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 const DECLARATIONS: &str = "functionDeclarations";
 
-/// The known tools that the service runs itself. Each is an object under its name.
+/// The known tools run by the service itself. Each is an object under its name.
 const HOSTED: [&str; 12] = [
     "codeExecution",
     "computerUse",
@@ -33,7 +33,8 @@ const HOSTED: [&str; 12] = [
 const OUTPUT: &str = "/output_schema";
 
 impl DefinitionCodec for Gemini {
-    /// Writes an element of `function_declarations`. The format's frame is the list around all elements.
+    /// Writes an element of `function_declarations`. The list around the elements is not written here: it is
+    /// the frame of the format.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = match json_schema {
@@ -89,7 +90,9 @@ impl DefinitionCodec for Gemini {
         Ok(())
     }
 
-    /// Returns the tool without its functions. A tool may contain both functions and hosted tools.
+    /// Returns the tool without its function declarations, or `None` if nothing else is left.
+    ///
+    /// One tool may contain both function declarations and hosted tools.
     fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
         let mut rest = checked(tool, path)?.clone();
         if is_declaration(&rest) {
@@ -144,7 +147,9 @@ fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
     }
 }
 
-/// Finds a field that only tools of other APIs have. Reading such a tool as a hosted tool would lose it.
+/// Returns the name of a field known only from tools of other APIs, if the tool has such a field.
+///
+/// Such a tool would be lost if it were read as a hosted tool.
 fn foreign_field(tool: &Fields) -> Option<&'static str> {
     ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
 }

@@ -67,7 +67,7 @@ impl Replies for Gemini {
         }
     }
 
-    /// Returns the parts beside the results that stood in the content.
+    /// If the content held results, takes out all remaining parts and returns them.
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;
         Some(parts.as_array_mut().map(std::mem::take).unwrap_or_default())

@@ -42,14 +42,16 @@ impl ResponseCodec for Gemini {
     }
 }
 
-/// Reads the parts of a content. If generation stopped early, the last part with content is the incomplete
-/// one.
+/// Reads the parts of a content. If generation stopped early, the last part with content is read as
+/// incomplete.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
     let says_something = |part: &Value| part.as_object().is_some_and(says_something);
     let last = parts.iter().rposition(says_something).filter(|_| is_cut);
     Message { fields, ..Message::of_parts(parts, last, read_call) }
 }
 
+/// Returns whether the fields are a candidate, with an object in `content`.
+///
 /// Messages of other APIs have a field `content` too, but its value is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
@@ -67,7 +69,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads all candidates. A failed candidate is ignored if another one succeeded.
+/// Reads all candidates. If at least one candidate succeeded, failed candidates are ignored.
 fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let read = list(body, "candidates").iter().enumerate().map(|(index, one)| {
         let path = element("candidates", index);
@@ -84,7 +86,8 @@ fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a content without a candidate around it. User contents look the same.
+/// Reads a content without a candidate around it. Refuses user contents, because they look the same except
+/// for the role.
 fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))

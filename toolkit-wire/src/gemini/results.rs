@@ -64,8 +64,9 @@ fn json_value(json: &JsonText) -> Value {
     }
 }
 
-/// Returns whether doubles represent all numbers of the value exactly. The parser limits the depth of the
-/// value.
+/// Returns whether every number in the value can be stored as a double without rounding.
+///
+/// Recursion is safe, because the parser limits the depth of the value.
 fn is_exact(value: &Value) -> bool {
     /// 2^53. Doubles represent all integers up to this one exactly.
     const LARGEST: f64 = 9_007_199_254_740_992.0;

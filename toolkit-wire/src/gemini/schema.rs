@@ -85,7 +85,8 @@ fn number(value: &Value) -> Option<Value> {
     Some(number.into())
 }
 
-/// Sorts the properties by `propertyOrdering`. JSON Schema keeps their order.
+/// Sorts the properties in the order of `propertyOrdering`, and removes this keyword: JSON Schema does not
+/// know it.
 fn order_properties(json: &mut Fields) {
     let Some(Value::Array(order)) = json.shift_remove("propertyOrdering") else { return };
     let Some(Value::Object(properties)) = json.get_mut("properties") else { return };

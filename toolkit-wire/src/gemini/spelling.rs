@@ -10,7 +10,7 @@ pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }
 
-/// Returns the spelling in which the field is present. `name` is the spelling of the reference.
+/// Returns the name of a field as spelled in `fields`. `name` is the spelling in the reference.
 pub(super) fn key<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     if let Some((key, _)) = fields.get_key_value(name) {
         return Some(key);

@@ -178,8 +178,11 @@ impl Candidate {
         }
     }
 
-    /// Finds the open call that a part continues: the call with the same id or the same name, otherwise the
-    /// last open call.
+    /// Returns the open call continued by `call`: the open call with the same id, or with the same name if
+    /// there is no id.
+    ///
+    /// A `call` without a name may also continue the last open call. A complete call with a name but no id
+    /// continues no other call.
     fn open_call(&self, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
         let open = |is_it: &dyn Fn(&WireCall<'_>) -> bool| {
             let mut calls =
@@ -218,7 +221,7 @@ impl Candidate {
     }
 }
 
-/// Keeps the fields that say something, but for one.
+/// Returns a filter for fields with a value other than `null`. The filter also removes the field `except`.
 fn says_else(except: &str) -> impl Fn(&str, &Value) -> bool {
     move |name, value| name != except && !value.is_null()
 }

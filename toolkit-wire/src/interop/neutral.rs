@@ -1,4 +1,4 @@
-//! The neutral JSON form of definitions, which several libraries exchange.
+//! The neutral JSON form of definitions, exchanged by several libraries.
 
 use crate::WireError;
 use crate::declaration::{grammar, parse_format, parse_name};
@@ -11,10 +11,15 @@ use toolkit_core::tool::{ToolKind, ToolSource};
 /// text.
 const TYPES: &str = "`function`, `mcp` or `custom`";
 
-/// Reads a definition from the neutral form that tool libraries exchange: `type` (`function`, `mcp`
-/// or `custom`), `name`, `description`, `parameters` (a JSON Schema), `required_parameters` (names
-/// that are merged into the schema's `required`) and `metadata` (passed through as
-/// [`meta`](toolkit_core::ToolMetadata::meta)). All but the name may be left out.
+/// Reads a definition from the neutral form exchanged by tool libraries.
+///
+/// The form has these fields, all optional except `name`:
+///
+/// - `type`: `function`, `mcp` or `custom`;
+/// - `name` and `description`;
+/// - `parameters`: a JSON Schema;
+/// - `required_parameters`: names to add to the schema's `required`;
+/// - `metadata`: passed through as [`meta`](toolkit_core::ToolMetadata::meta).
 ///
 /// ```
 /// use toolkit::wire::interop::definition_from_neutral;
@@ -61,8 +66,10 @@ pub fn definition_from_neutral(neutral: &Value) -> Result<ToolDefinition, WireEr
     Ok(definition)
 }
 
-/// Writes a definition in the form read by [`definition_from_neutral`]. The form has no place for fields of
-/// [`ToolMetadata`](toolkit_core::ToolMetadata) other than `meta` and the source.
+/// Writes a definition in the form read by [`definition_from_neutral`].
+///
+/// Of [`ToolMetadata`](toolkit_core::ToolMetadata), only `meta` and the source are written. The form has no
+/// fields for the rest.
 #[must_use]
 pub fn definition_to_neutral(definition: &ToolDefinition) -> Value {
     let mut metadata = definition.metadata.meta.clone();
@@ -101,7 +108,7 @@ fn parameters(fields: &Fields) -> Result<Value, WireError> {
     Ok(schema.into())
 }
 
-/// Appends the names of `required_parameters` that the schema does not require yet.
+/// Adds the names in `required_parameters` to the schema's `required`, unless already present.
 fn merge_required(schema: &mut Fields, fields: &Fields) -> Result<(), WireError> {
     let names = |fields, path, name| optional(fields, path, name, "a list of names", Value::as_array);
     let Some(added) = names(fields, "", "required_parameters")? else { return Ok(()) };

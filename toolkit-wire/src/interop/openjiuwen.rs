@@ -105,14 +105,14 @@ pub struct ToolCall {
     pub kind: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them: a string that should contain a JSON object.
+    /// The arguments as written by the model: a string, normally with a JSON object.
     pub arguments: String,
     /// The position among the calls of the message, if stated.
     #[serde(default)]
     pub index: Option<usize>,
 }
 
-/// Converts the calls of one message. They are sorted by their positions if each call states one. A call
+/// Converts the calls of one message. If every call has a position, the calls are sorted by position. A call
 /// without an id gets a unique id.
 ///
 /// ```

@@ -26,7 +26,7 @@ pub(super) fn read(json: &Value) -> WireCall<'_> {
     }
 }
 
-/// Returns unknown fields of a call and of its function, which go back to the server.
+/// Returns the unknown fields of a call and of its function, to be sent back to the server.
 fn extras(json: &Value, function: &Value) -> ProviderExtras {
     const KNOWN: [&str; 6] = ["id", "type", "function", "index", "name", "arguments"];
     let unknown = |fields: &Value| match fields {
@@ -40,8 +40,7 @@ fn extras(json: &Value, function: &Value) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the id for the server: its own, or that of another provider, never one that was generated here because
-/// there was none.
+/// Returns the id if it comes from this or another provider, and `None` if it was generated here.
 pub(super) fn sendable_id(id: &str) -> Option<&str> {
     (!id.is_empty() && !ids::is_generated(id)).then_some(id)
 }

@@ -28,7 +28,7 @@ impl DefinitionCodec for Ollama {
         Ok(())
     }
 
-    /// The server runs no tools itself.
+    /// Returns `None`, because the server runs no tools itself.
     fn hosted_part(&self, _tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
         Ok(None)
     }

@@ -52,7 +52,8 @@ impl HistoryCodec for Ollama {
         self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
     }
 
-    /// Encodes the texts as one, and images beside them. The server takes no other media, and no addresses.
+    /// Encodes all texts as one string, and images in a field of their own. The server accepts neither other
+    /// media nor URLs.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
         let texts: Vec<_> = texts.collect();
@@ -73,8 +74,10 @@ pub(super) fn image(content: &Content) -> Option<&str> {
 }
 
 impl RepairCodec for Ollama {
-    /// Moves results directly after their calls, adds those that are missing, and removes those without a call. They
-    /// stand in the order of the calls: without ids, the server has nothing else to tell them apart.
+    /// Moves results directly after their calls, adds missing results, and removes results without a call.
+    ///
+    /// The results have the order of the calls, because without ids the server can tell results apart only by
+    /// their order.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let results = |pairs: Vec<Pair<'_>>| pairs.iter().map(result).collect();
         directly_after(history, entries, |message| text(message, "role") == "tool", results)

@@ -10,7 +10,8 @@ use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 impl ResponseCodec for Ollama {
-    /// Finds the message of a response body, one message, or calls without one.
+    /// Finds the message in a response body. Also accepts a single message, and calls without a message
+    /// around them.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
@@ -48,8 +49,11 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message. Those of other APIs have a list as content, or none; finding no calls in them would hide a
-/// mistake. The server writes whole calls, also if the model was cut off.
+/// Reads a message of the model. Refuses messages of other APIs, because finding no calls in them would hide
+/// a mistake.
+///
+/// The content must be a string, and may be missing only if there are calls. Calls are always complete, even
+/// if the model was cut off.
 fn message<'a>(fields: &'a Fields, path: &str) -> Result<Message<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     optional(fields, path, "content", "the text of a message", Value::as_str)?;

@@ -17,7 +17,7 @@ impl StreamCodec for Ollama {
         Box::<Stream>::default()
     }
 
-    /// Joins the lines of a streamed response.
+    /// Merges the JSON lines of a streamed response into one response body.
     fn join<'a>(&self, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
         let is_body = |value: &Value| value.get("message").is_some() && value.get("done").is_some();
         let Some(bodies) = payload.as_array().filter(|list| list.iter().any(is_body)) else {

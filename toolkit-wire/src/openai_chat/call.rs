@@ -40,8 +40,9 @@ fn custom(json: &Value) -> Option<&Value> {
     custom.filter(|_| !json.get("function").is_some_and(Value::is_object))
 }
 
-/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature,
-/// and the mark of custom calls.
+/// Collects the fields expected back by the server, such as `extra_content` with Gemini's thought signature.
+///
+/// For a custom call, also adds the field `type` with the value `custom`.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     let Some(call) = json.as_object() else { return ProviderExtras::default() };
     let unknown = |fields: &Fields| only(fields, |name, _| is_unknown(name));

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(OpenAiChat.hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
     }
 
-    /// The definition goes out as `wire` and comes back as it was.
+    /// Checks the encoding of `definition` as `wire`, and the parsing of `wire` as `definition`.
     #[track_caller]
     fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
         let names = WireNames::default();

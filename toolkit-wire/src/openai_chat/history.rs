@@ -72,7 +72,8 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Returns whether a message without calls has no content. Requests require at least an empty string.
+/// Returns whether a message has no content. In requests, a message without calls needs at least an empty
+/// string.
 fn is_silent(fields: &Fields) -> bool {
     ["content", "refusal", "audio"].iter().all(|name| fields.get(*name).is_none_or(Value::is_null))
 }

@@ -15,7 +15,8 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// Returns the results for the calls of one message: first the missing ones, then the others in their order.
+/// Returns one result for each call of a message: first new error results for unanswered calls, then the
+/// existing results in their order.
 fn results(mut pairs: Vec<Pair<'_>>) -> Vec<Value> {
     pairs.sort_by_key(|pair| pair.result.map(|(index, _)| index));
     let results = pairs.into_iter().map(|pair| match (pair.result, pair.key) {
@@ -46,12 +47,15 @@ fn entries(message: &Value) -> Vec<Entry<'_>> {
     }
 }
 
-/// Some servers give neither calls nor results an id. Such calls and results belong together.
+/// Returns the key for a call or result with this id, to pair results with calls.
+///
+/// Some servers give ids neither to calls nor to results. Both then have an empty id, so they match.
 fn by_id(id: Option<&Value>) -> Key<'_> {
     Key { id: Some(call::id(id).unwrap_or_default()), name: None }
 }
 
-/// Returns the key for a message in the form before `tool_calls`, which has a single call.
+/// Returns the key for a call or result in the older form, before `tool_calls`. The key is the name, because
+/// a message of this form has a single call without an id.
 fn by_name(named: &Value) -> Key<'_> {
     Key { id: None, name: Some(text(named, "name")) }
 }

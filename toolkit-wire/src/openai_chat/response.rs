@@ -50,7 +50,7 @@ fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
     }
 }
 
-/// Reads a response body. One valid message is enough to accept damaged ones beside it.
+/// Reads a response body. If at least one message is valid, damaged messages are accepted too.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut messages = Vec::with_capacity(choices.len());
@@ -83,8 +83,8 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Reads a message without a choice around it. Messages with other roles and messages of other APIs look
-/// similar.
+/// Reads a message without a choice around it. Refuses messages with other roles and messages of other APIs,
+/// because they look similar.
 fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));

@@ -16,7 +16,7 @@ use calls::Calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A streamed response that is being received.
+/// A streamed response being received.
 #[derive(Default)]
 pub(super) struct Stream {
     /// The fields beside the choices, such as id, model and usage.
@@ -162,8 +162,8 @@ impl Choice {
         Ok(said(delta))
     }
 
-    /// Reads a complete message from a server without real streaming. After deltas, a complete message only
-    /// repeats them.
+    /// Reads a complete message, sent by a server without real streaming. After deltas, a complete message is
+    /// ignored, because it only repeats them.
     fn whole(&mut self, message: &Value, events: &mut Vec<StreamEvent>) -> Vec<StreamEvent> {
         let Value::Object(message) = message else { return Vec::new() };
         if !self.message.is_empty() || !self.calls.is_empty() {
@@ -190,7 +190,7 @@ impl Choice {
         join(&mut self.fields, fields, |name, _| name == "logprobs");
     }
 
-    /// Returns the choice in the form of a response that was not streamed.
+    /// Returns the choice as in a response without streaming.
     fn into_whole(self, index: u64) -> Value {
         let mut message =
             Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);
@@ -220,8 +220,8 @@ fn said(message: &Fields) -> Vec<StreamEvent> {
     text_pieces(message).into_iter().map(event).collect()
 }
 
-/// Returns whether a chunk is an event of another API. Silently finding nothing in it would hide a mistake of
-/// the caller.
+/// Returns whether a chunk is an event of another API. Ignoring such a chunk would hide a mistake of the
+/// caller.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

@@ -2,7 +2,7 @@
 
 use super::FACTS;
 use crate::call::{self, WireCall};
-use crate::fields::{Fields, set, text};
+use crate::fields::{Fields, only, set, text};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
@@ -10,7 +10,7 @@ use toolkit_core::call::ProviderExtras;
 pub(super) const FUNCTION: &str = "function_call";
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// The fields of a call that are sent back with it.
+/// The extra fields of a call, sent back with the call.
 ///
 /// The `id` of the item is not among them. For a call with a known id, the service requires the reasoning
 /// item before it ("was provided without its required 'reasoning' item"), which encoded calls do not have. A
@@ -57,8 +57,10 @@ pub(super) fn read(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     })
 }
 
-/// Servers with a single id write it as the id of the item. If both ids are present, they have different
-/// prefixes.
+/// Returns the id of a call: `call_id`, or the id of the item if `call_id` is missing.
+///
+/// Servers with a single id write it as the id of the item. If this id has the prefix `fc_` of item ids, the
+/// prefix is replaced by `call_`, the prefix of call ids.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let of_item = || {
         let id = call::id(fields.get("id"))?;
@@ -67,16 +69,12 @@ fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     call::id(fields.get("call_id")).or_else(of_item)
 }
 
-/// Returns whether the call was a custom tool call, whose result must be of the same kind.
+/// Returns whether the call was a custom tool call. The result must then be of the custom kind too.
 pub(super) fn is_custom(extras: &ProviderExtras) -> bool {
     extras.get(FACTS.name, "type").is_some_and(|kind| kind == CUSTOM)
 }
 
 /// Copies the named fields, except `null`.
 pub(super) fn copy(from: &Fields, to: &mut Fields, names: &[&str]) {
-    for name in names {
-        if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
-            set(to, name, value.clone());
-        }
-    }
+    to.extend(only(from, |name, value| names.contains(&name) && !value.is_null()));
 }

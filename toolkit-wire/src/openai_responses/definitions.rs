@@ -11,7 +11,7 @@ use serde_json::Value;
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::SchemaLoss;
 
-/// The callers that the service accepts.
+/// The callers accepted by the service.
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
 /// The type of a tool group. It is also the key for the name of the group in
@@ -51,8 +51,10 @@ impl DefinitionCodec for OpenAiResponses {
         kind(fields).is_some() || fields.contains_key("function") || fields.contains_key("name")
     }
 
-    /// Parses a tool, or the tools of a namespace. Functions keep the name that calls use, which is the name
-    /// within the namespace. The nested form of Chat Completions is accepted too.
+    /// Parses a tool, or all tools of a namespace.
+    ///
+    /// Functions keep their name within the namespace, because calls use this name. The nested form of Chat
+    /// Completions is accepted too.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
@@ -81,7 +83,7 @@ impl DefinitionCodec for OpenAiResponses {
     }
 }
 
-/// Returns the reason why an output schema cannot be sent.
+/// Returns the reason why an output schema cannot be sent, or `None` if it can be sent.
 fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
     if matches!(definition.kind, ToolKind::Custom(_)) {
         Some("the API describes the output of functions only")

@@ -29,7 +29,8 @@ impl HistoryCodec for OpenAiResponses {
         Value::Object(item)
     }
 
-    /// Drops items with neither a type nor a role, because no server accepts them.
+    /// Copies an item for the next request. Drops items with neither a type nor a role, because no server
+    /// accepts them.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let item = item.as_object().filter(|item| call::kind(item).is_some() || item.contains_key("role"));
         let mut item = item?.clone();
@@ -46,7 +47,8 @@ impl HistoryCodec for OpenAiResponses {
         items
     }
 
-    /// Writes the text as an item in the short form, because the long form requires an id.
+    /// Encodes the text as a message item, followed by the calls. The item has the short form, because the
+    /// long form requires an id.
     fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
         let said = Some(said).filter(|said| !said.is_empty());
         let said = said.map(|text| json!({"type": "message", "role": "assistant", "content": text}));

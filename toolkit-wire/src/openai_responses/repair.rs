@@ -12,8 +12,10 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 impl RepairCodec for OpenAiResponses {
-    /// Removes results without a call, and adds missing results after the adjacent calls of the same turn, so
-    /// that parallel calls stay together. Other results stay at their positions.
+    /// Removes results without a call, and adds missing results.
+    ///
+    /// Missing results come after the adjacent calls of their turn, so that parallel calls stay together.
+    /// Other results stay at their positions.
     fn repair_history(&self, mut history: Vec<Value>) -> Vec<Value> {
         let pairs = pair(&history);
         identify(&mut history, &pairs);
@@ -91,7 +93,8 @@ fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT)
 }
 
-/// Returns the result for a call that was never answered. It has no `status`, because nothing was completed.
+/// Returns the error result for an unanswered call. The result has no `status`, because nothing was
+/// completed.
 fn no_output(call: &Value) -> Option<Value> {
     let call = call.as_object()?;
     let is_custom = call::kind(call) == Some(CUSTOM);

@@ -6,7 +6,7 @@ use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
-use crate::fields::{Fields, list, text};
+use crate::fields::{Fields, list, set, text};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     }
 }
 
-/// Returns whether a value without context is an item.
+/// Returns whether a value can be recognised as an item without its context.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
@@ -78,33 +78,24 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Removes fields that the service or an SDK adds to responses, but requests refuse ("Unknown parameter",
-/// "Invalid type").
+/// Removes fields present in responses but refused in requests ("Unknown parameter", "Invalid type").
+///
+/// The service or an SDK adds these fields to responses.
 pub(super) fn strip_refused(item: &mut Fields) {
-    for name in ["created_by", "parsed_arguments"] {
-        item.shift_remove(name);
-    }
     let is_reasoning = kind(item) == Some("reasoning");
-    // vLLM writes unknown fields as `null`.
-    for name in ["id", "status", "namespace", "async"] {
-        if item.get(name).is_some_and(Value::is_null) {
-            item.shift_remove(name);
-        }
-    }
-    if is_reasoning {
-        item.shift_remove("status");
-        if item.get("content").is_some_and(Value::is_null) {
-            item.shift_remove("content");
-        }
-        if item.get("summary").is_none_or(Value::is_null) {
-            item.insert("summary".to_owned(), Value::Array(Vec::new()));
-        }
+    item.retain(|name, value| match name.as_str() {
+        "created_by" | "parsed_arguments" => false,
+        // vLLM writes unknown fields as `null`.
+        "id" | "status" | "namespace" | "async" if value.is_null() => false,
+        "status" => !is_reasoning,
+        "content" => !(is_reasoning && value.is_null()),
+        _ => true,
+    });
+    if is_reasoning && item.get("summary").is_none_or(Value::is_null) {
+        set(item, "summary", Value::Array(Vec::new()));
     }
     let blocks = item.get_mut("content").and_then(Value::as_array_mut);
     for block in blocks.into_iter().flatten().filter_map(Value::as_object_mut) {
-        block.shift_remove("parsed");
-        if block.get("logprobs").is_some_and(Value::is_null) {
-            block.shift_remove("logprobs");
-        }
+        block.retain(|name, value| name != "parsed" && !(name == "logprobs" && value.is_null()));
     }
 }

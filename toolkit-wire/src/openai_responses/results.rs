@@ -58,7 +58,8 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     Value::Object(item)
 }
 
-/// Encodes an output as plain text, which every server accepts, or as a list of contents if there are media.
+/// Encodes an output as a list of contents if there are media. Other outputs become a string, because every
+/// server accepts strings.
 fn encode_output(result: &ToolResult) -> Value {
     let output = match &result.outcome {
         Ok(output) => output,

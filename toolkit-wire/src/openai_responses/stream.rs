@@ -130,16 +130,17 @@ impl Stream {
         }
     }
 
-    /// Records an error that the service reported for the response.
+    /// Records an error reported by the service for the response.
     fn fail(&mut self, error: Option<String>) -> WireError {
         let failure = no_response("", error.as_deref());
         set(&mut self.response, "error", json!({"message": error.unwrap_or_default()}));
         failure
     }
 
-    /// Applies the final response, which is the authority on its items.
+    /// Applies the final response. Its items take precedence over items received earlier.
     ///
-    /// Some servers leave out some or all items of the final response. Items received earlier are kept.
+    /// Some servers leave out some or all items of the final response. The items received earlier are then
+    /// kept.
     fn end(&mut self, status: &str, event: &Fields, events: &mut Vec<StreamEvent>) {
         self.set_response(event);
         let told = self.response.get("status").and_then(Value::as_str);
@@ -195,8 +196,8 @@ impl Stream {
 
     /// Returns the slot for the item at `position` in the final response, creating it if necessary.
     ///
-    /// The item is searched by its ids first, then by `position`. Slots already matched with another item of
-    /// the final response are skipped.
+    /// The slot is found by the ids of the item, or else by `position`. Slots already matched with another
+    /// item of the final response are skipped.
     fn slot_at(&mut self, key: Key, position: usize) -> usize {
         let is_same_call =
             |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.key.is_same_call(&key));
@@ -236,7 +237,7 @@ impl Stream {
         })
     }
 
-    /// Returns the last item for an event without ids, if this item is still open.
+    /// Returns the last slot for an event without ids, if the item in this slot is still open.
     fn last_open(&self, key: &Key, sought: Sought) -> Option<usize> {
         let last = self.slots.len().checked_sub(1)?;
         let slot = &self.slots[last];
@@ -265,8 +266,10 @@ impl Stream {
         }
     }
 
-    /// Ends all items, returns their calls, and sorts the items: by the final response, otherwise by their
-    /// indices, otherwise by arrival.
+    /// Ends all items, adds their calls to `events`, and sorts the items.
+    ///
+    /// The items have the order of the final response. If it lists no items, they have the order of their
+    /// indices, or the order of arrival if an index is missing.
     fn close_all(&mut self, events: &mut Vec<StreamEvent>) {
         let is_ordered = self.slots.parts().any(|slot| slot.is_listed);
         let is_indexed = self.slots.parts().all(|slot| slot.key.index.is_some());

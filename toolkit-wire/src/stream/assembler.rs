@@ -147,7 +147,7 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// Returns the waiting calls that are followed by another part, because the model continued after them.
+    /// Adds each waiting call with a later part to `events`, because the model has continued after the call.
     pub(crate) fn release_passed(&mut self, events: &mut Vec<StreamEvent>) {
         let last = if self.held.is_empty() { return } else { self.last() };
         let (held, passed) =
@@ -169,7 +169,7 @@ impl<P: StreamPart> Assembler<P> {
         }
     }
 
-    /// Marks a call without arguments as cut off, so that it is refused instead of being run without
+    /// Marks a call without arguments as cut off. The call is then refused instead of being run without
     /// arguments.
     pub(crate) fn cut(&mut self, number: usize) {
         let slot = self.slots.get_mut(number).filter(|slot| !slot.is_yielded && slot.part.is_blank_call());
@@ -184,8 +184,8 @@ impl<P: StreamPart> Assembler<P> {
         slots.max_by_key(|(number, slot)| (slot.part.position(), *number)).map(|(number, _)| number)
     }
 
-    /// Removes the parts for which `is_kept` returns `false`, and sorts the others by position. The numbers
-    /// of parts change.
+    /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
+    /// The numbers of parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&P) -> bool) {
         self.held.clear();
         self.slots.retain(|slot| is_kept(&slot.part));

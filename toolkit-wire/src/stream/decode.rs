@@ -28,13 +28,13 @@ pub(crate) trait StreamDecoder: Send {
     /// Processes one event and appends the resulting events. Events decoded before an error are appended too.
     fn push(&mut self, event: &Value, events: &mut Vec<StreamEvent>) -> Result<(), WireError>;
 
-    /// Records that the server announced the end outside of the format's events.
+    /// Records the end of the stream, announced outside of the format's own events by `[DONE]`.
     fn done(&mut self) {}
 
     /// Returns whether the server announced the end.
     fn is_complete(&self) -> bool;
 
-    /// Completes the open calls, appends them to `events`, and returns the response body in the form of a
-    /// response that was not streamed.
+    /// Completes the open calls and appends them to `events`. Returns the response body as in a response
+    /// without streaming.
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Value;
 }

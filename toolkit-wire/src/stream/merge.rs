@@ -1,27 +1,28 @@
-//! Merges fields that arrive in pieces, including unknown ones.
+//! Merges fields received in pieces, including unknown fields.
 
 use crate::fields::Fields;
 use serde_json::{Value, json};
 
-/// The nesting depth from which values are replaced instead of merged.
+/// The maximum nesting depth for merging. Deeper values are replaced.
 const DEEPEST: usize = 32;
 
-/// The number of elements at the end of a list that are searched for a matching index. Streams have few open
-/// parts at a time.
+/// The number of elements searched for a matching index, from the end of a list. Streams have few open parts
+/// at a time.
 const OPEN_PARTS: usize = 64;
 
-/// The fields whose strings replace earlier ones instead of being appended.
+/// The fields with strings always replaced by the new string. Strings in other fields are appended.
 const WHOLE: [&str; 7] = ["role", "id", "type", "name", "format", "object", "model"];
 
-/// Sets each field of `piece` that is kept, also those within objects; `null` changes nothing.
+/// Sets the fields of `piece` accepted by `is_kept`. Objects are merged, and `null` changes nothing.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |old, value, _| {
         *old = value.clone();
     });
 }
 
-/// Continues each field of `piece` that is kept: a text is appended, a list extended, an object continued, and all
-/// else replaced; `null` changes nothing.
+/// Continues `fields` with the fields of `piece` accepted by `is_kept`.
+///
+/// Strings are appended, lists extended, objects merged, and other values replaced. `null` changes nothing.
 pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
@@ -62,10 +63,10 @@ fn join_value(old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Appends a part to a list.
+/// Adds a streamed part to a list: as a new element, or as the continuation of an element.
 ///
-/// The part continues the element with the same `index`. Without an index, text and thinking continue the
-/// last element, unless this element is signed and therefore complete.
+/// A part with an `index` continues the element with the same `index`. Without an `index`, text and thinking
+/// continue the last element, unless this element is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let is_same = |old: &Value| match part.get("index") {
         Some(index) => old.get("index") == Some(index) && same_kind(old, part),

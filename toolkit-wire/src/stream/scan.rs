@@ -1,6 +1,6 @@
-//! A scanner for the end of a JSON object that arrives in pieces.
+//! A scanner for the end of a JSON object received in pieces.
 
-/// Scans a JSON object that arrives in pieces, reading each character once.
+/// Scans a JSON object received in pieces, reading each character once.
 ///
 /// The scanner counts brackets outside of strings. It finds the end of the object without checking whether
 /// the JSON is valid.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the text is cut, it is complete at its last bracket and not before.
+        /// An object cut at any position is complete only after its last bracket.
         #[test]
         fn every_object_however_it_is_cut(members in proptest::collection::btree_map(any::<String>(), any::<String>(), 0..4), at in any::<proptest::sample::Index>()) {
             let members: Map<String, Value> = members.into_iter().map(|(name, text)| (name, text.into())).collect();

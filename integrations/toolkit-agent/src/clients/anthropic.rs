@@ -63,7 +63,7 @@ impl Anthropic {
         self.with_header(BETAS, names + &name.into())
     }
 
-    /// Creates a model from the name of the model.
+    /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.settings.url("/v1/messages");

@@ -44,7 +44,7 @@ impl Gemini {
         Self { settings: Settings::from_env(&SERVICE) }
     }
 
-    /// Creates a model from the name of the model.
+    /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();

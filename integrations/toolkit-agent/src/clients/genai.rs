@@ -64,7 +64,7 @@ client_settings!(
 );
 
 impl GenAi {
-    /// Creates a model from the name of the model.
+    /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> GenAiModel {
         GenAiModel { name: name.into(), client: self.client(), settings: self.settings.clone() }

@@ -39,7 +39,7 @@ pub(super) enum Expected {
 }
 
 impl Http {
-    /// Creates a client with the headers of the settings, after that of the key.
+    /// Creates a client with the headers of the settings, after the header of the key.
     ///
     /// # Errors
     /// [`ModelError`] for a key that is missing at the provider's own address, or an illegal header.
@@ -121,9 +121,10 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ModelErr
     Ok((parsed, value))
 }
 
-/// Returns the maximum number of idle connections to keep. Unencrypted connections are not kept: a new
-/// connection costs little, and small servers may close idle connections at any time. A request sent at that
-/// moment would be lost.
+/// Returns the maximum number of idle connections to keep.
+///
+/// Unencrypted connections are not kept, because a new connection costs little. Small servers may close idle
+/// connections at any time, and a request sent at that moment would be lost.
 fn kept(base_url: &str) -> usize {
     if base_url.starts_with("http://") { 0 } else { usize::MAX }
 }

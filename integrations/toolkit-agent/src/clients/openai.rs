@@ -69,13 +69,13 @@ impl OpenAi {
         self.with_header(PROJECT, id)
     }
 
-    /// Creates a model from the name of the model, called through the Chat Completions API.
+    /// Creates the model with the given name, called through the Chat Completions API.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
         self.model(ApiFormat::OpenAiChat, name)
     }
 
-    /// Creates a model from the name of the model, called through the Responses API.
+    /// Creates the model with the given name, called through the Responses API.
     #[must_use]
     pub fn responses(&self, name: impl Into<String>) -> WireModel<OpenAiTransport> {
         self.model(ApiFormat::OpenAiResponses, name)
@@ -103,7 +103,7 @@ pub struct OpenAiTransport {
 }
 
 impl OpenAiTransport {
-    /// Returns a client for one request, and the observations of the response.
+    /// Returns a client for one request, and a `Watch` with observations of the response.
     fn client(&self, expected: Expected) -> Result<(Client<OpenAIConfig>, Watch), ModelError> {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let watch = Watch::default();

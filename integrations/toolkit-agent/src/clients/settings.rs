@@ -22,8 +22,8 @@ pub struct HttpLimits {
     /// The time limit for the complete answer. Default: 30 min.
     pub total: Duration,
     /// The time limit without new data: before the first part of a stream, and between two parts of any
-    /// answer. Before an answer that is not streamed, the server may be silent until [`total`](Self::total).
-    /// Default: 2 min.
+    /// answer. Before an answer that is not streamed, the server may be silent for up to
+    /// [`total`](Self::total). Default: 2 min.
     pub idle: Duration,
     /// The maximum size of an answer in bytes. Default: 64 MiB.
     pub max_bytes: usize,
@@ -51,7 +51,7 @@ setters! { HttpLimits:
     with_max_bytes(max_bytes: usize) = max_bytes;
 }
 
-/// Returns the instant after `time`, at most one year from now. An unlimited sum could overflow.
+/// Returns the instant `time` from now, but at most one year from now, to avoid an overflow.
 pub(super) fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     Instant::now() + time.min(YEAR)

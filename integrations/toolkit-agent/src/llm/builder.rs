@@ -143,8 +143,11 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback for each response of the model. The returned response replaces the original. With such
-    /// a callback, tool calls start only after the response is complete, even if the response is streamed.
+    /// Adds a callback for each response of the model. The return value of the callback replaces the
+    /// response.
+    ///
+    /// With such a callback, tool calls start only after the complete response has arrived, even if the
+    /// response is streamed.
     #[must_use]
     pub fn after_model(
         self,
@@ -166,8 +169,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each tool call, inside all middleware. The callback may change the
-    /// arguments, or return a result to skip the tool and the `after_tool` callbacks.
+    /// Adds a callback to run before each tool call. The callback may change the arguments. It may also
+    /// return a result to skip the tool and the `after_tool` callbacks.
+    ///
+    /// The callback runs inside all middleware, directly before the tool.
     #[must_use]
     pub fn before_tool(
         self,
@@ -238,8 +243,8 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for the tools, with its own registry, limits, policies and middleware. It replaces
-    /// all tools and middleware set before.
+    /// Sets the dispatcher for the tools, with its own registry, limits, policies and middleware. The
+    /// dispatcher replaces all tools and middleware set earlier on this builder.
     dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 
@@ -260,8 +265,9 @@ setters! { AgentBuilder.settings:
     price(price: Price) = price;
     /// Stores each answer in the session, under the key `output_key`.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Sends at most the latest `history_limit` messages to the model. The sent messages begin with a user
-    /// message, and always include the latest user message and all messages after it.
+    /// Limits the messages sent to the model to the latest `history_limit`. The sent messages begin with a
+    /// user message. The latest user message and all messages after it are always sent, even beyond the
+    /// limit.
     history_limit(history_limit: usize) = Some(history_limit);
     /// Sets whether answers are streamed. Tool calls of a streamed answer start while the model is still
     /// writing. Default: `true`.

@@ -58,7 +58,7 @@ impl TurnCalls<'_> {
         Some(result.with_position(position))
     }
 
-    /// Adds a result to the turn and emits the event `Result`.
+    /// Adds a result to the turn and emits `RunEvent::Result`.
     pub(super) fn keep(&mut self, result: ToolResult) {
         self.run.emit(|| RunEvent::Result { agent: self.agent.to_owned(), result: Box::new(result.clone()) });
         self.conversation.add_result(result);

@@ -4,8 +4,9 @@ use crate::conversation::start_of_latest;
 use crate::message::{Message, UserMessage};
 use toolkit_core::{Content, ToolResult};
 
-/// Returns the messages for the model of `agent`; `limit` is the agent's `history_limit`. Messages of other
-/// agents become user messages, because this model neither wrote them nor knows the other agents' tools.
+/// Returns the messages to send to the model of `agent`. `limit` is the agent's `history_limit`. Messages of
+/// other agents become user messages, because this model neither wrote them nor knows the other agents'
+/// tools.
 pub(super) fn visible_to(agent: &str, messages: &[Message], limit: Option<usize>) -> Vec<Message> {
     let limit = limit.filter(|limit| *limit <= messages.len());
     let start = limit.map_or(0, |limit| start_of_latest(messages, limit));

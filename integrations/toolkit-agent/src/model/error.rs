@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_wire::WireError;
 
-/// An error of a model that did not answer.
+/// An error of a model call without an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {
@@ -18,10 +18,10 @@ pub struct ModelError {
     /// The status of the HTTP response, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The time after which the provider allows another request.
+    /// The waiting time required by the provider before another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
-    /// The part of the response that arrived before the failure.
+    /// The part of the response received before the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<ModelResponse>>,
 }
@@ -72,7 +72,7 @@ impl ModelError {
         Self { status: Some(status), ..Self::new(kind, message) }
     }
 
-    /// Creates the error for a response that ended too early.
+    /// Creates the error for a response with an early end.
     pub(crate) fn cut() -> Self {
         Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
     }
@@ -97,9 +97,9 @@ impl ModelResponse {
 }
 
 setters! { ModelError:
-    /// Sets the time after which the provider allows another request.
+    /// Sets the waiting time required by the provider before another request.
     with_retry_after(retry_after: Duration) = Some(retry_after);
-    /// Sets the part of the response that arrived before the failure.
+    /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));
 }
 

@@ -9,7 +9,7 @@ use toolkit_wire::ApiFormat;
 /// The maximum length of a format name accepted by providers.
 const LONGEST_NAME: usize = 64;
 
-/// Options for the answer of a model. An option with `None` has the provider's default.
+/// Options for the answer of a model. If an option is `None`, the provider's default applies.
 ///
 /// ```
 /// use toolkit_agent::ModelOptions;
@@ -78,7 +78,7 @@ setters! { ModelOptions:
     with_output(output: OutputFormat) = Some(output);
 }
 
-/// The format of an answer: JSON that matches a schema.
+/// A format for answers: JSON with a schema.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
@@ -95,7 +95,7 @@ impl OutputFormat {
         Self { name: name.into(), schema }
     }
 
-    /// Creates a format from a type. Its name is the name of the type's schema, cut to 64 characters.
+    /// Creates a format from a type. The format's name is the schema name of the type, cut to 64 characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };

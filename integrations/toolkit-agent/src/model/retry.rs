@@ -3,12 +3,14 @@
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The retries of a failed model call: their number and their pauses.
+/// Settings for retries of failed model calls: the number of attempts and the pauses between them.
 ///
-/// Only errors that may pass are retried: too many requests, an overloaded server, a broken connection, an invalid
-/// response. A pause doubles with each attempt, with random jitter, so that many clients do not return at once. The
-/// pause in a provider's `Retry-After` takes precedence; if it is longer than the longest pause, the error is
-/// returned.
+/// Only temporary errors are retried: too many requests, an overloaded server, a broken connection, or an
+/// invalid response.
+///
+/// Each pause is twice as long as the pause before. Random jitter keeps many clients from retrying at the
+/// same moment. If the provider sends `Retry-After`, the pause in this header is used instead. If that pause
+/// exceeds the longest pause, the error is returned without a retry.
 ///
 /// ```
 /// use std::time::Duration;
@@ -51,7 +53,7 @@ impl ModelRetry {
         Self::new(1)
     }
 
-    /// Sets the first and the maximum pause.
+    /// Sets the pause after the first attempt, and the maximum pause.
     #[must_use]
     pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
         self.first_pause = first;
@@ -77,7 +79,7 @@ impl ModelRetry {
     }
 }
 
-/// Returns a random number from 0 to 1, good enough to spread clients.
+/// Returns a roughly random number from 0 to 1, to make clients retry at different moments.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
@@ -85,7 +87,8 @@ fn chance() -> f64 {
 
 /// A model with retries, for programs without an agent; agents retry by themselves.
 ///
-/// A stream is retried only as a whole: an error after its beginning is an item of the stream.
+/// A streamed request is retried only if it fails before the stream begins. A later error is an item of the
+/// stream.
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,

@@ -20,11 +20,12 @@ use std::task::{Context, Poll, ready};
 /// Each line of the file is the JSON of one model call. It contains the request (instructions, messages,
 /// tools, options), and the response, the deltas of the stream, or the error.
 ///
-/// The API keys of providers are not part of a request. The recorder also replaces these secrets:
+/// The API keys of providers are not part of a request. In addition, the recorder replaces these secrets:
 /// - the values of environment variables and extra request fields, if their names end in `key`, `token`,
 ///   `secret`, `password`, `credentials` or `authorization`;
 /// - the strings added by [`with_secret`](Self::with_secret).
 ///
+/// The recorder also finds secrets in the JSON text of arguments, and across adjacent deltas of a stream.
 /// Otherwise, messages of users and tools are recorded unchanged.
 ///
 /// ```

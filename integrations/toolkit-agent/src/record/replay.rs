@@ -53,7 +53,7 @@ impl Replay {
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers requests not in the recording with the first remaining answer, instead of an error.
+    /// Answers a request missing in the recording with the first remaining answer, instead of an error.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;

@@ -42,7 +42,7 @@ impl Secrets {
         self.0.sort_by_key(|(secret, _)| Reverse(secret.len()));
     }
 
-    /// Returns the text with its secrets replaced; `None` if it has none.
+    /// Returns `text` with all secrets replaced, or `None` if `text` contains no secret.
     fn hidden(&self, text: &str) -> Option<String> {
         let found = self.0.iter().filter(|(secret, _)| text.contains(secret));
         found.fold(None, |hidden: Option<String>, (secret, name)| {
@@ -86,7 +86,8 @@ impl Secrets {
         }
     }
 
-    /// Joins adjacent texts with a secret, which may be in none of them alone.
+    /// Replaces the secrets in text deltas. Adjacent deltas with a secret are joined, because a secret may be
+    /// split.
     pub(super) fn hide_in_deltas(&self, deltas: &[ModelDelta]) -> Vec<ModelDelta> {
         let text_of = |delta: &ModelDelta| match delta {
             ModelDelta::Text(text) | ModelDelta::Reasoning(text) => Some(text.clone()),

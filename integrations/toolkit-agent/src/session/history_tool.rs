@@ -33,8 +33,8 @@ impl Sessions {
     /// Creates the tool `search_history`, for finding messages of the user's earlier conversations. The tool
     /// returns the latest messages containing a keyword, each with its time (UTC) and author.
     ///
-    /// The tool never reads conversations of another user. The user is the [user of the
-    /// conversation](Conversation::user_id) of the run.
+    /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the run's
+    /// conversation identifies the user.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
@@ -130,8 +130,10 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
     format!("{time}{author}: {text}")
 }
 
-/// Formats month, day, hour and minute. Years are counted from March on, so that the leap day is the last day
-/// of a year. Each five months from March on then have 153 days.
+/// Formats a time as month, day, hour and minute.
+///
+/// The calculation counts years from the first of March, so the leap day is the last day of a year. From
+/// March on, every five months in a row have 153 days.
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);

@@ -94,8 +94,9 @@ impl Sessions {
     /// Saves a conversation. For a conversation created by [`open`](Self::open), the changed session values
     /// of the user and the application are saved as well.
     ///
-    /// What is nested too deeply to be read again is refused: a conversation is then not saved, and a value of the
-    /// shared state returns to the last saved one.
+    /// Values nested too deeply to be read again are refused. If the conversation contains such a value, it
+    /// is not saved. If a session value of the user or the application is nested too deeply, the value saved
+    /// last is restored.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.

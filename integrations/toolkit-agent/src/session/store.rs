@@ -138,7 +138,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
 }
 
-/// Encodes a conversation that can be decoded again.
+/// Encodes a conversation. Fails if the conversation is nested too deeply to be decoded again.
 pub(super) fn encode(conversation: &Conversation) -> Result<String, StoreError> {
     let text = serde_json::to_string(conversation)?;
     check_nesting(&text, MAX_NESTING).map_err(|reason| {
@@ -147,14 +147,14 @@ pub(super) fn encode(conversation: &Conversation) -> Result<String, StoreError> 
     Ok(text)
 }
 
-/// Checks that a session value can be read again. Some stores add a level around it.
+/// Checks the nesting depth of a session value. Some stores add a level around the value.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
     let Some(value) = value else { return Ok(()) };
     check_nesting(&value.to_string(), MAX_NESTING - 1)
         .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
 }
 
-/// Checks that changed session values can be read again.
+/// Checks the nesting depth of changed session values, so they can be read again.
 pub(super) fn check_values(changes: &SessionDelta) -> Result<(), StoreError> {
     changes.iter().try_for_each(|(key, value)| check_value(key, value.as_ref()))
 }

@@ -105,7 +105,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     }
 }
 
-/// Describes the violations for the model. The message calls unknown names members instead of parameters.
+/// Describes the violations for the model. The message calls an unknown name a member instead of a parameter.
 fn describe(error: &ToolError) -> String {
     match error.violations() {
         [] => error.message().to_owned(),

@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 /// A group of parallel agents, each with a copy of the conversation.
 ///
 /// When all agents have finished, their messages are added to the conversation in the order of the agents.
-/// The answer of the group is the answers of all agents, joined by blank lines. Changes of session values are
-/// visible to all agents at once.
+/// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
+/// values is visible to all agents immediately.
 ///
 /// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
 /// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail.

@@ -1,7 +1,7 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
 use crate::agent::{Agent, Run};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::options::RunOptions;
 use serde::Deserialize;
@@ -25,11 +25,11 @@ impl Agent {
     /// Creates a tool to call this agent, with the parameter `request`. The tool has the description of the
     /// agent, and the name of the agent normalized to a legal tool name. [`AdaptedTool`] can change both.
     ///
-    /// The agent answers in a new conversation and shares the session of the caller. When another agent calls
-    /// the tool, the call is part of that agent's run: the limits of the run apply, and cancelling the call
-    /// stops the agent. The called agent emits [events](crate::RunEvent) under its own name. When a program
-    /// calls the tool, the call is a separate run. In both cases, a failed run is an error result of the
-    /// call.
+    /// The agent answers in a new conversation and shares the session and the user of the caller. When another
+    /// agent calls the tool, the call is part of that agent's run: the limits of the run apply, and cancelling
+    /// the call stops the agent. The called agent emits [events](crate::RunEvent) under its own name. When a
+    /// program calls the tool, the call is a separate run. In both cases, a failed run is an error result of
+    /// the call.
     ///
     /// ```
     /// use toolkit_agent::{Agent, ScriptedModel};
@@ -46,7 +46,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the name has no legal character.
+    /// [`BuildError`] if the agent's name contains no character legal in tool names.
     pub fn to_tool(&self) -> Result<AdaptedTool, BuildError> {
         let description = match self.description() {
             "" => format!("Delegate to the {} agent.", self.name()),
@@ -69,6 +69,9 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     };
     let session = context.run().and_then(|run| run.session());
     let mut conversation = session.map_or_else(Conversation::default, Conversation::with_session);
+    if let Some(Owner(user)) = context.extension() {
+        conversation = conversation.with_user_id(user.as_str());
+    }
     match agent.execute(&mut conversation, Some(request.into()), run).await {
         Ok(output) => ToolOutput::json(&json!({"response": output.text})).map_err(ToolError::invalid_output),
         Err(AgentError::Cancelled) => Err(ToolError::cancelled(context.tool_name().as_str())),

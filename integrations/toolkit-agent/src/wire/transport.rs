@@ -38,12 +38,12 @@ pub type EventStream = Pin<Box<dyn Stream<Item = Result<Fragment, ModelError>> +
 pub enum Fragment {
     /// The JSON of one event.
     Event(Value),
-    /// The next bytes of a stream of server-sent events. They may end anywhere, even in the middle of an
+    /// The next bytes of a stream of server-sent events. The bytes may end anywhere, even in the middle of an
     /// event.
     Bytes(Vec<u8>),
 }
 
-/// A model over a [`Transport`], for one API format.
+/// A model reached through a [`Transport`], using one API format.
 #[derive(Debug, Clone)]
 pub struct WireModel<T> {
     format: ApiFormat,

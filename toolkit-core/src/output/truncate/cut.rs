@@ -22,7 +22,7 @@ impl Plan {
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// Creates a plan with the number of missing characters in the marker.
+    /// Creates a plan with the number of missing characters in the marker between the kept parts.
     ///
     /// Returns `None` if there is no room for this marker.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {

@@ -99,7 +99,7 @@ proptest! {
         }
         let is_in = |own: &str, module: &str| own == module || own.starts_with(&format!("{module}::"));
         let has_tools = |module: &&str| registered.iter().any(|(own, _)| is_in(MODULES[*own], module));
-        if !modules.iter().all(|module| has_tools(&module)) {
+        if !modules.iter().all(has_tools) {
             prop_assert!(result.unwrap_err().contains("not found"));
             return Ok(());
         }

@@ -176,8 +176,8 @@ impl View<'_> {
 
     /// Transforms the variants of `anyOf` or `oneOf`. Variants ruled out by a fixed value are dropped.
     ///
-    /// If a variant mentions a hidden argument or a supplied value, several variants may match, so `oneOf`
-    /// becomes `anyOf`.
+    /// Several variants may match if a variant mentions a hidden argument or an argument with a supplied
+    /// value. In this case, `oneOf` becomes `anyOf`.
     fn branches(
         &self,
         keyword: &str,
@@ -214,8 +214,7 @@ impl View<'_> {
         refused
     }
 
-    /// Returns `bound`, a limit on the number of members, reduced by the number of transforms accepted by
-    /// `is_ours`.
+    /// Reduces `bound`, a limit on the number of members, by one for each transform accepted by `is_ours`.
     fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
         let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
         match bound.as_u64() {

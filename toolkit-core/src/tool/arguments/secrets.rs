@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 /// The text in the place of a hidden value.
 const HIDDEN: &str = "[hidden]";
 
-/// The number of characters by which a longer text is found, so that a shortened quotation is found too.
+/// The length in characters of a quoted beginning to hide, even if the rest of the secret is missing.
 const ENOUGH: usize = 16;
 
-/// The number of bytes of a part that is recognised by itself.
+/// The minimum length in bytes of a part of a string to hide separately.
 const PART: usize = 4;
 
 /// The texts of the hidden values of one call.
@@ -42,7 +42,7 @@ impl Secrets {
         self.0.remove("");
     }
 
-    /// Returns the text without the values, also where it quotes only their beginning.
+    /// Returns `text` with `[hidden]` in place of each hidden value and each beginning of a hidden value.
     pub(super) fn redact(&self, text: &str) -> String {
         let mut left = text;
         let mut redacted = String::with_capacity(text.len());
@@ -60,7 +60,8 @@ impl Secrets {
     }
 }
 
-/// Returns the number of bytes of a secret at the start of a text; `before` stands in front of it.
+/// Returns the number of bytes to hide at the start of `text`, or `None` if they do not reveal `secret`.
+/// `before` is the character in front of `text`.
 fn quoted(secret: &str, text: &str, before: Option<char>) -> Option<usize> {
     let same = secret.chars().zip(text.chars()).take_while(|(a, b)| a == b);
     let (characters, length) =
@@ -71,8 +72,9 @@ fn quoted(secret: &str, text: &str, before: Option<char>) -> Option<usize> {
         rest.next().map(|c| if c == '.' { rest.next().filter(char::is_ascii_digit).unwrap_or(c) } else { c });
     // A short value is found as a word of its own: 7 is not in 17.
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let is_alone = !(is_word(before) && is_word(text.chars().next()))
-        && !(is_word(after) && is_word(text.get(..length).and_then(|text| text.chars().next_back())));
+    let goes_on = |a: Option<char>, b: Option<char>| is_word(a) && is_word(b);
+    let last = text.get(..length).and_then(|text| text.chars().next_back());
+    let is_alone = !goes_on(before, text.chars().next()) && !goes_on(last, after);
     let is_whole = length == secret.len() && (is_alone || characters >= ENOUGH);
     let is_cut = characters > 0 && after == Some('…') && !is_word(before);
     (is_whole || is_cut || characters >= ENOUGH).then_some(length)

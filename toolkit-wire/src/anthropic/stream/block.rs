@@ -8,7 +8,7 @@ use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::mem;
 
-/// A content block that is being received.
+/// A content block being received.
 #[derive(Debug)]
 pub(super) struct Block {
     json: Value,
@@ -24,7 +24,7 @@ enum Kind {
     Text,
     Thinking,
     Call,
-    /// A call of a tool that the service runs itself.
+    /// A call of a tool run by the service itself.
     HostedCall,
     /// A block without a growing field. Its fields arrive complete.
     Whole,

@@ -1,13 +1,12 @@
 //! Parses results from a history.
 
+use crate::WireError;
 use crate::fields::{Fields, field};
 use crate::gemini::call::read as read_call;
 use crate::gemini::spelling::{get, list};
-use crate::pairing::{Key, Pairing};
+use crate::pairing::{Entry, Key, identified};
 use crate::results::listed;
-use crate::{WireError, ids};
-use serde_json::{Value, json};
-use toolkit_core::call::CallId;
+use serde_json::Value;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
@@ -21,7 +20,7 @@ impl<'a> WireResult<'a> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key that the result shares with its call.
+    /// Returns the key of the result, equal to the key of its call.
     pub(in crate::gemini) fn key(self) -> Key<'a> {
         Key { id: self.id().map(Into::into), name: Some(self.name()) }
     }
@@ -54,7 +53,9 @@ impl<'a> WireResult<'a> {
         })
     }
 
-    /// Returns the output and the media beside it. Lines that only name media are left out.
+    /// Returns the output of a result, followed by the media in `parts`.
+    ///
+    /// Lines of the output with only the name of a media item are left out.
     fn contents(self, output: Option<&Value>) -> Vec<Content> {
         let mut media: Vec<Content> = list(self.0, "parts").iter().filter_map(media).collect();
         let said = match output {
@@ -70,7 +71,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// Removes the lines that [`encode_result`](super::encode_result) writes for media, and sets the file names
+/// Removes the lines written by [`encode_result`](super::encode_result) for media, and sets the file names
 /// found in them. Returns `None` if no other lines remain.
 fn without_names(text: &str, media: &mut [Content]) -> Option<String> {
     let mut unnamed = media.iter_mut().peekable();
@@ -115,33 +116,23 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results of a history, a content or a part.
-///
-/// A result without an id gets the id that [`parse_calls`](crate::ApiFormat::parse_calls) generates for its
-/// call. If the call is missing, the result gets a unique id.
+/// Parses the results of a history, of one content or of one part.
 pub(in crate::gemini) fn parse_results(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-    let mut pairing = Pairing::default();
-    let mut call_ids: Vec<CallId> = Vec::new();
-    let mut found: Vec<(WireResult<'_>, Option<CallId>)> = Vec::new();
     let listed = listed(payload, "a content, or a part with `functionResponse`")?;
-    for (path, item) in &listed {
+    let entries = listed.iter().map(|(path, item)| {
+        let calls =
+            |part| read_call(part, false).map(|call| (Key { id: call.id, name: Some(call.name) }, part));
         let parts = parts(item, path)?;
-        let calls: Vec<_> = parts.iter().filter_map(|part| read_call(part, false)).collect();
-        call_ids.extend(ids::complete(calls.iter().map(|call| (call.json, call.id.as_deref()))));
-        pairing.begin_turn();
-        for call in calls {
-            pairing.call(Key { id: call.id, name: Some(call.name) });
-        }
-        for result in parts.iter().filter_map(WireResult::of) {
-            let call = pairing.result(result.key()).and_then(|number| call_ids.get(number));
-            found.push((result, result.id().map(CallId::from).or_else(|| call.cloned())));
-        }
-    }
-    let seeds: Vec<Value> = found.iter().map(|(result, _)| json!(result.0)).collect();
-    let given = found.iter().map(|(_, id)| id.as_ref().map(CallId::as_str));
-    let ids = ids::complete(seeds.iter().zip(given));
-    let results = found.iter().zip(ids);
-    Ok(results.map(|((result, _), id)| ToolResult::new(id, result.name(), result.outcome())).collect())
+        let calls = parts.iter().filter_map(calls).map(|(key, part)| Entry::Call(key, part));
+        let results = parts.iter().filter_map(|part| Some(Entry::Result(WireResult::of(part)?.key(), part)));
+        Ok(calls.chain(results).collect())
+    });
+    let found = identified(entries.collect::<Result<Vec<_>, WireError>>()?).into_iter();
+    let results = found.filter_map(|(part, id)| {
+        let result = WireResult::of(part)?;
+        Some(ToolResult::new(id, result.name(), result.outcome()))
+    });
+    Ok(results.collect())
 }
 
 fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {

@@ -1,4 +1,4 @@
-//! Assembles arguments that arrive in pieces. Each piece states its location with a path such as
+//! Assembles arguments received in pieces. Each piece states its location with a path such as
 //! `$.rows[0].name`.
 
 use crate::fields::Fields;
@@ -14,7 +14,7 @@ const DEEPEST: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct PartialArgs {
     args: Value,
-    /// The paths of strings that later pieces continue.
+    /// The paths of strings continued by later pieces.
     growing: HashSet<String>,
     /// Whether the location of a piece was invalid.
     broken: bool,

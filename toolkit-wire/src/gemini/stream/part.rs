@@ -9,7 +9,7 @@ use crate::stream::assembler::StreamPart;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// A part that is being received.
+/// A part being received.
 pub(super) struct StreamedPart {
     json: Value,
     position: u64,

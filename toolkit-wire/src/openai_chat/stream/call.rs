@@ -1,4 +1,4 @@
-//! A call that arrives in pieces.
+//! A call received in pieces.
 
 use crate::call::{self as shared, WireCall};
 use crate::fields::{Fields, set};
@@ -20,7 +20,7 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// A call that is being received.
+/// A call being received.
 #[derive(Default)]
 pub(super) struct Partial {
     /// The index among the calls of the response.
@@ -43,23 +43,21 @@ pub(super) struct Partial {
 impl<'a> Piece<'a> {
     pub(super) fn of_call(value: &'a Value) -> Self {
         let object = |name| value.get(name).and_then(Value::as_object);
-        let piece = match (object("function"), object("custom")) {
-            (None, None) => Self::read(None, value.as_object(), false),
-            (None, custom) => Self::read(value.as_object(), custom, true),
-            (function, _) => Self::read(value.as_object(), function, false),
+        let (fields, part, is_custom) = match (object("function"), object("custom")) {
+            (None, None) => (None, value.as_object(), false),
+            (None, custom) => (value.as_object(), custom, true),
+            (function, _) => (value.as_object(), function, false),
         };
-        Self { index: index(value), id: shared::id(value.get("id")), ..piece }
-    }
-
-    fn read(fields: Option<&'a Fields>, part: Option<&'a Fields>, is_custom: bool) -> Self {
         let field = |name| part.and_then(|part| part.get(name));
-        let text = match field(if is_custom { "input" } else { "arguments" }) {
-            None | Some(Value::Null) => Cow::Borrowed(""),
-            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-            Some(value) => Cow::Owned(value.to_string()),
-        };
-        let name = field("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-        Self { fields, part, is_custom, index: None, id: None, name, text }
+        Self {
+            fields,
+            part,
+            is_custom,
+            index: index(value),
+            id: shared::id(value.get("id")),
+            name: field("name").and_then(Value::as_str).filter(|name| !name.is_empty()),
+            text: shared::arguments(field(if is_custom { "input" } else { "arguments" }), false),
+        }
     }
 
     /// Returns whether the call has neither a name nor arguments.
@@ -130,7 +128,7 @@ impl Partial {
         }
     }
 
-    /// Returns whether the piece repeats the complete call.
+    /// Returns whether the piece repeats this call, with the same id and the same arguments.
     fn is_said_again(&self, piece: &Piece<'_>) -> bool {
         piece.id.is_some() && piece.id.as_deref() == self.given() && piece.text.trim() == self.text.trim()
     }
@@ -154,7 +152,7 @@ impl Partial {
         }
     }
 
-    /// Adds a name, which may arrive in pieces or be repeated.
+    /// Adds a piece of the name. Some servers send the name in pieces, others repeat it.
     fn add_name(&mut self, name: &str) {
         if self.name.is_empty() || (name.starts_with(&self.name) && !self.has_arguments()) {
             name.clone_into(&mut self.name);
@@ -163,7 +161,7 @@ impl Partial {
         }
     }
 
-    /// Returns the call in the form of a response that was not streamed.
+    /// Returns the call as in a response without streaming.
     pub(super) fn to_whole(&self) -> Value {
         let (kind, text) = if self.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let mut part = self.part_rest.clone();

@@ -6,7 +6,8 @@ use crate::stream::decode::StreamEvent;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The calls of one choice that have arrived so far.
+/// The calls of one choice received so far.
+#[derive(Default)]
 pub(super) struct Calls {
     /// A value unique to this choice of this response, for generated ids.
     seed: Value,
@@ -23,15 +24,7 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(seed: Value) -> Self {
-        Self {
-            seed,
-            calls: Assembler::default(),
-            by_index: HashMap::new(),
-            by_id: HashMap::new(),
-            last: None,
-            highest_index: 0,
-            legacy: None,
-        }
+        Self { seed, ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -57,7 +50,7 @@ impl Calls {
         self.add(number, &piece, events);
     }
 
-    /// Adds a piece of the older `function_call`, which has neither an index nor an id.
+    /// Adds a piece of the older `function_call`. This field has neither an index nor an id.
     pub(super) fn legacy_piece(&mut self, value: &Value) {
         let call = json!({"function": value});
         let piece = Piece::of_call(&call);
@@ -84,8 +77,10 @@ impl Calls {
         }
     }
 
-    /// Returns the call that a piece continues: the call with the same index, otherwise with the same id,
-    /// otherwise the last call.
+    /// Returns the call continued by `piece`.
+    ///
+    /// If the piece has an index, this is the call with the same index. Otherwise, it is the call with the
+    /// same id, or the last call if the piece may continue it.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         if let Some(index) = piece.index {
             return self.by_index.get(&index).copied();
@@ -118,8 +113,8 @@ impl Calls {
         self.calls.begin(Partial::at(index))
     }
 
-    /// Records that generation stopped early. Both the call written last and the call with the last index are
-    /// incomplete.
+    /// Marks the incomplete calls as cut off, because generation stopped early. These are the call written
+    /// last and the call with the last index.
     pub(super) fn cut(&mut self) {
         for number in [self.last, self.calls.last()].into_iter().flatten() {
             self.calls.cut(number);
@@ -145,7 +140,7 @@ impl Calls {
         }
     }
 
-    /// Returns the calls in the form of a response that was not streamed.
+    /// Returns the calls as in a response without streaming.
     pub(super) fn into_whole(self) -> Vec<Value> {
         self.calls.into_parts(false).iter().map(Partial::to_whole).collect()
     }

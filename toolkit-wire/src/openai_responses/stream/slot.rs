@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toolkit_core::call::ToolCall;
 
-/// The part of an item to which a fragment belongs.
+/// The part of an item continued by a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
     /// The type of items with this part.
@@ -27,7 +27,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns the part to which an event belongs, from the name of the event.
+    /// Returns the part changed by an event, according to the name of the event.
     pub(super) fn of(name: &str, event: &Fields) -> Option<Self> {
         let (item, field, block, text) = match name {
             "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -60,7 +60,7 @@ impl Part {
     }
 }
 
-/// The ids and the index that identify an item.
+/// The ids and the index of an item, to identify the item.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     pub(super) item: Option<String>,
@@ -120,7 +120,7 @@ impl Key {
     }
 }
 
-/// An item that is being received.
+/// An item being received.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) key: Key,
@@ -160,7 +160,7 @@ impl Slot {
         is_new
     }
 
-    /// Returns whether `item` is a different call from the one in this slot.
+    /// Returns whether `item` and the item in this slot are different calls.
     pub(super) fn is_another(&self, key: &Key, item: &Fields) -> bool {
         let is_same_item = key.item.is_some() && key.item == self.key.item;
         let is_same = |name: &str| {
@@ -176,7 +176,7 @@ impl Slot {
         }
     }
 
-    /// Returns the events for the texts of an item that arrives complete, without earlier fragments.
+    /// Returns the events for the texts of an item received complete, without earlier fragments.
     pub(super) fn texts(&self, item: &Fields) -> Vec<StreamEvent> {
         if self.is_done || !self.parts.is_empty() {
             return Vec::new();
@@ -237,8 +237,9 @@ impl Slot {
         known.map(|(name, value)| (name.to_owned(), value.into())).collect()
     }
 
-    /// Writes the fragments into empty fields of the item. `is_final` says whether the service sent the item
-    /// as final.
+    /// Fills empty fields of the item with the streamed fragments.
+    ///
+    /// `is_final` is `true` if the service sent the item as final. Final reasoning stays unchanged.
     fn fill(&self, item: &mut Fields, is_final: bool) {
         let kind = kind(item).unwrap_or_default().to_owned();
         if kind == "message" {
@@ -316,7 +317,8 @@ impl StreamPart for Slot {
         self.set_field("arguments", text);
     }
 
-    /// Writes missing arguments as `{}`, like the service does. Blank arguments would look cut off.
+    /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
+    /// cut off.
     fn seal(&mut self) {
         let is_cut = self.item.as_ref().is_some_and(|item| fields::text(item, "status") == "incomplete");
         if self.is_blank_call() && !is_cut {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// systems fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// The last character of a folder name with only the first part of a long id. Escaped ids never contain it.
+/// The last character of a folder name, if the name is only a part of a long id. Escaped ids never contain
+/// this character.
 const CONTINUED: char = '+';
 
 /// Device names reserved by some systems, with or without a file extension. Ids with such a beginning are

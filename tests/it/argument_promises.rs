@@ -1,0 +1,579 @@
+//! No wrong argument is run, no right one refused: numbers of every size, every published keyword, deep values.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use toolkit::ClosureTool;
+use toolkit::prelude::*;
+
+/// Calls a tool without a dispatcher; the output as text, or the message of the refusal.
+fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {
+    let context = ToolContext::new(tool.definition().name.clone());
+    let outcome = tool.call(arguments, &context).try_ready().expect("the tool is synchronous");
+    outcome.map(|output| output.to_text().into_owned()).map_err(|error| error.message().to_owned())
+}
+
+#[track_caller]
+fn check(tool: &dyn Tool, arguments: &str, expected: Option<&str>) {
+    let outcome = call(tool, arguments);
+    assert_eq!(outcome.as_deref().ok(), expected, "{arguments}: {outcome:?}");
+}
+
+/// Takes the widest integers.
+#[tool(namespace = "promises")]
+fn wide(signed: Option<i128>, unsigned: Option<u128>) -> String {
+    format!("{signed:?} {unsigned:?}")
+}
+
+/// Takes the widest integers as they are.
+#[tool(namespace = "promises", coerce = false)]
+fn wide_strictly(signed: Option<i128>, unsigned: Option<u128>) -> String {
+    wide(signed, unsigned)
+}
+
+#[test]
+fn wide_integers_are_read_to_their_end() {
+    let most = "340282366920938463463374607431768211455";
+    for (arguments, coerced, strictly) in [
+        (r#"{"signed": 1e18}"#.to_owned(), Some("Some(1000000000000000000) None".to_owned()), false),
+        (r#"{"signed": 1.5}"#.to_owned(), None, false),
+        (r#"{"unsigned": "2.9e3"}"#.to_owned(), Some("None Some(2900)".to_owned()), false),
+        (format!(r#"{{"unsigned": {most}}}"#), Some(format!("None Some({most})")), true),
+        (format!(r#"{{"unsigned": {most}0}}"#), None, false),
+        (r#"{"signed": -1 , "unsigned": 7}"#.to_owned(), Some("Some(-1) Some(7)".to_owned()), true),
+    ] {
+        check(&wide::tool(), &arguments, coerced.as_deref());
+        check(&wide_strictly::tool(), &arguments, coerced.as_deref().filter(|_| strictly));
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Inner {
+    number: Option<i64>,
+    list: Option<Vec<i64>>,
+    map: Option<std::collections::BTreeMap<String, i64>>,
+    ratio: Option<f64>,
+}
+
+/// Takes numbers at every depth.
+#[tool(namespace = "promises")]
+fn deep(number: Option<i64>, inner: Option<Inner>, any: Option<serde_json::Value>) -> String {
+    format!("{number:?} {:?} {any:?}", inner.map(|inner| (inner.number, inner.list, inner.map, inner.ratio)))
+}
+
+#[test]
+fn coercion_at_depth_is_that_at_the_top() {
+    for (text, number) in [
+        ("5.0", Some(5)),
+        (r#""5""#, Some(5)),
+        (r#"" 5.0 ""#, Some(5)),
+        ("1e3", Some(1000)),
+        ("9007199254740993.0", Some(9_007_199_254_740_993)),
+        ("4.9999999999999999999", None),
+        ("5.0000000000000000001", None),
+        ("1.5e-2147483648", None),
+        ("1e2147483648", None),
+        ("1.5e-99999999999999999999", None),
+        (r#""1.5e-2147483648""#, None),
+        ("5.5", None),
+    ] {
+        let shown = |number: i64| format!("Some({number}) None None");
+        check(&deep::tool(), &format!(r#"{{"number": {text}}}"#), number.map(shown).as_deref());
+        let shown = |number: i64| format!("None Some((Some({number}), None, None, None)) None");
+        let inside = format!(r#"{{"inner": {{"number": {text}}}}}"#);
+        check(&deep::tool(), &inside, number.map(shown).as_deref());
+        let shown = |number: i64| format!("None Some((None, Some([{number}]), None, None)) None");
+        let inside = format!(r#"{{"inner": {{"list": [{text}]}}}}"#);
+        check(&deep::tool(), &inside, number.map(shown).as_deref());
+    }
+}
+
+#[test]
+fn no_member_is_lost_to_coercion() {
+    for arguments in [
+        r#"{"inner": {"number": 1, "number": "2"}}"#,
+        r#"{"inner": {"number": "1", "number": 2}}"#,
+        r#"{"inner": "{\"number\": 1, \"number\": \"2\"}"}"#,
+    ] {
+        let refused = call(&deep::tool(), arguments).expect_err("two values of one name are no value");
+        assert!(refused.contains("duplicate field `number`"), "{refused}");
+    }
+}
+
+/// Takes numbers with constraints.
+#[tool(namespace = "promises")]
+fn bounded(
+    #[param(range = ..=18_446_744_073_709_551_615_u64)] wide: Option<u128>,
+    #[param(range = 10_000_000_000_000_000_000_u64..)] large: Option<u64>,
+    #[param(multiple_of = 0.1)] tenth: Option<f64>,
+    #[param(multiple_of = 0.01)] cents: Option<f64>,
+    ratio: Option<f64>,
+    single: Option<f32>,
+) -> String {
+    format!("{wide:?} {large:?} {tenth:?} {cents:?} {ratio:?} {single:?}")
+}
+
+#[test]
+fn numbers_of_every_size_keep_their_constraints() {
+    for (arguments, fits) in [
+        (r#"{"wide": 18446744073709551615}"#, true),
+        (r#"{"wide": 18446744073709551616}"#, false),
+        (r#"{"wide": "18446744073709551616"}"#, false),
+        (r#"{"wide": 340282366920938463463374607431768211455}"#, false),
+        (r#"{"large": 10000000000000000000}"#, true),
+        (r#"{"large": 9999999999999999999}"#, false),
+        (r#"{"tenth": 0.3}"#, true),
+        (r#"{"tenth": 1.1}"#, true),
+        (r#"{"tenth": 123456789012.7}"#, true),
+        (r#"{"tenth": 0.35}"#, false),
+        (r#"{"tenth": 0.30000000001}"#, false),
+        (r#"{"cents": 4.35}"#, true),
+        (r#"{"cents": 4.355}"#, false),
+        (r#"{"cents": 1e300}"#, true),
+    ] {
+        let outcome = call(&bounded::tool(), arguments);
+        assert_eq!(outcome.is_ok(), fits, "{arguments}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_number_beyond_its_type_is_named_with_its_parameter() {
+    for (arguments, message) in [
+        (r#"{"ratio": 1e400}"#, "`ratio`: number out of range, got number 1e400"),
+        (r#"{"large": 18446744073709551616}"#, "`large`: expected integer, got number 18446744073709551616"),
+    ] {
+        let refused = call(&bounded::tool(), arguments).expect_err(arguments);
+        assert_eq!(refused, format!("Error validating JSON arguments: {message}"));
+    }
+    let refused = call(&deep::tool(), r#"{"inner": {"ratio": 1e400}}"#).expect_err("it is too large");
+    assert_eq!(
+        refused,
+        "Error validating JSON arguments: `inner.ratio`: number out of range, got number 1e400"
+    );
+}
+
+/// Every keyword beyond the type, as `schemars` writes it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Extended {
+    #[schemars(extend("not" = {"const": "root"}))]
+    not: Option<String>,
+    #[schemars(extend("const" = "yes"))]
+    only: Option<String>,
+    #[schemars(extend("enum" = ["a", "b"]))]
+    listed: Option<String>,
+    #[schemars(extend("enum" = [1, 2]))]
+    numbers: Option<u8>,
+    #[schemars(extend("uniqueItems" = true))]
+    different: Option<Vec<u8>>,
+    set: Option<BTreeSet<u8>>,
+    #[schemars(extend("contains" = {"const": 7}, "maxContains" = 2))]
+    lucky: Option<Vec<u8>>,
+    #[schemars(extend("propertyNames" = {"maxLength": 2}))]
+    short_names: Option<std::collections::BTreeMap<String, u8>>,
+    #[schemars(extend("dependentRequired" = {"a": ["b"]}))]
+    together: Option<std::collections::BTreeMap<String, u8>>,
+    #[schemars(extend("if" = {"minimum": 10}, "then" = {"multipleOf": 10}, "else" = {"maximum": 5}))]
+    stepped: Option<u8>,
+    #[schemars(extend("allOf" = [{"maxLength": 2}]))]
+    both: Option<String>,
+    #[schemars(extend("dependentSchemas" = {"a": {"maxProperties": 1}}))]
+    alone: Option<std::collections::BTreeMap<String, u8>>,
+    #[schemars(extend("patternProperties" = {"^x": {"maximum": 3}}))]
+    by_name: Option<std::collections::BTreeMap<String, u8>>,
+}
+
+/// Takes a type with every keyword.
+#[tool(namespace = "promises", coerce = false)]
+fn extended(it: Extended) -> &'static str {
+    let _ = it;
+    "taken"
+}
+
+/// Takes its fields.
+#[tool(namespace = "promises", coerce = false)]
+fn extended_whole(#[param(flatten)] it: Extended) -> &'static str {
+    extended(it)
+}
+
+#[test]
+fn every_published_keyword_is_checked() {
+    let closure = ClosureTool::new("extended", "", |it: Extended| extended(it)).expect("a tool");
+    for (member, fits) in [
+        (r#""not": "user""#, true),
+        (r#""not": "root""#, false),
+        (r#""only": "yes""#, true),
+        (r#""only": "no""#, false),
+        (r#""listed": "a""#, true),
+        (r#""listed": "c""#, false),
+        (r#""numbers": 2"#, true),
+        (r#""numbers": 3"#, false),
+        (r#""different": [1, 2]"#, true),
+        (r#""different": [1, 1]"#, false),
+        (r#""set": [1, 1]"#, true),
+        (r#""lucky": [1, 7]"#, true),
+        (r#""lucky": [1]"#, false),
+        (r#""lucky": [7, 7, 7]"#, false),
+        (r#""short_names": {"ab": 1}"#, true),
+        (r#""short_names": {"abc": 1}"#, false),
+        (r#""together": {"a": 1, "b": 1}"#, true),
+        (r#""together": {"a": 1}"#, false),
+        (r#""stepped": 20"#, true),
+        (r#""stepped": 15"#, false),
+        (r#""stepped": 5"#, true),
+        (r#""stepped": 7"#, false),
+        (r#""both": "ab""#, true),
+        (r#""both": "abc""#, false),
+        (r#""alone": {"a": 1}"#, true),
+        (r#""alone": {"a": 1, "b": 1}"#, false),
+        (r#""by_name": {"y": 9, "x": 3}"#, true),
+        (r#""by_name": {"x": 4}"#, false),
+    ] {
+        for (tool, arguments) in [
+            (&extended::tool() as &dyn Tool, format!(r#"{{"it": {{{member}}}}}"#)),
+            (&extended_whole::tool(), format!("{{{member}}}")),
+            (&closure, format!("{{{member}}}")),
+        ] {
+            let outcome = call(tool, &arguments);
+            assert_eq!(outcome.is_ok(), fits, "{arguments}: {outcome:?}");
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Unit {
+    #[serde(alias = "C")]
+    Celsius,
+    #[serde(alias = "F")]
+    Fahrenheit,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+enum Distance {
+    #[serde(alias = "km")]
+    Kilometers(#[schemars(range(max = 100))] u32),
+    #[serde(alias = "mi")]
+    Miles(#[schemars(range(max = 60))] u32),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+#[allow(dead_code)]
+enum Shape {
+    #[serde(alias = "c")]
+    Circle {
+        #[schemars(range(max = 10))]
+        #[serde(alias = "r")]
+        radius: u32,
+    },
+    Square {
+        #[schemars(range(max = 20))]
+        side: u32,
+    },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Named {
+    #[serde(alias = "n")]
+    #[schemars(range(max = 9))]
+    number: Option<u32>,
+    unit: Option<Unit>,
+    distance: Option<Distance>,
+    #[serde(flatten)]
+    shape: Shape,
+}
+
+/// Takes values under several names.
+#[tool(namespace = "promises", coerce = false)]
+fn named(named: Named) -> String {
+    format!("{:?} {:?} {:?} {:?}", named.number, named.unit, named.distance, named.shape)
+}
+
+/// Takes its fields.
+#[tool(namespace = "promises", coerce = false)]
+fn named_whole(#[param(flatten)] it: Named) -> String {
+    named(it)
+}
+
+#[test]
+fn constraints_hold_under_every_name_that_the_type_knows() {
+    for (members, fits) in [
+        (r#""number": 9"#, Some(true)),
+        (r#""n": 9"#, Some(true)),
+        (r#""number": 10"#, Some(false)),
+        (r#""n": 10"#, Some(false)),
+        (r#""other": 10"#, Some(true)),
+        (r#""unit": "Celsius""#, Some(true)),
+        (r#""unit": "C""#, Some(true)),
+        (r#""unit": "K""#, Some(false)),
+        (r#""distance": {"Kilometers": 100}"#, Some(true)),
+        (r#""distance": {"Kilometers": 101}"#, Some(false)),
+        (r#""distance": {"km": 101}"#, Some(false)),
+        (r#""distance": {"km": 50}"#, Some(true)),
+        (r#""distance": {"mi": 61}"#, Some(false)),
+        (r#""kind": "Circle", "radius": 10"#, Some(true)),
+        (r#""kind": "Circle", "radius": 11"#, Some(false)),
+        (r#""kind": "Circle", "r": 11"#, Some(false)),
+        (r#""kind": "c", "radius": 11"#, Some(false)),
+        (r#""kind": 0, "radius": 11"#, Some(false)),
+        (r#""kind": 1, "side": 21"#, Some(false)),
+    ] {
+        let Some(fits) = fits else { continue };
+        let members = match members.contains("kind") {
+            true => members.to_owned(),
+            false => format!(r#"{members}, "kind": "Square", "side": 1"#),
+        };
+        let outcome = call(&named::tool(), &format!(r#"{{"named": {{{members}}}}}"#));
+        assert_eq!(outcome.is_ok(), fits, "{members}: {outcome:?}");
+        let outcome = call(&named_whole::tool(), &format!("{{{members}}}"));
+        assert_eq!(outcome.is_ok(), fits, "{members}: {outcome:?}");
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Patterned {
+    #[schemars(regex(pattern = r"^(?!root)\w+$"))]
+    name: String,
+}
+
+/// Takes a pattern with look-around.
+#[tool(namespace = "promises", register = false)]
+fn patterned(it: Patterned) -> &'static str {
+    let _ = it;
+    "taken"
+}
+
+#[test]
+fn a_pattern_is_checked_or_the_tool_does_not_build() {
+    let built = ToolRegistry::from_tools([patterned::tool()]);
+    #[cfg(feature = "jsonschema")]
+    {
+        built.expect("the validator knows the pattern");
+        check(&patterned::tool(), r#"{"it": {"name": "user"}}"#, Some("taken"));
+        check(&patterned::tool(), r#"{"it": {"name": "rooty"}}"#, None);
+    }
+    #[cfg(not(feature = "jsonschema"))]
+    {
+        let error = built.expect_err("the pattern cannot be checked").to_string();
+        assert!(error.contains("`patterned`") && error.contains("jsonschema"), "{error}");
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[allow(dead_code)]
+enum Expression {
+    Number {
+        #[schemars(range(max = 1000))]
+        value: i64,
+    },
+    Add {
+        left: Box<Self>,
+        right: Box<Self>,
+    },
+    Negate {
+        inner: Box<Self>,
+    },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum Untagged {
+    Number(i64),
+    One { one: Box<Self> },
+    Other { other: Vec<u8> },
+    Many(Vec<Self>),
+}
+
+/// Takes a tree of tagged values.
+#[tool(namespace = "promises")]
+fn evaluate(expression: Expression) -> &'static str {
+    let _ = expression;
+    "taken"
+}
+
+/// Takes a tree of values that only their form tells apart.
+#[tool(namespace = "promises")]
+fn untagged(tree: Untagged) -> &'static str {
+    let _ = tree;
+    "taken"
+}
+
+fn nested(before: &str, inner: &str, after: &str, depth: usize) -> String {
+    format!("{}{inner}{}", before.repeat(depth), after.repeat(depth))
+}
+
+/// A budget of time that only exponential work exceeds.
+const LINEAR: Duration = Duration::from_secs(60);
+
+#[test]
+fn checking_and_explaining_are_linear_in_the_depth() {
+    let add = (r#"{"kind": "add", "right": {"kind": "number", "value": 1}, "left": "#, "}");
+    let not = (r#"{"kind": "negate", "inner": "#, "}");
+    let started = Instant::now();
+    for (leaf, fits) in [
+        (r#"{"kind": "number", "value": 1}"#, true),
+        (r#"{"kind": "number", "value": "1"}"#, true),
+        (r#"{"kind": "number", "value": 1001}"#, false),
+        (r#"{"kind": "number", "value": "x"}"#, false),
+        (r#"{"kind": "numbr"}"#, false),
+    ] {
+        for (before, after) in [add, not] {
+            let arguments = format!(r#"{{"expression": {}}}"#, nested(before, leaf, after, 50));
+            let outcome = call(&evaluate::tool(), &arguments);
+            assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
+            let is_explained = outcome.is_ok_and(|_| true) || {
+                let refused = call(&evaluate::tool(), &arguments).expect_err("as before");
+                refused.contains(".left.") || refused.contains(".inner.")
+            };
+            assert!(is_explained, "{leaf}");
+        }
+    }
+    for (leaf, fits) in [("1", true), (r#""1""#, true), (r#""x""#, false)] {
+        let arguments = format!(r#"{{"tree": {}}}"#, nested(r#"{"one": "#, leaf, "}", 40));
+        let outcome = call(&untagged::tool(), &arguments);
+        assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
+        let arguments = format!(r#"{{"tree": {}}}"#, nested("[", leaf, "]", 40));
+        assert_eq!(call(&untagged::tool(), &arguments).is_ok(), fits, "{leaf}");
+    }
+    assert!(started.elapsed() < LINEAR, "{:?}", started.elapsed());
+}
+
+#[cfg(feature = "jsonschema")]
+#[test]
+fn dynamic_tools_with_recursive_unions_answer_in_time() {
+    let schema = serde_json::json!({
+        "type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}, "required": ["tree"],
+        "$defs": {"Tree": {"anyOf": [
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}, "k": {"const": 1}}, "required": ["k"]},
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}}, "maxProperties": 1},
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}}, "additionalProperties": false},
+            {"type": "integer"},
+        ]}},
+    });
+    for coerce in [false, true] {
+        let tool = toolkit::DynamicTool::new("tree", "", schema.clone(), |_: serde_json::Value| "taken");
+        let tool = tool.expect("a schema").with_coerce(coerce);
+        let started = Instant::now();
+        for (leaf, fits) in [("1", true), ("true", false), (r#""x""#, false), (r#""1""#, coerce)] {
+            let arguments = format!(r#"{{"tree": {}}}"#, nested(r#"{"a": "#, leaf, "}", 40));
+            let outcome = call(&tool, &arguments);
+            assert_eq!(outcome.is_ok(), fits, "{leaf}: {outcome:?}");
+        }
+        assert!(started.elapsed() < LINEAR, "{:?}", started.elapsed());
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    FastMode,
+    Slow,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Lenient {
+    flag: Option<bool>,
+    text: Option<String>,
+    mode: Option<Mode>,
+}
+
+/// Takes words at every depth.
+#[tool(namespace = "promises")]
+fn lenient(
+    flag: Option<bool>,
+    text: Option<String>,
+    mode: Option<Mode>,
+    list: Option<Vec<Lenient>>,
+) -> String {
+    format!("{flag:?} {text:?} {mode:?} {list:?}")
+}
+
+/// Takes words as they are.
+#[tool(namespace = "promises", coerce = false)]
+fn strict(
+    flag: Option<bool>,
+    text: Option<String>,
+    mode: Option<Mode>,
+    list: Option<Vec<Lenient>>,
+) -> String {
+    lenient(flag, text, mode, list)
+}
+
+#[test]
+fn words_of_weak_models_are_understood_at_every_depth_or_refused() {
+    let whole = ClosureTool::new("whole", "", |it: Lenient| format!("{it:?}")).expect("a tool");
+    for (members, flag, text, mode) in [
+        (r#""flag": "True""#, "Some(true)", "None", "None"),
+        (r#""flag": "yes""#, "Some(true)", "None", "None"),
+        (r#""flag": "NO""#, "Some(false)", "None", "None"),
+        (r#""text": 5"#, "None", "Some(\"5\")", "None"),
+        (r#""text": 1.50e300"#, "None", "Some(\"1.50e300\")", "None"),
+        (
+            r#""text": 123456789012345678901234567890"#,
+            "None",
+            "Some(\"123456789012345678901234567890\")",
+            "None",
+        ),
+        (r#""mode": "Fast Mode""#, "None", "None", "Some(FastMode)"),
+        (r#""mode": "fast_mode""#, "None", "None", "Some(FastMode)"),
+        (r#""mode": "SLOW""#, "None", "None", "Some(Slow)"),
+        ("\"text\": \"two\nlines\tand \\\"more\\\"\"", "None", r#"Some("two\nlines\tand \"more\"")"#, "None"),
+    ] {
+        let arguments = format!("{{{members}}}");
+        check(&lenient::tool(), &arguments, Some(&format!("{flag} {text} {mode} None")));
+        let fields = format!("Lenient {{ flag: {flag}, text: {text}, mode: {mode} }}");
+        check(
+            &lenient::tool(),
+            &format!(r#"{{"list": [{arguments}]}}"#),
+            Some(&format!("None None None Some([{fields}])")),
+        );
+        check(&whole, &arguments, Some(&fields));
+        check(&whole, &format!("```json\n{arguments}\n```"), Some(&fields));
+        check(&whole, &format!("``` {arguments}```\n"), Some(&fields));
+        for arguments in
+            [format!(r#"{{"list": [{arguments}]}}"#), format!("```json\n{arguments}\n```"), arguments]
+        {
+            check(&strict::tool(), &arguments, None);
+        }
+    }
+    for arguments in [
+        r#"{"flag": "maybe"}"#,
+        r#"{"mode": "fastest"}"#,
+        r#"{"text": true}"#,
+        r#"{"text": ["a"]}"#,
+        "```{```",
+    ] {
+        check(&lenient::tool(), arguments, None);
+    }
+}
+
+#[tokio::test]
+async fn every_coercion_is_told_to_listeners() {
+    for (arguments, coerced) in [
+        (r#"{"flag": "yes", "text": "a", "mode": "slow"}"#, serde_json::json!(["flag"])),
+        (r#"{"text": 5, "mode": "Fast mode"}"#, serde_json::json!(["text", "mode"])),
+        ("```json\n{\"flag\": true}\n```", serde_json::json!(["arguments"])),
+        ("{\"text\": \"a\nb\", \"list\": [{\"flag\": \"no\"}]}", serde_json::json!(["arguments", "list"])),
+        (r#"{"flag": true, "text": "yes"}"#, serde_json::Value::Null),
+    ] {
+        let registry = ToolRegistry::from_tools(tools![lenient]).expect("one tool");
+        let dispatcher = Dispatcher::new(registry).expect("one tool");
+        let mut events = dispatcher.events();
+        let result = dispatcher.dispatch([ToolCall::new("1", "promises-lenient", arguments)]).await;
+        assert!(result[0].error().is_none(), "{arguments}: {result:?}");
+        drop(dispatcher);
+        let mut told = None;
+        while let Some(Ok(event)) = events.next().await {
+            if event.end().is_some() {
+                told = Some(serde_json::to_value(event).expect("it is JSON")["coerced"].clone());
+            }
+        }
+        assert_eq!(told, Some(coerced), "{arguments}");
+    }
+}

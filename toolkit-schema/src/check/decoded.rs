@@ -1,0 +1,104 @@
+//! The check of values that their types have decoded, possibly by names and forms that no schema lists.
+
+use super::{Found, Search, check};
+use crate::bounds::{has_constraints, is_equal};
+use crate::coerce::coerced;
+use crate::discriminator::Discriminator;
+use crate::json::{Json, quoted};
+use crate::reference::SchemaRef;
+use crate::violation::ViolationKind;
+use serde_json::Value;
+
+impl<'a, 'v> Search<'a, 'v, '_> {
+    /// Inspects a value that a type reads otherwise than its schema says, such as a number from a string.
+    pub(super) fn inspect_coerced(&mut self, schema: &Value, value: &Json<'_>) {
+        let text = coerced(SchemaRef::new(self.root, schema), value);
+        match text.as_deref().map(Json::parse) {
+            Some(Ok(value)) => {
+                let found = check(SchemaRef::new(self.root, schema), &value, &self.path, self.scope);
+                self.found.extend(found.into_iter().map(|violation| (0, violation)));
+            }
+            _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
+        }
+    }
+
+    /// Returns whether the type accepts one of the texts in the place of the value; `true` if it cannot be asked.
+    pub(super) fn accepts_instead(&mut self, value: &Json<'_>, others: &[&str]) -> bool {
+        let (whole, part) = (self.text, value.text);
+        let Some(start) = part.as_ptr().addr().checked_sub(whole.as_ptr().addr()) else { return true };
+        let (before, after) = (whole.get(..start), whole.get(start + part.len()..));
+        let (Some(before), Some(after), Some(accepts)) = (before, after, &mut self.accepts) else {
+            return true;
+        };
+        self.left = self.left.saturating_sub(100 * others.len());
+        others.iter().any(|other| accepts(&format!("{before}{other}{after}")))
+    }
+
+    /// Inspects an object whose tag or only member is unknown, as each variant that the type could take it for.
+    pub(super) fn inspect_variants(
+        &mut self,
+        schema: &Value,
+        choice: Option<&Discriminator<'_>>,
+        value: &Json<'v>,
+        closest: Option<Vec<Found>>,
+    ) {
+        let members = value.members().unwrap_or_default();
+        let tag = if let Some(Discriminator::Tag(tag, _)) = choice { *tag } else { "" };
+        let given = value.get(tag);
+        // The text with the tag, or the name of a member, replaced.
+        let write = |index: usize, own: &str| {
+            let written = members.iter().enumerate().map(|(at, (name, value))| match (at == index, given) {
+                (true, Some(_)) => format!("{}:{own}", quoted(name)),
+                (true, None) => format!("{own}:{}", value.text),
+                (false, _) => format!("{}:{}", quoted(name), value.text),
+            });
+            format!("{{{}}}", written.collect::<Vec<_>>().join(","))
+        };
+        let texts: Vec<String> = match (choice, given) {
+            (Some(Discriminator::Tag(_, allowed)), Some(given))
+                if !allowed.iter().any(|own| is_equal(own, given)) =>
+            {
+                let index = members.iter().rposition(|(name, _)| name == tag).unwrap_or_default();
+                allowed.iter().map(|own| write(index, &own.to_string())).collect()
+            }
+            (Some(Discriminator::Members(names)), _)
+                if !names.iter().any(|name| value.get(name).is_some()) =>
+            {
+                let of_names = |index| names.iter().map(|own| write(index, &quoted(own))).collect::<Vec<_>>();
+                (0..members.len()).flat_map(of_names).collect()
+            }
+            _ => return self.found.extend(closest.unwrap_or_default()),
+        };
+        for text in texts {
+            if self.accepts_instead(value, &[&text])
+                && let Ok(value) = Json::parse(&text)
+            {
+                let found = check(SchemaRef::new(self.root, schema), &value, &self.path, self.scope);
+                self.found.extend(found.into_iter().map(|violation| (0, violation)));
+            }
+        }
+    }
+
+    /// Inspects a member without a schema as each property that the type knows under this name, too.
+    pub(super) fn inspect_alias(&mut self, schema: &'a Value, value: &Json<'v>, member: &Json<'v>) {
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let inner = value.text.strip_suffix('}').unwrap_or_default();
+        for (own, property) in properties.filter(|(_, property)| has_constraints(property)) {
+            // The name is another one of the field if that may stand in its place, but not beside it.
+            let both = format!("{inner},{}:{}}}", quoted(own), member.text);
+            let others = value.members().unwrap_or_default().iter();
+            let renamed = others.map(|(name, value)| {
+                let name = if std::ptr::eq(value, member) { own } else { &**name };
+                format!("{}:{}", quoted(name), value.text)
+            });
+            let renamed = format!("{{{}}}", renamed.collect::<Vec<_>>().join(","));
+            let is_given = value.get(own).is_some();
+            let is_alias = |this: &mut Self| {
+                this.accepts_instead(value, &[&renamed]) && !this.accepts_instead(value, &[&both])
+            };
+            if !is_given && (self.accepts.is_none() || is_alias(self)) {
+                self.inspect(property, member);
+            }
+        }
+    }
+}
