@@ -17,7 +17,7 @@ use std::{env, fmt, fs, io};
 
 pub use toolkit_core::testing::{ToolChange, ToolChangeKind, ToolChanges, changes, record};
 
-/// The environment variable for updates of the file.
+/// The environment variable for writing the file.
 const UPDATE: &str = "TOOLKIT_UPDATE";
 
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
@@ -71,7 +71,7 @@ fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Probl
     if changes.is_empty() { Ok(()) } else { Err(Problem::Changed(path.to_owned(), changes)) }
 }
 
-/// The reason of a failed test.
+/// The reason why a test fails.
 enum Problem {
     Build(BuildError),
     Missing(PathBuf),

@@ -2,9 +2,9 @@
 
 /// Blanks out the stars of a decorated block comment.
 ///
-/// A list of `*` bullets keeps its bullets. So the last row must be empty (it held the `*/`), every row between
-/// the first and the last must have a star in the same column, and the rows must not all be bullets below an
-/// opening line.
+/// A list of `*` bullets keeps its bullets. The stars are removed only if three conditions hold. The last row is empty,
+/// because it held the `*/`. Every row between the first and the last has a star in the same column. The rows are not
+/// just bullets below an opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;

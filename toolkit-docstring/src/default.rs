@@ -18,7 +18,7 @@ pub(crate) fn find(description: &str) -> Option<String> {
         })
 }
 
-/// Parses a default without other text around it, such as `default 10`.
+/// Parses a text that states only a default, such as `default 10`.
 pub(crate) fn parse(text: &str) -> Option<String> {
     value(after_announcement(text).or_else(|| after_word(text))?)
 }

@@ -1,4 +1,4 @@
-//! The description: the text without the documented parts.
+//! The description: the text without parameters, return value and errors.
 
 use crate::fence::Fence;
 use crate::lines::Line;
@@ -28,7 +28,7 @@ impl<'a> Description<'a> {
         self.lines.push(Some(line));
     }
 
-    /// Separates the text before and after a removed part.
+    /// Marks the position of a removed section, where a blank line separates the text before from the text after.
     pub(crate) fn cut(&mut self) {
         self.is_cut = true;
     }

@@ -1,4 +1,4 @@
-//! Fenced code blocks, passed through unparsed.
+//! Fenced code blocks, copied unchanged by the parser.
 
 /// The position of a line relative to fenced code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) enum Fence {
     Inside,
 }
 
-/// Classifies trimmed lines; an unclosed fence is ordinary text.
+/// Returns the position of each trimmed line. An unclosed fence counts as ordinary text.
 pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut ahead = lines;

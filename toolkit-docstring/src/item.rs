@@ -32,7 +32,7 @@ impl<'a> Item<'a> {
         Some(Self { names, spec, text: text.trim(), bulleted })
     }
 
-    /// Returns `true` if a name begins like a sentence.
+    /// Returns `true` if a name begins with an uppercase letter, as a sentence does.
     pub(crate) fn is_capitalised(&self) -> bool {
         self.names.iter().any(|name| name.starts_with(char::is_uppercase))
     }

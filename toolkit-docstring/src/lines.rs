@@ -1,4 +1,4 @@
-//! A text as dedented, numbered lines.
+//! Splits a doc comment into dedented, numbered lines.
 
 use crate::decoration::{self, indent_of};
 use crate::fence::{self, Fence};
@@ -15,7 +15,7 @@ pub(crate) struct Line {
     pub(crate) indent: usize,
     /// The text without surrounding whitespace.
     pub(crate) text: String,
-    /// `true` for the first line of a paragraph.
+    /// `true` if a blank line comes before this line.
     pub(crate) after_blank: bool,
     /// The position relative to fenced code.
     pub(crate) fence: Fence,

@@ -17,9 +17,9 @@
 pub struct Docstring {
     /// The first paragraph of the description, joined into one line.
     pub summary: String,
-    /// The dedented text without the parts below.
+    /// The dedented text without the documentation of parameters, return value and errors.
     ///
-    /// The rustdoc sections for programmers, `# Examples`, `# Panics` and `# Safety`, are left out too.
+    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address programmers.
     pub description: String,
     /// The documented parameters in text order, each name once.
     pub params: Vec<ParamDoc>,
@@ -141,6 +141,6 @@ pub struct RaisesDoc {
 pub struct Problem {
     /// The zero-based line of the mistake.
     pub line: usize,
-    /// The explanation, in lowercase and without a trailing period.
+    /// The explanation, starting in lowercase and without a trailing period.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! Parameter names in their markup.
+//! Parses parameter names with their markup, such as backticks.
 
 use crate::prose::strip_colon;
 
@@ -11,7 +11,7 @@ pub(crate) struct Name<'a> {
     pub(crate) ty: Option<&'a str>,
     /// `true` for a name in backticks or emphasis.
     pub(crate) marked: bool,
-    /// Markers before the name, still unclosed after it.
+    /// Emphasis marks before the name, not closed directly after the name.
     pub(crate) open: &'a str,
     /// The text after the name.
     pub(crate) rest: &'a str,
@@ -36,7 +36,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// Parses a name with no text after it.
+    /// Parses a text that is only a name.
     pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }

@@ -9,7 +9,7 @@ const LONGEST_TYPE: usize = 4;
 
 /// Parses the first line of an entry: `name`, `name : type` or `a, b : type`.
 ///
-/// The type stays in the text until [`split_type`] has seen the description.
+/// The type stays in the item's text, because [`split_type`] needs the description to recognise a type.
 pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let (names, last) = Name::list(line)?;
     let rest = last.rest.trim_start();
@@ -19,7 +19,7 @@ pub(crate) fn item(line: &str) -> Option<Item<'_>> {
 
 /// Splits the text of a first line and its body into type and description.
 ///
-/// Text that does not read like a type begins the description.
+/// A text that does not look like a type becomes the start of the description.
 pub(crate) fn split_type(text: &str, body: String) -> (TypeSpec, String) {
     let spec = TypeSpec::parse(text);
     let ty = spec.ty.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The parser: one pass over the lines, sorting them into prose, fields and section entries.
+//! The parser: one pass over the lines to sort them into prose, fields and section entries.
 
 use crate::builder::Builder;
 use crate::description::Description;
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
             if section.ends_with_prose(line) {
                 self.section = None;
             }
-            // `None.` in place of the entries says that there are none.
+            // A line `None.` means that there are no parameters.
             match line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
                 true => self.description.cut(),
                 false => self.description.keep(line),
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         self.description.keep(line);
     }
 
-    /// Consumes the lines of an entry and returns its text, beginning with the rest of the first line.
+    /// Consumes the lines of an entry and returns the text of the entry. `first` is the rest of the entry's first line.
     fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
         let mut prose = Prose::new(first);
         let mut unseen = self.ahead;

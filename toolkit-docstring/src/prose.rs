@@ -1,4 +1,4 @@
-//! Paragraphs joined from lines, and bracket-aware splitting.
+//! Joins lines into paragraphs, and splits text outside of brackets.
 
 use crate::lines::Line;
 
@@ -68,7 +68,7 @@ pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
         .find(|(before, after)| !before.ends_with(':') && !continues_colon(after))
 }
 
-/// Strips a leading colon, unless it begins `::` or `://`.
+/// Strips a leading colon, unless the colon is part of `::` or `://`.
 pub(crate) fn strip_colon(text: &str) -> Option<&str> {
     text.strip_prefix(is_colon).filter(|after| !continues_colon(after))
 }
@@ -86,7 +86,7 @@ pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark)?.strip_suffix(mark)
 }
 
-/// Splits a leading parenthesized part off: its content and the rest.
+/// Splits off a leading parenthesis. Returns the content of the parenthesis and the rest of the text.
 pub(crate) fn strip_parenthesis(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '（'])?;
     let (end, close) = outside_brackets(text).nth(1)?;

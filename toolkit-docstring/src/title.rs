@@ -46,7 +46,7 @@ impl Title {
             .or_else(|| Self::google(&line.text))
     }
 
-    /// Returns the meaning of the title outside of a parameter section: a subtitle is none there.
+    /// Returns the meaning of the title outside of a parameter section, where `Optional:` and the like are no titles.
     pub(crate) fn outside_of_params(self) -> Option<Self> {
         match (self.is_group, self.style) {
             (false, _) => Some(self),
@@ -55,7 +55,7 @@ impl Title {
         }
     }
 
-    /// Returns the number of lines.
+    /// Returns the number of lines of the title.
     pub(crate) fn height(self) -> usize {
         match self.style {
             Style::Numpy => 2,
@@ -115,7 +115,7 @@ impl Title {
     }
 }
 
-/// Returns `true` for a section written on one line, such as `Returns: the sum`, of a matching kind.
+/// Returns `true` for a section on one line, such as `Returns: the sum`, if `matches` accepts its kind.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
     text.starts_with(char::is_uppercase)
         && text

@@ -55,13 +55,13 @@ fn strip_marks(piece: &str) -> &str {
     unwrap_mark(piece, '`').or_else(|| unwrap_mark(piece, '*')).unwrap_or(piece)
 }
 
-/// Returns a type without backticks or stars, unless it is empty.
+/// Returns the type without backticks or stars. Returns `None` for an empty type.
 pub(crate) fn type_name(text: &str) -> Option<String> {
     let bare = strip_marks(text);
     (!bare.is_empty()).then(|| bare.to_owned())
 }
 
-/// Splits `type: text`; text without a type is returned whole.
+/// Splits `type: text` into the type and the text. Returns the whole text if there is no type.
 pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
     split_colon(text)
         .filter(|(ty, _)| looks_like_type(ty.trim()))

@@ -42,9 +42,9 @@ pub(crate) struct ToolAttr {
     pub(crate) description: Option<Expr>,
     pub(crate) krate: CratePath,
     pub(crate) timeout: Option<Duration>,
-    /// The parameter ordering calls by its value.
+    /// The name of the lane parameter: calls with equal values of this parameter run in order.
     pub(crate) lane: Option<LitStr>,
-    /// `true` if undocumented parameters are errors.
+    /// `true` if a tool or parameter without documentation is an error.
     pub(crate) strict_docs: bool,
     /// `true` to exclude the tool from discovery.
     pub(crate) unregistered: bool,
@@ -57,7 +57,7 @@ pub(crate) struct ToolAttr {
 /// A parser for the value of an argument.
 type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
-/// The arguments forwarded to `ToolMetadata`, each to its method `with_<argument>`.
+/// The arguments for `ToolMetadata`. Each argument becomes a call of the method `with_<argument>`.
 const METADATA: &[(&[&str], ValueParser)] = &[
     (&["title", "search_hint"], |input| text(input).map(ToTokens::into_token_stream)),
     (
@@ -152,12 +152,12 @@ impl ToolAttr {
         Ok(())
     }
 
-    /// Returns an argument, if it is given.
+    /// Returns the key of `argument`, if the argument is given.
     pub(crate) fn given(&self, argument: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, _)| key == argument).map(|(key, _)| key)
     }
 
-    /// Returns an argument, if it is given with the value `value`.
+    /// Returns the key of `argument`, if the argument is given with the value `value`.
     pub(crate) fn given_as(&self, argument: &str, value: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, given)| key == argument && given == value).map(|(key, _)| key)
     }

@@ -1,4 +1,4 @@
-//! The checks between a draft and a model.
+//! The checks of a draft before it becomes a model.
 
 use crate::diag::{Diag, hint};
 use crate::docs::{describe, is_described};
@@ -13,13 +13,13 @@ use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safe
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// The names refused for functions: a marker struct `char` would shadow the primitive type.
+/// The refused function names: the marker struct of a function `char` would shadow the primitive type.
 const PRIMITIVES: &[&str] = &[
     "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
     "usize", "f32", "f64",
 ];
 
-/// Checks a draft and reports every error. Returns `None` if a part of the model is missing.
+/// Checks a draft and reports every error. Returns `None` if the draft has no legal tool name.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
@@ -85,7 +85,7 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Returns `-> T` for `impl Future<Output = T>` and for a boxed `dyn Future<Output = T>`.
+/// Returns the text ` -> T` for `impl Future<Output = T>` and for a boxed `dyn Future<Output = T>`.
 fn future_output(ty: &Type) -> Option<String> {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,

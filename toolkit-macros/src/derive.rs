@@ -1,8 +1,8 @@
 //! The derive macro `ToolParams`: `Deserialize`, `JsonSchema` and constraints in one.
 //!
-//! The type is mirrored by a hidden one with `derive(Deserialize, JsonSchema)`. The type is serde's `remote` of
-//! the mirror, so values of the type itself are decoded and every `#[serde(…)]` attribute keeps its meaning.
-//! Documentation, defaults and constraints become attributes of the two derives.
+//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror names the
+//! type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]` attribute keeps its
+//! meaning. Documentation, defaults and constraints become attributes that the two derives understand.
 
 mod attributes;
 mod field;
@@ -135,10 +135,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
 /// Replaces the attributes of the type with the attributes of the mirror.
 fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
     attrs.retain(is_serde_or_schemars);
-    // First, because helper attributes of a derive may only stand after it.
+    // The derive comes first, because its helper attributes may only follow it.
     let derive = parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]);
     attrs.insert(0, derive);
-    // The type may name the crates itself, for derives of its own.
+    // The type may set `crate` itself, for other derives of serde and schemars.
     for (name, path) in [("serde", "__toolkit::serde"), ("schemars", "__toolkit::schemars")] {
         let arguments = attribute_arguments(attrs, |attr| attr.path().is_ident(name));
         if !arguments.iter().any(|(argument, _)| argument.is_ident("crate")) {

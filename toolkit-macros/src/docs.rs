@@ -1,4 +1,4 @@
-//! Doc comments with the tokens of their lines.
+//! Doc comments: the parsed documentation, and the span of each line for errors.
 
 use crate::attr::{only_string, ungrouped};
 use crate::diag::{Diag, hint};
@@ -86,7 +86,7 @@ pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
     })
 }
 
-/// Returns the value of a string literal, or of `concat!`, `env!` and `include_str!` with literals.
+/// Evaluates a string literal, or `concat!`, `env!` or `include_str!` with such arguments.
 fn evaluate(expr: &Expr) -> Option<String> {
     let invocation = match ungrouped(expr) {
         Expr::Lit(_) => return only_string(expr),
@@ -98,7 +98,7 @@ fn evaluate(expr: &Expr) -> Option<String> {
     match invocation.path.segments.last()?.ident.to_string().as_str() {
         "concat" => Some(arguments.concat()),
         "env" => env::var(arguments.first()?).ok(),
-        // The compiler reads the file too, so a change of it compiles the crate again.
+        // The compiler reads the file too, so a change of the file compiles the crate again.
         "include_str" if proc_macro::is_available() => {
             let source = invocation.span().unwrap().local_file()?;
             fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
@@ -109,7 +109,8 @@ fn evaluate(expr: &Expr) -> Option<String> {
 
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
-/// In order of precedence: `#[param(description = "…")]`, a comment of its own, a section of its owner.
+/// In order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section in the
+/// documentation of the function or type.
 pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
     let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
     attr.map(ToTokens::to_token_stream)

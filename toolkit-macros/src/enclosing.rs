@@ -9,9 +9,11 @@ use std::fs;
 pub(crate) fn is_in_impl() -> bool {
     let lines_above = || {
         let span = proc_macro::Span::call_site();
+        // Most tools are not indented, and cost no reading.
+        let indent = span.column().checked_sub(1).filter(|indent| *indent > 0)?;
         let source = fs::read_to_string(span.local_file()?).ok()?;
         let above: Vec<&str> = source.lines().take(span.line().checked_sub(1)?).collect();
-        Some(opens_impl(&above, span.column().checked_sub(1)?))
+        Some(opens_impl(&above, indent))
     };
     proc_macro::is_available() && lines_above().unwrap_or(false)
 }

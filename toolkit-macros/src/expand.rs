@@ -1,4 +1,4 @@
-//! Generated code.
+//! Generation of the code of a tool or toolset.
 
 mod call;
 mod params;
@@ -85,7 +85,7 @@ fn allowed_lints() -> TokenStream {
     }
 }
 
-/// Generates the output schema of the return type, unless the type cannot be named.
+/// Generates the output schema of the return type. A type with `impl Trait` has no name and thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
     let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
@@ -156,7 +156,7 @@ pub(crate) fn toolset(
 
 /// Generates a placeholder for a tool with errors.
 ///
-/// It keeps code using the tool from causing further errors. Inside of an `impl` block none is possible.
+/// The placeholder prevents further errors in code with the tool. Inside of an `impl` block no placeholder is possible.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     if draft.sig.receiver().is_some() {
         return TokenStream::new();
@@ -179,7 +179,7 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
 /// the function's name.
 fn marker(draft: &Draft<'_>) -> TokenStream {
     let (cfgs, vis, ident) = (draft.cfgs(), draft.vis, &draft.sig.ident);
-    // `warnings` does not include lints denied by name.
+    // `warnings` alone does not allow lints that the crate denies by name.
     let marker = quote_spanned! {ident.span()=>
         #[doc(hidden)]
         #[allow(warnings, unused, nonstandard_style)]

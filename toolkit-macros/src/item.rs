@@ -1,4 +1,4 @@
-//! A function with an unparsed body, so that an unfinished body does not break the macro.
+//! Functions with an unparsed body, so that an unfinished body does not break the macro.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -16,7 +16,7 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// Parses a function. The body is split off first, so that its length costs nothing.
+    /// Parses a function without its body, so that the length of the body costs nothing.
     pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
@@ -70,7 +70,7 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     is_changed
 }
 
-/// Returns `true` for the parameter attributes of this macro and for comments, forbidden by Rust there.
+/// Returns `true` for the parameter attributes of this macro and for comments. Rust forbids comments on parameters.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }

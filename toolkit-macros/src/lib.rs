@@ -1,8 +1,8 @@
 //! The procedural macros of `toolkit-ai`.
 //!
-//! An annotated function is parsed (`item`, `attr`, `docs`) into a `draft`, checked into a `model`, and
-//! expanded. Drafts and models are separate types, so only a checked function can be expanded. All errors of a
-//! function are collected and reported at once.
+//! `item`, `attr` and `docs` parse an annotated function into a `draft`. `check` turns the draft into a `model`, and
+//! `expand` generates code from the model. Drafts and models are separate types, so only a checked function can be
+//! expanded. One build reports all errors of a function.
 //!
 //! The macros are documented at their re-exports in the facade.
 
@@ -51,7 +51,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     if function.sig.receiver().is_none() && enclosing::is_in_impl() {
-        // No other item can stand in the block.
+        // The block cannot hold the marker struct, so only the function is generated.
         diag.error(&function.sig.ident, draft::NEEDS_TOOLSET);
         item::strip_helper_attrs(&mut function.sig);
         return diag.into_tokens(function.into_token_stream());
@@ -61,7 +61,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
         Some(model) if diag.is_empty() => expand::tool(&model),
         _ => expand::placeholder(&draft),
     };
-    // Most functions are returned as they came. An error may have added a body.
+    // Most functions are emitted unchanged. After an error, the function may have a new body.
     let is_changed = item::strip_helper_attrs(&mut function.sig) || !diag.is_empty();
     let mut output = if is_changed { function.into_token_stream() } else { item };
     output.extend(generated);

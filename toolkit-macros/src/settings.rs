@@ -1,7 +1,7 @@
 //! Settings of the crate being compiled, read from its `Cargo.toml`.
 //!
-//! The table `[package.metadata.toolkit]` sets defaults of attributes. Without `crate`, the name of the facade is
-//! the one under which the manifest depends on the package `toolkit-ai`.
+//! The table `[package.metadata.toolkit]` sets defaults of attributes. Without the setting `crate`, the path of the
+//! facade is the name of the dependency on the package `toolkit-ai`.
 
 mod manifest;
 
@@ -41,9 +41,9 @@ impl Settings {
         Self::cached(|settings| settings.clone()).unwrap_or_default()
     }
 
-    /// Reports mistakes in the table, and makes a change of the table compile the crate again.
+    /// Reports mistakes in the table, and generates code for compiling the crate again after a change of the table.
     ///
-    /// The first macro of a crate does this for all.
+    /// Only the first macro of a crate reports and generates; the result is empty for all others.
     pub(crate) fn report_once(diag: &mut Diag) -> TokenStream {
         let first = Self::cached(|settings| (mem::take(&mut settings.problems), settings.source.take()));
         let (problems, source) = first.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The attribute `#[toolset]`, turning the `#[tool]` methods of an `impl` block into tools.
+//! The attribute `#[toolset]`: tools from the `#[tool]` methods of an `impl` block.
 
 use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
@@ -29,7 +29,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         drafts.push(Draft::new(attr, method, Some(owner), &mut diag));
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
-    // A set with errors has no tools, so that code using it causes no further errors.
+    // A toolset with errors has no tools, so that code with the toolset causes no further errors.
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
     let generated = expand::toolset(&attr, owner, &description, models);

@@ -35,7 +35,7 @@ impl Constraints {
         self.calls.is_empty()
     }
 
-    /// Parses a constraint; returns `false` for any other argument.
+    /// Parses the argument `key`. Returns `false` if the argument is no constraint.
     pub(crate) fn parse(
         &mut self,
         key: &Ident,
@@ -176,7 +176,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// Reports a literal default outside of the constraints.
+    /// Reports a literal default in violation of the constraints.
     pub(crate) fn check_default(&self, default: &Expr, diag: &mut Diag) {
         let (min, max) = self.range;
         if let Some(number) = number(default)

@@ -32,7 +32,7 @@ impl DefaultAttr {
     pub(crate) fn expr(&self, ty: &Type) -> TokenStream {
         match self {
             Self::OfType(key) => quote_spanned!(key.span()=> <#ty as ::core::default::Default>::default()),
-            // So `default = "x"` fits a `String`.
+            // The conversion lets `default = "x"` fit a `String`.
             Self::Value(value) if matches!(ungrouped(value), Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
                 quote_spanned!(value.span()=> ::core::convert::Into::into(#value))
             }
@@ -40,7 +40,7 @@ impl DefaultAttr {
         }
     }
 
-    /// Returns an expression of type `Option<Value>` with the JSON of the default, made of the expression `value`.
+    /// Generates an expression of type `Option<Value>`: the default as JSON. `value` is the expression of the default.
     pub(crate) fn json(&self, ty: &Type, value: &TokenStream) -> TokenStream {
         let is_empty = |container| matches!(self, Self::OfType(_)) && only_argument(ty, container).is_some();
         // The type inside of an empty value need not be `Serialize`.

@@ -48,9 +48,9 @@ pub(super) fn attribute_arguments(
     arguments
 }
 
-/// Returns the bounds inferred by serde from `default`, because schemars infers none.
+/// Returns the `Default` bounds inferred by serde from `default`, because schemars infers none.
 ///
-/// They apply to the type itself, or to the type parameters of each field with a default.
+/// The bounds apply to the type itself, or to the type parameters of each field with a default.
 pub(super) fn default_bounds<'a>(
     this: &TokenStream,
     generics: &Generics,
@@ -76,8 +76,9 @@ pub(super) fn default_bounds<'a>(
 
 /// Generates the defaults of the mirror for `#[serde(default)]` on a struct.
 ///
-/// `JsonSchema` reads the fields of `Self::default()`, implemented by the type alone, so the mirror has an
-/// inherent function of that name. `Deserialize` requires the trait of the mirror, but calls that of the type.
+/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the type implements `Default`, so the mirror
+/// has an inherent function `default` that returns the type. The derive of `Deserialize` requires that the mirror
+/// implements the trait, but calls the implementation of the type.
 pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {

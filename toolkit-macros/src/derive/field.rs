@@ -54,7 +54,7 @@ pub(super) fn mirror_field(
     }
     let aliases = serde_values(&field.attrs, "alias");
     if !aliases.is_empty() {
-        // Constraints apply under each name of the field.
+        // The call checks the constraints under each name of the field.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
     }
     if attr.flatten.is_some() {
@@ -96,7 +96,7 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<T
         let value = default.expr(ty);
         return Some(default.json(ty, &quote!({ let __default: #ty = #value; __default })));
     }
-    // What serde knows as a default, schemars shows if it is `Serialize`.
+    // schemars shows the default of serde if the type is `Serialize`. This adds plain variants of other types.
     let value = match serde_arguments(&field.attrs).into_iter().find(|(name, _)| name.is_ident("default")) {
         Some((_, None)) => of_type(),
         Some((_, Some(path))) => {

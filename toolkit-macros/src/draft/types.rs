@@ -159,7 +159,7 @@ fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
 
-/// Returns the first wanted token at any depth.
+/// Returns the first token accepted by `is_wanted`, at any depth.
 pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Group(group) => find_token(group.stream(), is_wanted),

@@ -2,7 +2,7 @@
 //!
 //! Reading stops at the first syntax error, which cargo reports.
 
-/// A value with its keys, such as `dependencies`, `toolkit`, `package`.
+/// A value with its path of keys, such as `dependencies`, `toolkit`, `package`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     path: Vec<String>,
