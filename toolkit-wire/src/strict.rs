@@ -55,7 +55,7 @@ impl Plan {
     }
 }
 
-/// Decides which tools are strict.
+/// Selects the strict tools of a request.
 ///
 /// A tool is not strict if its strict schema would forbid arguments that the tool accepts: maps, arbitrary
 /// values and, for Anthropic, recursion. A tool beyond the provider's limits is not strict either. If all
