@@ -1,5 +1,5 @@
-//! Calls and messages in a provider's JSON, as they are received and written, and readers for the fields that
-//! several providers share.
+//! Received and written calls and messages in a provider's JSON, and readers for the fields shared by several
+//! providers.
 
 use crate::fields::Fields;
 use crate::history;

@@ -1,4 +1,4 @@
-//! The name, the description and the schema, which are common to tool definitions in every API.
+//! The name, the description and the schema: the common fields of tool definitions in every API.
 
 use crate::WireError;
 use crate::facts::Facts;

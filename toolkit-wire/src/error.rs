@@ -1,4 +1,4 @@
-//! Payloads that a format does not allow, and names of no format.
+//! Errors for payloads in the wrong format, and for unknown names of formats.
 
 use serde_json::{Map, Value};
 use std::fmt;

@@ -41,7 +41,7 @@ pub(crate) struct IdRule {
     pub(crate) is_strict: bool,
 }
 
-/// The way in which an API enforces schemas.
+/// An API's way of enforcing schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// No tool can be strict.

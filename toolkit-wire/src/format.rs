@@ -85,7 +85,7 @@ macro_rules! formats {
 }
 
 formats! {
-    /// OpenAI's Chat Completions API, which many other servers offer too.
+    /// OpenAI's Chat Completions API, also offered by many other servers.
     OpenAiChat in openai_chat;
     /// OpenAI's Responses API.
     OpenAiResponses in openai_responses;
@@ -287,8 +287,9 @@ impl ApiFormat {
     /// [message](toolkit_core::ToolOutput::message) of the output on a separate line. A failed result becomes
     /// the message of the error.
     ///
-    /// Some providers do not accept all media in tool messages. In Chat Completions, for example, the tool
-    /// message then only names an image, and an additional message contains the image.
+    /// Some providers do not accept all media in tool messages. The tool message then only names
+    /// the media, and an additional message contains them. In Chat Completions, this applies to images, audio
+    /// and files.
     ///
     /// Pass all results of a turn, in the order of the calls. If two calls of the turn have the same id, the
     /// second call has a replacement id, and the second result gets the same id.

@@ -1,4 +1,4 @@
-//! Provider formats: pure functions that convert between the framework's types and the JSON of providers.
+//! Provider formats: pure functions to convert between the framework's types and the JSON of providers.
 //!
 //! [`ApiFormat`] is the entry point. Each API has a folder, and the parts shared by several APIs are beside
 //! the folders. A format sees definitions, calls and results but never a registry, and does no IO.

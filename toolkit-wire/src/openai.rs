@@ -1,5 +1,5 @@
-//! Definitions, `tool_choice` and `parallel_tool_calls` for both OpenAI APIs, which nest the fields
-//! differently.
+//! Definitions, `tool_choice` and `parallel_tool_calls` for both OpenAI APIs. The two APIs nest
+//! the fields differently.
 
 use crate::WireError;
 use crate::codec::ChoiceCodec;

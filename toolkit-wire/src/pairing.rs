@@ -17,7 +17,7 @@ pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Key<'a> {
     pub(crate) id: Option<Cow<'a, str>>,
-    /// The tool name, in APIs that refer to calls by name.
+    /// The tool name, in APIs with references to calls by name.
     pub(crate) name: Option<&'a str>,
 }
 

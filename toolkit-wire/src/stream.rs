@@ -19,14 +19,14 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// The last events: calls that were known to be complete only at the end, and calls that were cut off.
+    /// The last events: calls not known to be complete before the end, and calls cut off by it.
     pub events: Vec<StreamEvent>,
     /// The response. Its calls are those of the events, with the same ids.
     ///
     /// # Errors
     /// [`WireError`] if nothing came that is a response, or the provider reported an error in its place.
     pub response: Result<Response, WireError>,
-    /// The complete response body, in the form of a response that was not streamed. It has all fields, also
+    /// The complete response body, as in a response without streaming. It has all fields, also
     /// those missing in [`response`](Self::response).
     pub body: Value,
     /// Whether the provider announced the end. If not, the connection broke before the response was complete.
@@ -87,8 +87,8 @@ impl StreamAccumulator {
     /// Processes the next bytes of a response body with server-sent events. The bytes may be split anywhere,
     /// even within a character.
     ///
-    /// An error is an error of [`push`](Self::push), or means: the data of an event is not JSON or is too
-    /// long. The events before and after an error are returned as well.
+    /// Errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or with too
+    /// much data. The events before and after an error are returned as well.
     ///
     /// ```
     /// use toolkit::ApiFormat;

@@ -46,7 +46,7 @@ pub(super) struct Plan {
     pub(super) refused: Vec<NotStrict>,
 }
 
-/// Decides which tools are strict.
+/// Selects the strict tools of a request.
 ///
 /// A tool is not strict if its strict schema would forbid arguments that the tool accepts: maps, arbitrary
 /// values and, for Anthropic, recursion. A tool beyond the provider's limits is not strict either. If all

@@ -94,7 +94,7 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-/// Implements the methods of [`RunAgent`] that return facts, from the fields of the agent's settings.
+/// Implements the getters of [`RunAgent`] with the fields of the agent's settings.
 macro_rules! agent_facts {
     ($part:ident) => {
         fn name(&self) -> &str {

@@ -171,7 +171,7 @@ impl Conversation {
             .with_app(self.app.clone())
     }
 
-    /// Keeps at most the latest `max` messages, and removes all older messages.
+    /// Keeps the latest `max` messages, and removes all older messages.
     ///
     /// Fewer than `max` messages may remain, because providers require a user message at the beginning of a
     /// history. The latest user message and all messages after it always remain, even if these are more than

@@ -12,8 +12,8 @@ impl RepairCodec for Anthropic {
     /// Moves results to the message after their calls, adds missing results, and removes results without a
     /// call.
     ///
-    /// The service reads adjacent user messages as one message. After a message with calls, this message must
-    /// begin with the results of all these calls, and may contain no other results.
+    /// The user message after a message with calls must begin with the results of all these calls, and may
+    /// contain no other results. The service reads adjacent user messages as one message.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         repair::<Self>(history)
     }

@@ -1,4 +1,4 @@
-//! Repairs histories, so that the content after the calls answers all of them in their order.
+//! Repairs histories, so that the content after a content with calls answers all calls in their order.
 
 use super::Gemini;
 use super::call::read as read_call;
@@ -67,7 +67,7 @@ impl Replies for Gemini {
         }
     }
 
-    /// If the content held results, takes out all remaining parts and returns them.
+    /// Takes the remaining parts out of a content with results. Returns `None` if there were no results.
     fn parts_beside(content: &mut Value, held_results: bool) -> Option<Vec<Value>> {
         let parts = content.get_mut("parts").filter(|_| held_results)?;
         Some(parts.as_array_mut().map(std::mem::take).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Messages for the next request, and histories in which every call has its result, directly after it.
+//! Writes messages for the next request, and repairs histories: each result directly follows the call.
 
 use super::{FACTS, Ollama, call};
 use crate::call::{Message, OutgoingCall, id, object};

@@ -17,7 +17,7 @@ use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(super) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// The fields that the result of a function repeats from its call.
+/// The fields copied from the call of a function to its result.
 const REPEATED: [&str; 2] = ["namespace", "caller"];
 
 impl ResultCodec for OpenAiResponses {

@@ -32,7 +32,7 @@ pub struct ModelOptions {
     /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// The sampling seed, for providers that support one.
+    /// The sampling seed, for providers with support for seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The format of the final answer.

@@ -25,9 +25,9 @@ pub(super) struct Piece<'a> {
 pub(super) struct Partial {
     /// The index among the calls of the response.
     index: u64,
-    /// The id that was announced.
+    /// The announced id.
     id: Option<String>,
-    /// The id that the server gave.
+    /// The id given by the server.
     given: Option<String>,
     is_custom: bool,
     name: String,

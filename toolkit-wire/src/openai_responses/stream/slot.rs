@@ -128,7 +128,7 @@ pub(super) struct Slot {
     pub(super) position: u64,
     /// Whether the final response contains the item.
     pub(super) is_listed: bool,
-    /// The item from the latest event that contained it. `None` while only fragments have arrived.
+    /// The item, from the latest event with an item. `None` while only fragments have arrived.
     item: Option<Value>,
     parts: BTreeMap<Part, String>,
     is_done: bool,
