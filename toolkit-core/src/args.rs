@@ -24,7 +24,7 @@ pub use default::{
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
-pub(crate) use members::{Member, arguments_value, canonical_arguments, with_members, with_object};
+pub(crate) use members::{Member, not_json, with_members, with_object};
 pub(crate) use options::DecodeOptions;
 pub use param::{Fill, ParamExtras, ParamSchema, ParamSpec, PlainParamType, ToolParams};
 pub(crate) use param::{Param, ParamType, parameters_schema};

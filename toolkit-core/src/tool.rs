@@ -5,6 +5,7 @@ mod argument;
 mod arguments;
 mod bound;
 mod call_reason;
+mod canonical;
 mod closure;
 mod definition;
 #[cfg(feature = "jsonschema")]
@@ -25,6 +26,7 @@ pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
+pub(crate) use canonical::{arguments_value, canonical_arguments};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -36,7 +38,6 @@ pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Running, start};
 pub use toolset::{BlockTools, MoreTools, Toolset, tools_of};
 
-use crate::args::arguments_value;
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::name::ToolName;

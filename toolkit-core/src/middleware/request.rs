@@ -1,10 +1,9 @@
 //! Requests: calls on their way through the middleware.
 
-use crate::args::{arguments_value, canonical_arguments};
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::tool::{Tool, ToolDefinition};
+use crate::tool::{Tool, ToolDefinition, arguments_value, canonical_arguments};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
