@@ -3,11 +3,12 @@
 mod build;
 mod details;
 mod kind;
+mod listing;
 mod tool;
 
 pub use build::{BuildError, BuildProblem, Location, ToolFault};
 pub use kind::ErrorKind;
+pub(crate) use listing::one_of;
 pub use tool::ToolError;
-pub(crate) use tool::one_of;
 pub(crate) use toolkit_schema::__private::{shorten, shorten_to};
 pub use toolkit_schema::{Violation, ViolationKind, nearest};

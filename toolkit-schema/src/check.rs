@@ -387,8 +387,9 @@ pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value
 /// Returns the message for a missing required value.
 #[must_use]
 pub fn missing(expected: Option<String>) -> String {
-    let expected = expected.map(|expected| format!("; expected {expected}"));
-    format!("required, but missing{}", expected.unwrap_or_default())
+    expected.map_or("required, but missing".to_owned(), |expected| {
+        format!("required, but missing; expected {expected}")
+    })
 }
 
 /// Returns the properties of a schema if `type` includes `object` but not `array`.

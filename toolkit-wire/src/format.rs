@@ -1,20 +1,20 @@
 //! The API formats and their operations.
 
+mod render;
+
 use crate::codec::{Api, Codec};
-use crate::definitions::{Fragment, Renderer};
 use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, HistoryWriter, Response, StreamAccumulator, WireError,
     anthropic, gemini, ollama, openai_chat, openai_responses, reading,
 };
+pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolCall, ToolConfig};
-use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_core::tool::ToolDefinition;
@@ -330,61 +330,6 @@ impl ApiFormat {
     #[must_use]
     pub fn accumulator(self) -> StreamAccumulator {
         StreamAccumulator::new(self.codec())
-    }
-}
-
-/// An [`ApiFormat`] with [`DefinitionOptions`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ConfiguredFormat {
-    format: ApiFormat,
-    options: DefinitionOptions,
-}
-
-impl ToolFormat for ConfiguredFormat {
-    type Rendered = Definitions;
-    type Fragment = Fragment;
-
-    fn name_rule(&self) -> NameRule {
-        self.format.name_rule()
-    }
-
-    fn publication(&self) -> Publication {
-        Publication::default()
-            .with_call_reason(self.options.call_reason)
-            .with_list_deferred(self.options.list_deferred)
-    }
-
-    fn render(
-        &self,
-        tools: &[&ToolDefinition],
-        names: &WireNames,
-        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
-    ) -> (Definitions, Vec<Arc<Fragment>>) {
-        let renderer = Renderer::new(self.format.codec(), tools, names, &self.options);
-        let fragment = |index| match earlier(index) {
-            Some(fragment) if renderer.holds(index, &fragment) => fragment,
-            _ => Arc::new(renderer.fragment(index)),
-        };
-        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
-        (renderer.assemble(&fragments), fragments)
-    }
-}
-
-impl ToolFormat for ApiFormat {
-    type Rendered = Definitions;
-    type Fragment = Fragment;
-
-    fn name_rule(&self) -> NameRule {
-        Self::name_rule(*self)
-    }
-
-    fn render(
-        &self,
-        tools: &[&ToolDefinition],
-        names: &WireNames,
-        earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
-    ) -> (Definitions, Vec<Arc<Fragment>>) {
-        self.with_options(DefinitionOptions::default()).render(tools, names, earlier)
     }
 }
 

@@ -2,13 +2,11 @@
 
 use super::details::Details;
 use super::kind::ErrorKind;
+use super::listing::{LISTED, listed, one_of};
 use super::{Violation, nearest, shorten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-
-/// The maximum number of violations or names in one message.
-const LISTED: usize = 16;
 
 /// The prefix of messages created by [`ToolError::retry`].
 const TRY_AGAIN: &str = "Try again: ";
@@ -390,26 +388,3 @@ impl fmt::Debug for ToolError {
 }
 
 impl std::error::Error for ToolError {}
-
-fn listed(violations: &[Violation], more: usize) -> String {
-    let total = violations.len() + more;
-    let mut message = "Error validating JSON arguments: ".to_owned();
-    if let [only] = violations {
-        message.push_str(&only.to_string());
-        return message;
-    }
-    message.push_str(&format!("{total} problems"));
-    for violation in violations.iter().take(LISTED) {
-        message.push_str(&format!("\n- {violation}"));
-    }
-    if let Some(more @ 1..) = total.checked_sub(LISTED) {
-        message.push_str(&format!("\n- and {more} more"));
-    }
-    message
-}
-
-/// Joins names as `` `a` or `b` ``.
-pub(crate) fn one_of(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(" or ")
-}

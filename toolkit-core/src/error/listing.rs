@@ -1,0 +1,30 @@
+//! Lists of violations and names in messages.
+
+use super::Violation;
+
+/// The maximum number of violations or names in one message.
+pub(super) const LISTED: usize = 16;
+
+/// Returns the message for `violations` and `more` unlisted ones.
+pub(super) fn listed(violations: &[Violation], more: usize) -> String {
+    let total = violations.len() + more;
+    let mut message = "Error validating JSON arguments: ".to_owned();
+    if let [only] = violations {
+        message.push_str(&only.to_string());
+        return message;
+    }
+    message.push_str(&format!("{total} problems"));
+    for violation in violations.iter().take(LISTED) {
+        message.push_str(&format!("\n- {violation}"));
+    }
+    if let Some(more @ 1..) = total.checked_sub(LISTED) {
+        message.push_str(&format!("\n- and {more} more"));
+    }
+    message
+}
+
+/// Joins names as `` `a` or `b` ``.
+pub(crate) fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(" or ")
+}
