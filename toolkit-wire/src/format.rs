@@ -3,6 +3,7 @@
 mod render;
 
 use crate::codec::{Api, Codec};
+use crate::definitions::Renderer;
 use crate::error::UnknownApiFormat;
 use crate::facts::Facts;
 use crate::{
