@@ -21,7 +21,7 @@ pub use default::{DefaultValue, DefaultValueBySerialize, ParamDefault, Unwritabl
 #[cfg(feature = "jsonschema")]
 pub(crate) use dynamic::DynamicArgs;
 pub(crate) use explain::unknown;
-pub(crate) use members::{Member, arguments_value, canonical_arguments, with_members, with_object};
+pub(crate) use members::{Member, Names, arguments_value, canonical_arguments, with_members, with_object};
 pub(crate) use options::DecodeOptions;
 pub use param::{Decode, Describe, Fill, ParamExtras, ParamSchema, ParamSpec, Probe, ProbePlain, ToolParams};
 pub(crate) use param::{Param, parameters_schema};

@@ -2,7 +2,6 @@
 
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::__private::{Json, Kind, coerced, members_of, quoted, value_in_words};
-use crate::tool::ToolDefinition;
 use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 
@@ -74,33 +73,41 @@ pub(super) fn mend(text: &str) -> Option<String> {
     (mended != text).then_some(mended)
 }
 
+/// The names and the schema of a tool's parameters.
+pub(crate) struct Names<'a> {
+    pub(crate) schema: &'a Value,
+    /// Whether near misses are coerced.
+    pub(crate) coerce: bool,
+    /// Returns the parameter that an alias stands for.
+    pub(crate) own: &'a dyn Fn(&str) -> Option<&'a str>,
+}
+
 /// Returns the arguments as the text of one object under the parameters' names, without near misses if the tool
 /// coerces them.
-fn as_meant(text: &str, definition: &ToolDefinition) -> Result<String, ToolError> {
-    let own_name = |name: &str| quoted(definition.parameter_named(name).unwrap_or(name));
+fn as_meant(text: &str, names: &Names<'_>) -> Result<String, ToolError> {
+    let own_name = |name: &str| quoted((names.own)(name).unwrap_or(name));
     let object = with_members(text, |members| {
         let written = members.iter().map(|(name, value)| format!("{}:{}", own_name(name), value.get()));
         format!("{{{}}}", written.collect::<Vec<_>>().join(","))
     })?;
-    let schema = (&definition.parameters).into();
-    let parsed = Json::parse(&object).ok().filter(|_| definition.metadata.coerce);
-    Ok(parsed.and_then(|object| coerced(schema, &object)).unwrap_or(object))
+    let parsed = Json::parse(&object).ok().filter(|_| names.coerce);
+    Ok(parsed.and_then(|object| coerced(names.schema.into(), &object)).unwrap_or(object))
 }
 
 /// Parses the arguments into one object with members under the parameters' names.
 ///
 /// # Errors
 /// The arguments are not a JSON object.
-pub(crate) fn arguments_value(text: &str, definition: &ToolDefinition) -> Result<Value, ToolError> {
-    serde_json::from_str(&as_meant(text, definition)?).map_err(|error| not_json(&error))
+pub(crate) fn arguments_value(text: &str, names: &Names<'_>) -> Result<Value, ToolError> {
+    serde_json::from_str(&as_meant(text, names)?).map_err(|error| not_json(&error))
 }
 
 /// Returns the arguments in [canonical form](Json::canonical) under the parameters' names, without those that have
 /// their default; `None` if they are not a JSON object.
-pub(crate) fn canonical_arguments(text: &str, definition: &ToolDefinition) -> Option<String> {
-    let text = as_meant(text, definition).ok()?;
+pub(crate) fn canonical_arguments(text: &str, names: &Names<'_>) -> Option<String> {
+    let text = as_meant(text, names).ok()?;
     let mut arguments = Json::parse(&text).ok()?;
-    remove_defaults(&definition.parameters, &mut arguments);
+    remove_defaults(names.schema, &mut arguments);
     Some(arguments.canonical())
 }
 
@@ -157,7 +164,6 @@ pub(super) fn not_an_object(text: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::ToolName;
     use serde_json::json;
 
     fn canonical(text: &str) -> Option<String> {
@@ -165,8 +171,8 @@ mod tests {
     }
 
     fn canonical_of(text: &str, schema: Value) -> Option<String> {
-        let name = ToolName::new("tool").expect("a legal name");
-        canonical_arguments(text, &ToolDefinition::new(name, "", schema).with_alias("number", "n"))
+        let own = |name: &str| (name == "number").then_some("n");
+        canonical_arguments(text, &Names { schema: &schema, coerce: true, own: &own })
     }
 
     #[test]

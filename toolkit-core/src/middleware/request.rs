@@ -1,6 +1,6 @@
 //! Requests: a call on its way through the middleware.
 
-use crate::args::{arguments_value, canonical_arguments};
+use crate::args::{Names, arguments_value, canonical_arguments};
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -45,13 +45,23 @@ impl CallArguments {
     }
 
     fn value(&self, definition: &ToolDefinition) -> &Result<Value, ToolError> {
-        self.value.get_or_init(|| arguments_value(self.as_str(), definition))
+        self.value.get_or_init(|| with_names(definition, |names| arguments_value(self.as_str(), names)))
     }
 
     fn canonical(&self, definition: &ToolDefinition) -> Option<&str> {
-        let write = || canonical_arguments(self.as_str(), definition).map(Into::into);
+        let write =
+            || with_names(definition, |names| canonical_arguments(self.as_str(), names).map(Into::into));
         self.canonical.get_or_init(write).as_deref()
     }
+}
+
+fn with_names<T>(definition: &ToolDefinition, read: impl FnOnce(&Names<'_>) -> T) -> T {
+    let ToolDefinition { parameters, metadata, .. } = definition;
+    read(&Names {
+        schema: parameters,
+        coerce: metadata.coerce,
+        own: &|name| definition.parameter_named(name),
+    })
 }
 
 impl ToolRequest {
