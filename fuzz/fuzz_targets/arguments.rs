@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 use toolkit_core::{ClosureTool, Tool, ToolContext, ToolError, ToolParams};
 
 /// An argument of a type.
+#[allow(dead_code)]
 #[derive(Debug, Deserialize, JsonSchema)]
 struct One<T> {
     p: T,
